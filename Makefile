@@ -1,0 +1,58 @@
+# Everything goes into .venv; nothing else on the machine is changed. Needs GNU make and Python 3.11 or newer.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+
+# The stamp holds the place it was made for: an editable install in a folder that was moved or copied points to the old one.
+ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+endif
+
+.PHONY: help run install test check bench pin clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+run: install ## install, then run hansard on your own history (it offers a demo where there is none)
+	@"$(BIN)/hansard"
+
+install: $(STAMP) ## make .venv with every dependency at its pinned version
+
+$(STAMP): pyproject.toml constraints.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Hansard needs Python 3.11 or newer as '$(PYTHON)'. Name another: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
+	@echo "Installing into $(VENV) (once) ..." >&2
+	@"$(PYTHON)" -m venv --clear "$(VENV)"
+	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt
+	@"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation -e .
+	@printf '%s\n' "$(CURDIR)" > "$(STAMP)"
+
+test: check ## install, check, run every test
+	"$(BIN)/python" -m pytest -n $(WORKERS)
+
+check: install ## lint, formatting, types, layers
+	"$(BIN)/ruff" check
+	"$(BIN)/ruff" format --check
+	"$(BIN)/python" -m mypy
+	"$(BIN)/lint-imports"
+
+bench: install ## print the table of measurements beside their budgets
+	"$(BIN)/python" -m benchmarks $(ARGS)
+
+pin: install ## resolve the newest dependencies into constraints.txt
+	"$(BIN)/python" tools/pin.py
+
+clean: ## remove .venv and every cache
+	rm -rf "$(VENV)" .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

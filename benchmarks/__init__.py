@@ -1,0 +1,1 @@
+"""Measures the budgets as ratios within one run; `make bench` prints the table."""

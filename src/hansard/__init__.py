@@ -1,0 +1,34 @@
+"""The verbatim, indexed, permanent record of your coding-agent sessions.
+
+Only names are here, and they load what they stand for on first use: `import hansard` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard, open  # noqa: A004 - `hansard.open()` is the library's door
+
+__all__ = ["Hansard", "__version__", "open"]
+
+__version__ = "0.1.0"
+
+_HOMES = {"Hansard": "hansard.engine", "open": "hansard.engine"}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its room when it is first asked for (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,75 @@
+"""Every error Hansard raises on purpose, each with the exit code that the command line gives for it.
+
+HansardError (3)
+├── UsageError (2)        the call itself makes no sense: an unknown root, a malformed date, two options at odds
+├── NotFound (1)          nothing answers to that session, transcript or project
+├── Ambiguous (2)         more than one does
+├── StoreUnusable (4)     the data directory cannot be opened or written: permissions, a full disk, no directory
+├── StoreCorrupt (5)      a database or a chunk in it is damaged
+├── StoreNewer (6)        the store was written by a newer Hansard
+├── StoreBusy (7)         another process is writing and did not finish in time
+├── WouldOverwrite (8)    a restore would replace a file that differs
+└── SourceUnreadable (9)  a source root cannot be read
+
+Bad data in a transcript is never an error: it is an `Issue`, kept and counted.
+"""
+
+
+class HansardError(Exception):
+    """The root of the tree: something the user can understand and act on."""
+
+    exit_code = 3
+
+
+class UsageError(HansardError):
+    """The call itself makes no sense."""
+
+    exit_code = 2
+
+
+class NotFound(HansardError):
+    """Nothing answers to that name."""
+
+    exit_code = 1
+
+
+class Ambiguous(HansardError):
+    """More than one thing answers to that name."""
+
+    exit_code = 2
+
+
+class StoreUnusable(HansardError):
+    """The data directory cannot be opened or written."""
+
+    exit_code = 4
+
+
+class StoreCorrupt(HansardError):
+    """A database, or a chunk in it, is damaged."""
+
+    exit_code = 5
+
+
+class StoreNewer(HansardError):
+    """The store was written by a newer Hansard."""
+
+    exit_code = 6
+
+
+class StoreBusy(HansardError):
+    """Another process is writing and did not finish in time."""
+
+    exit_code = 7
+
+
+class WouldOverwrite(HansardError):
+    """A restore would replace a file that differs."""
+
+    exit_code = 8
+
+
+class SourceUnreadable(HansardError):
+    """A source root cannot be read."""
+
+    exit_code = 9

@@ -1,0 +1,169 @@
+"""Subagents: which tool call made each of them, at any depth, by the best evidence there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import apsw
+
+from hansard.index import schema
+from hansard.index.sides import agent_meta
+
+if TYPE_CHECKING:
+    from hansard.index.derive import Part
+
+_LINKED_BY = {1: "meta", 2: "result", 3: "progress", 4: "text", 5: "prompt"}
+_MAX_DEPTH = 32
+
+
+@dataclass(slots=True)
+class _Agent:
+    agent_id: str
+    transcript: int
+    record_id: int | None
+    prompt_hash: str
+    started_at: int | None
+    ended_at: int | None
+    messages: int
+    tool_calls: int
+    warmup: bool
+    agent_type: str = ""
+    description: str = ""
+    call_id: int | None = None
+    call_transcript: int | None = None
+    parent: str | None = None
+    linked_by: str = "none"
+
+
+def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> None:
+    """Make the rows of a session's subagents again."""
+    db.execute("DELETE FROM agents WHERE session_id = ?", (session_id,))
+    agents = _found(db, parts)
+    if not agents:
+        return
+    owners = {part.id: part.agent_id for part in parts}
+    metas = agent_meta(db, session_id)
+    claimed: set[int] = set()
+    for agent in agents.values():
+        meta = metas.get(agent.agent_id)
+        if meta is not None:
+            agent.agent_type = meta.agent_type or ""
+            agent.description = meta.description or meta.name or ""
+            agent.parent = meta.parent_agent_id
+            if meta.tool_use_id and _link(db, agent, owners, meta.tool_use_id, 1):
+                claimed.add(agent.call_id or 0)
+                continue
+        refs = db.execute(
+            "SELECT rank, tool_use_id FROM agent_refs WHERE agent_id = ? ORDER BY rank, tool_use_id", (agent.agent_id,)
+        ).fetchall()
+        for rank, tool_use_id in refs:
+            if _link(db, agent, owners, tool_use_id, rank):
+                claimed.add(agent.call_id or 0)
+                break
+    _link_by_prompt(db, agents, owners, claimed)
+    for agent in agents.values():
+        if agent.call_id is not None:
+            row = db.execute("SELECT description, agent_type FROM tool_calls WHERE id = ?", (agent.call_id,)).fetchone()
+            agent.description = agent.description or row[0] or ""
+            agent.agent_type = agent.agent_type or row[1] or ""
+            if agent.parent is None:
+                agent.parent = owners.get(agent.call_transcript or 0) or None
+    db.executemany(
+        "INSERT OR REPLACE INTO agents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        (
+            (
+                session_id,
+                agent.agent_id,
+                agent.transcript,
+                agent.record_id,
+                agent.call_id,
+                agent.parent,
+                _depth(agents, agent),
+                agent.agent_type,
+                agent.description,
+                agent.linked_by,
+                int(agent.warmup),
+                agent.started_at,
+                agent.ended_at,
+                agent.messages,
+                agent.tool_calls,
+            )
+            for agent in agents.values()
+        ),
+    )
+
+
+def _found(db: apsw.Connection, parts: list[Part]) -> dict[str, _Agent]:
+    """Every subagent of the session: one per agent transcript, one per sidechain inside a main transcript."""
+    agents: dict[str, _Agent] = {}
+    sizes: dict[str, int] = {}
+    for part in parts:
+        state = part.state
+        if part.kind == "agent":
+            if sizes.get(part.agent_id, -1) < part.size:
+                sizes[part.agent_id] = part.size
+                agents[part.agent_id] = _Agent(
+                    part.agent_id,
+                    part.id,
+                    None,
+                    state.first_text,
+                    state.first_ts,
+                    state.last_ts,
+                    state.messages,
+                    state.tool_calls,
+                    # A stub is the word and at most one reply; a real task may be named so too.
+                    state.warmup and state.tool_calls == 0,
+                )
+        elif part.kind == "main":
+            rows = db.execute("SELECT id, uuid, prompt_hash, ts FROM sidechains WHERE id BETWEEN ? AND ?", (part.low, part.high))
+            for record_id, uuid, prompt_hash, ts in rows:
+                agent_id = f"sidechain-{uuid[:8]}"
+                agents[agent_id] = _Agent(agent_id, part.id, record_id, prompt_hash, ts, None, 0, 0, warmup=False)
+    return agents
+
+
+def _link(db: apsw.Connection, agent: _Agent, owners: dict[int, str], tool_use_id: str, rank: int) -> bool:
+    """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
+    calls = db.execute("SELECT id FROM tool_calls WHERE tool_use_id = ? ORDER BY id", (tool_use_id,)).fetchall()
+    own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners and row[0] >> schema.OFFSET_BITS != agent.transcript]
+    if agent.record_id is not None:
+        own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners]
+    if not own:
+        return False
+    agent.call_id = min(own, key=lambda call: (owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK))
+    agent.call_transcript = agent.call_id >> schema.OFFSET_BITS
+    agent.linked_by = _LINKED_BY[rank]
+    return True
+
+
+def _link_by_prompt(db: apsw.Connection, agents: dict[str, _Agent], owners: dict[int, str], claimed: set[int]) -> None:
+    """The oldest clients left nothing but the same prompt on both sides: the n-th such agent is of the n-th such call."""
+    waiting = sorted(
+        (agent for agent in agents.values() if agent.call_id is None and agent.prompt_hash),
+        key=lambda agent: (agent.started_at or 0, agent.agent_id),
+    )
+    for agent in waiting:
+        calls = db.execute(
+            "SELECT c.id, c.ts FROM agent_refs r JOIN tool_calls c ON c.tool_use_id = r.tool_use_id AND c.id >> 40 = r.transcript"
+            " WHERE r.agent_id = ? AND r.rank = 5",
+            ("#" + agent.prompt_hash,),
+        ).fetchall()
+        own = [
+            (ts or 0, owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK, call)
+            for call, ts in calls
+            if call >> schema.OFFSET_BITS in owners and call not in claimed
+        ]
+        if own:
+            agent.call_id = min(own)[3]
+            agent.call_transcript = agent.call_id >> schema.OFFSET_BITS
+            agent.linked_by = _LINKED_BY[5]
+            claimed.add(agent.call_id)
+
+
+def _depth(agents: dict[str, _Agent], agent: _Agent) -> int:
+    depth, current = 1, agent
+    while current.parent in agents and depth < _MAX_DEPTH:
+        current = agents[current.parent]
+        depth += 1
+    return depth

@@ -1,0 +1,202 @@
+"""Derived rows: sessions, their tools, subagents and links, from the rows of all transcripts that belong together.
+
+Only sessions marked dirty are made again, each from the stored folds of its transcripts, so the work after an append depends
+on how many transcripts the session has and not on how long they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+import apsw
+
+from hansard.index import schema
+from hansard.index.agents import derive_agents
+from hansard.index.links import derive_links, see
+from hansard.index.sides import titles
+from hansard.parse.state import State, load
+
+_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\]+.*$")
+
+
+@dataclass(slots=True)
+class Part:
+    """One current transcript of a session with its fold."""
+
+    id: int
+    root: str
+    path: str
+    kind: str
+    live: bool
+    size: int
+    agent_id: str
+    project_dir: str
+    state: State
+
+    @property
+    def low(self) -> int:
+        """The first id of its rows."""
+        return self.id << schema.OFFSET_BITS
+
+    @property
+    def high(self) -> int:
+        """The last id its rows could have."""
+        return self.low + schema.OFFSET_MASK
+
+
+def derive(db: apsw.Connection) -> int:
+    """Bring every dirty session's derived rows up to date; returns how many there were."""
+    see(db)
+    sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
+    for session_id in sessions:
+        parts = _parts(db, session_id)
+        derive_agents(db, session_id, parts)
+        _derive_session(db, session_id, parts)
+    for session_id in sessions:
+        derive_links(db, session_id)
+    db.execute("DELETE FROM dirty")
+    return len(sessions)
+
+
+def _parts(db: apsw.Connection, session_id: str) -> list[Part]:
+    rows = db.execute(
+        "SELECT id, root, path, kind, state, size, agent_id, project_dir, fold FROM transcripts"
+        " WHERE session_id = ? AND current = 1 AND kind <> 'history' ORDER BY path, root",
+        (session_id,),
+    )
+    return [Part(*row[:4], row[4] == "live", *row[5:8], load(row[8])) for row in rows]
+
+
+def _derive_session(db: apsw.Connection, session_id: str, parts: list[Part]) -> None:
+    db.execute("DELETE FROM session_tools WHERE session_id = ?", (session_id,))
+    if not parts:
+        db.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
+        return
+    mains = [part for part in parts if part.kind in ("main", "log")]
+    # The same session may lie under two roots (a synced copy): the longer one speaks for it.
+    main = min(mains, key=lambda part: (-part.size, not part.live, part.path, part.root)) if mains else None
+    subagents: dict[str, Part] = {}
+    for part in parts:
+        if part.kind == "agent" and (part.agent_id not in subagents or part.size > subagents[part.agent_id].size):
+            subagents[part.agent_id] = part
+    counted = ([main] if main else []) + list(subagents.values())
+    lead = main or counted[0] if counted else parts[0]
+    states = [part.state for part in counted] or [lead.state]
+    first = lead.state
+    title, title_source = _title(db, session_id, lead, is_main=main is not None)
+    prompts = first.prompts + first.queued if main else 0
+    replies = sum(state.replies + state.tool_calls for state in states)
+    warmups_only = main is None and all(state.warmup for state in states)
+    cwd = first.cwd or next((state.cwd for state in states if state.cwd), "")
+    worktree_of = first.worktree_of or next((state.worktree_of for state in states if state.worktree_of), "")
+    tools: dict[str, list[int]] = {}
+    for state in states:
+        for tool, (calls, errors) in state.tools.items():
+            counts = tools.setdefault(tool, [0, 0])
+            counts[0] += calls
+            counts[1] += errors
+    usage = db.execute(
+        "SELECT input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages"
+        " FROM session_usage WHERE session_id = ?",
+        (session_id,),
+    ).fetchone() or (0, 0, 0, 0, 0, 0)
+    starts = [state.first_ts for state in states if state.first_ts is not None]
+    ends = [state.last_ts for state in states if state.last_ts is not None]
+    agents = db.execute("SELECT count(*) FROM agents WHERE session_id = ? AND warmup = 0", (session_id,)).fetchone()
+    db.execute(
+        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 43)})",
+        (
+            session_id,
+            main.id if main else None,
+            lead.root,
+            project_of(cwd, worktree_of) or lead.project_dir,
+            lead.project_dir,
+            cwd,
+            first.branches[0] if first.branches else "",
+            json.dumps(_union([state.branches for state in states])),
+            first.version,
+            json.dumps(_union([state.versions for state in states])),
+            json.dumps(_union([state.models for state in states])),
+            title,
+            title_source,
+            first.first_prompt if main else "",
+            min(starts, default=None),
+            max(ends, default=None),
+            prompts,
+            first.commands,
+            sum(state.messages for state in states),
+            sum(state.tool_calls for state in states),
+            sum(state.tool_errors for state in states),
+            sum(state.api_errors for state in states),
+            agents[0],
+            sum(state.compactions for state in states),
+            sum(state.hooks for state in states),
+            sum(state.images for state in states),
+            _files_changed(db, counted),
+            sum(state.lines_added for state in states),
+            sum(state.lines_removed for state in states),
+            *usage,
+            sum(part.state.issues for part in parts),
+            sum(part.size for part in parts),
+            len(parts),
+            "live" if any(part.live for part in (mains or parts)) else "gone",
+            int(warmups_only or (not prompts and not replies and not first.first_command)),
+            first.team,
+            json.dumps(_union([state.pull_requests for state in states])),
+            first.cost_state,
+        ),
+    )
+    db.executemany(
+        "INSERT INTO session_tools VALUES (?,?,?,?)", ((session_id, tool, *counts) for tool, counts in sorted(tools.items()))
+    )
+
+
+def _title(db: apsw.Connection, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:
+    """The best title there is, and where it comes from."""
+    state = lead.state
+    custom = state.custom_title or titles(db, session_id)
+    for title, source in ((custom, "custom"), (state.agent_name, "agent"), (state.ai_title, "ai")):
+        if title.strip():
+            return title.strip(), source
+    row = db.execute(
+        "SELECT s.summary FROM summaries s JOIN sightings g ON g.uuid = s.leaf_uuid JOIN transcripts t ON t.id = s.id >> 40"
+        " WHERE g.record_id BETWEEN ? AND ? ORDER BY g.record_id DESC, t.mtime DESC, t.path, s.id & ? DESC LIMIT 1",
+        (lead.low, lead.high, schema.OFFSET_MASK),
+    ).fetchone()
+    if row is not None and row[0].strip():
+        return row[0].strip(), "summary"
+    if is_main and state.first_prompt:
+        return state.first_prompt, "prompt"
+    if is_main and state.first_command:
+        return state.first_command, "command"
+    return "", "none"
+
+
+def _files_changed(db: apsw.Connection, parts: list[Part]) -> int:
+    paths: set[str] = set()
+    for part in parts:
+        paths.update(
+            row[0]
+            for row in db.execute(
+                "SELECT DISTINCT path FROM tool_calls WHERE id BETWEEN ? AND ? AND change IS NOT NULL AND path IS NOT NULL",
+                (part.low, part.high),
+            )
+        )
+    return len(paths)
+
+
+def _union(lists: list[list[str]]) -> list[str]:
+    return list(dict.fromkeys(item for items in lists for item in items))
+
+
+def project_of(cwd: str, worktree_of: str = "") -> str:
+    """The project a start directory belongs to: itself, or the repository whose worktree it is."""
+    path = worktree_of or _WORKTREE.sub("", cwd)
+    if len(path) > 1:
+        path = path.rstrip("/\\") or path
+    # Windows drive letters come in both cases for the same directory.
+    if len(path) > 1 and path[1] == ":" and path[0].isalpha():
+        path = path[0].upper() + path[1:]
+    return path

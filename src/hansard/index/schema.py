@@ -1,0 +1,383 @@
+"""The schema of `index.db` and `text.db`, in one commented block each; the documentation page is made from it.
+
+Ids tell where a thing stands: `id = transcript << 40 | byte offset` (plus the number of the block in its line). So a row's
+transcript is `id >> 40`, its byte offset `id & 1099511627775`, a transcript's rows are one range of ids, and a hit of the
+full-text index leads to the verbatim line without any table in between. Times are milliseconds since 1970 in UTC.
+
+There are no migrations: another `VERSION` means the file is made again from the record.
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+OFFSET_BITS = 40
+OFFSET_MASK = (1 << OFFSET_BITS) - 1
+
+TABLES = """
+-- One value per name: the record this index was made from, and how far.
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value
+) WITHOUT ROWID;
+
+-- One row per generation of a log file: main transcripts, subagents, history.jsonl.
+CREATE TABLE transcripts (
+    id          INTEGER PRIMARY KEY,  -- the generation's id in the record
+    root        TEXT NOT NULL,        -- path of the source root
+    path        TEXT NOT NULL,        -- relative to the config dir, with /
+    kind        TEXT NOT NULL,        -- main, agent, journal, history, log
+    generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
+    current     INTEGER NOT NULL,     -- 1 for the last generation
+    state       TEXT NOT NULL,        -- live, gone
+    size        INTEGER NOT NULL,     -- bytes in the record
+    indexed     INTEGER NOT NULL,     -- bytes indexed, up to the end of a line
+    tail        INTEGER NOT NULL,     -- 1 when rows after `indexed` come from an unfinished last line
+    mtime       INTEGER,              -- of the source file, ms
+    session_id  TEXT NOT NULL,        -- the session it belongs to
+    agent_id    TEXT NOT NULL,        -- empty for main transcripts
+    project_dir TEXT NOT NULL,        -- the folder under projects/
+    root_uuid   TEXT NOT NULL,        -- uuid of its first conversation record: shared by forks and replays
+    lines       INTEGER NOT NULL,
+    records     INTEGER NOT NULL,
+    issues      INTEGER NOT NULL,
+    first_ts    INTEGER,
+    last_ts     INTEGER,
+    version     TEXT NOT NULL,        -- the client that wrote last
+    derived     INTEGER NOT NULL,     -- bytes that the derived tables know of
+    fold        BLOB                  -- what the next sync goes on from
+);
+
+-- One row per conversation record (what has a uuid).
+CREATE TABLE records (
+    id          INTEGER PRIMARY KEY,
+    length      INTEGER NOT NULL,     -- bytes of the line
+    kind        TEXT NOT NULL,        -- user, assistant, system, attachment, progress, ...
+    sub         TEXT,                 -- subtype of system, attachment and progress records
+    says        TEXT,                 -- prompt, instruction, command, bash, result, reply, error, notification, ...
+    uuid        TEXT,
+    parent_uuid TEXT,                 -- or the logical parent of a compaction
+    ts          INTEGER,
+    sidechain   INTEGER NOT NULL,
+    message_id  INTEGER               -- messages.id, for assistant lines
+);
+
+-- One row per content block, except where a line's content is a plain string.
+CREATE TABLE blocks (
+    id          INTEGER PRIMARY KEY,  -- the record's id + n
+    n           INTEGER NOT NULL,     -- number in the line
+    kind        TEXT NOT NULL,        -- text, thinking, tool_use, tool_result, image, ...
+    tool_use_id TEXT,
+    tool        TEXT,
+    is_error    INTEGER NOT NULL
+);
+
+-- One row per API message and transcript: the lines of one answer, merged by id.
+CREATE TABLE messages (
+    id    INTEGER PRIMARY KEY,        -- of its first line
+    key   TEXT NOT NULL,              -- usage.key
+    model TEXT,
+    ts    INTEGER
+);
+
+-- One row per API message, counted once over all transcripts; the owner is its earliest line.
+CREATE TABLE usage (
+    key            TEXT PRIMARY KEY,
+    record_id      INTEGER NOT NULL,
+    ts             INTEGER NOT NULL,
+    session_id     TEXT NOT NULL,
+    agent_id       TEXT NOT NULL,
+    model          TEXT NOT NULL,
+    input          INTEGER NOT NULL,
+    output         INTEGER NOT NULL,
+    cache_read     INTEGER NOT NULL,
+    cache_write    INTEGER NOT NULL,  -- as stated; the remainder that no lifetime claims counts as 5 minutes
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    web_searches   INTEGER NOT NULL,
+    final_output   INTEGER NOT NULL,  -- -1: no line knew the end of the answer, so output is a lower bound
+    service_tier   TEXT NOT NULL,
+    speed          TEXT NOT NULL,
+    inference_geo  TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- One row per tool call, with its result where there is one.
+CREATE TABLE tool_calls (
+    id          INTEGER PRIMARY KEY,  -- of the tool_use block
+    tool_use_id TEXT NOT NULL,
+    tool        TEXT NOT NULL,
+    ts          INTEGER,
+    message_id  INTEGER,
+    path        TEXT,                 -- the file it reads or changes
+    result_id   INTEGER,              -- of the tool_result block
+    result_ts   INTEGER,
+    is_error    INTEGER NOT NULL,
+    change      TEXT,                 -- create, update, edit, notebook: what it did to `path`
+    added       INTEGER NOT NULL,     -- lines
+    removed     INTEGER NOT NULL,
+    persisted   TEXT,                 -- where the client put an output too large for the line
+    description TEXT,                 -- of a subagent's task
+    agent_type  TEXT
+);
+
+-- Everything a human typed: prompts, queued prompts, slash commands, shell lines, and the lines of history.jsonl.
+CREATE TABLE prompts (
+    id         INTEGER PRIMARY KEY,
+    source     TEXT NOT NULL,         -- prompt, queued, command, bash, history
+    ts         INTEGER,
+    text       TEXT NOT NULL,
+    project    TEXT,                  -- history only
+    session_id TEXT                   -- history only
+);
+
+CREATE TABLE compactions (
+    id          INTEGER PRIMARY KEY,
+    ts          INTEGER,
+    trigger     TEXT,                 -- auto, manual
+    pre_tokens  INTEGER,
+    post_tokens INTEGER
+);
+
+-- Titles that one transcript gives to the conversation ending in `leaf_uuid`, often of another file.
+CREATE TABLE summaries (
+    id        INTEGER PRIMARY KEY,
+    leaf_uuid TEXT NOT NULL,
+    summary   TEXT NOT NULL
+);
+
+-- Subagents that the oldest clients wrote into the main file.
+CREATE TABLE sidechains (
+    id          INTEGER PRIMARY KEY,
+    uuid        TEXT NOT NULL,
+    prompt_hash TEXT NOT NULL,
+    ts          INTEGER
+);
+
+-- Hints which tool call made which subagent; the lowest rank is believed.
+CREATE TABLE agent_refs (
+    transcript  INTEGER NOT NULL,     -- where the call stands
+    tool_use_id TEXT NOT NULL,
+    agent_id    TEXT NOT NULL,        -- or # and the hash of the prompt
+    rank        INTEGER NOT NULL,     -- 1 meta.json, 2 result, 3 progress, 4 text, 5 same prompt
+    PRIMARY KEY (agent_id, rank, transcript, tool_use_id)
+) WITHOUT ROWID;
+
+-- Conversation roots and summary leaves that were seen in another transcript than their own.
+CREATE TABLE sightings (
+    uuid      TEXT NOT NULL,
+    record_id INTEGER NOT NULL,
+    PRIMARY KEY (uuid, record_id)
+) WITHOUT ROWID;
+
+-- Bad data, never dropped: where it is and what is wrong with it.
+CREATE TABLE issues (
+    id     INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,
+    reason TEXT NOT NULL,             -- not_json, torn, glued, wrong_type, invalid_utf8, odd_json, unfinished, ...
+    detail TEXT NOT NULL
+);
+
+-- How many records of each kind a transcript has.
+CREATE TABLE record_kinds (
+    transcript INTEGER NOT NULL,
+    kind       TEXT NOT NULL,
+    count      INTEGER NOT NULL,
+    PRIMARY KEY (transcript, kind)
+) WITHOUT ROWID;
+
+-- Kinds and fields that Hansard does not know yet.
+CREATE TABLE drift (
+    transcript   INTEGER NOT NULL,
+    version      TEXT NOT NULL,       -- of the client
+    kind         TEXT NOT NULL,
+    field        TEXT NOT NULL,       -- empty: the kind itself is new
+    count        INTEGER NOT NULL,
+    first_offset INTEGER NOT NULL,
+    PRIMARY KEY (transcript, version, kind, field)
+) WITHOUT ROWID;
+
+-- Small files beside the transcripts: overflowed tool results, todos, tasks, plans, memory, agents' meta.json, ...
+CREATE TABLE side_files (
+    id         INTEGER PRIMARY KEY,   -- the snapshot's id in the record
+    root       TEXT NOT NULL,
+    path       TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    agent_id   TEXT NOT NULL,
+    size       INTEGER NOT NULL,
+    mtime      INTEGER,
+    current    INTEGER NOT NULL,
+    facts      BLOB                   -- what of its content the index uses
+);
+
+-- Todos and tasks as their files last said.
+CREATE TABLE todos (
+    side_file  INTEGER NOT NULL,
+    n          INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    agent_id   TEXT NOT NULL,
+    status     TEXT NOT NULL,
+    content    TEXT NOT NULL,
+    PRIMARY KEY (side_file, n)
+) WITHOUT ROWID;
+
+-- What each session's messages add up to; kept in step with `usage`.
+CREATE TABLE session_usage (
+    session_id           TEXT PRIMARY KEY,
+    api_messages         INTEGER NOT NULL,
+    lower_bound_messages INTEGER NOT NULL,
+    input_tokens         INTEGER NOT NULL,
+    output_tokens        INTEGER NOT NULL,
+    cache_read_tokens    INTEGER NOT NULL,
+    cache_write_tokens   INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- Sessions whose derived rows are behind.
+CREATE TABLE dirty (
+    session_id TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
+-- Derived from the rows above, per session; made again whenever one of a session's transcripts changes.
+CREATE TABLE sessions (
+    session_id    TEXT PRIMARY KEY,
+    transcript    INTEGER,            -- its current main transcript; null when only subagents or history are left
+    root          TEXT NOT NULL,
+    project       TEXT NOT NULL,      -- path of the project: the start cwd, worktrees under their repository
+    project_dir   TEXT NOT NULL,
+    cwd           TEXT NOT NULL,
+    branch        TEXT NOT NULL,      -- the first one
+    branches      TEXT NOT NULL,      -- JSON list
+    version       TEXT NOT NULL,
+    versions      TEXT NOT NULL,      -- JSON list
+    models        TEXT NOT NULL,      -- JSON list
+    title         TEXT NOT NULL,
+    title_source  TEXT NOT NULL,      -- custom, agent, ai, summary, prompt, command, none
+    first_prompt  TEXT NOT NULL,
+    started_at    INTEGER,
+    ended_at      INTEGER,
+    prompts       INTEGER NOT NULL,   -- typed, queued ones included
+    commands      INTEGER NOT NULL,
+    messages      INTEGER NOT NULL,   -- API messages, subagents included
+    tool_calls    INTEGER NOT NULL,
+    tool_errors   INTEGER NOT NULL,
+    api_errors    INTEGER NOT NULL,
+    agents        INTEGER NOT NULL,
+    compactions   INTEGER NOT NULL,
+    hooks         INTEGER NOT NULL,
+    images        INTEGER NOT NULL,
+    files_changed INTEGER NOT NULL,
+    lines_added   INTEGER NOT NULL,
+    lines_removed INTEGER NOT NULL,
+    input_tokens  INTEGER NOT NULL,   -- of messages this session owns: forks and replays add nothing
+    output_tokens INTEGER NOT NULL,
+    cache_read_tokens  INTEGER NOT NULL,
+    cache_write_tokens INTEGER NOT NULL,
+    api_messages  INTEGER NOT NULL,
+    lower_bound_messages INTEGER NOT NULL,
+    issues        INTEGER NOT NULL,
+    bytes         INTEGER NOT NULL,
+    transcripts   INTEGER NOT NULL,
+    source_state  TEXT NOT NULL,      -- live, gone
+    debris        INTEGER NOT NULL,   -- 1: nothing was said in it
+    team          TEXT NOT NULL,
+    pull_requests TEXT NOT NULL,      -- JSON list
+    cost_state    TEXT NOT NULL       -- the client's own last totals, JSON
+) WITHOUT ROWID;
+
+-- Tools a session used.
+CREATE TABLE session_tools (
+    session_id TEXT NOT NULL,
+    tool       TEXT NOT NULL,
+    calls      INTEGER NOT NULL,
+    errors     INTEGER NOT NULL,
+    PRIMARY KEY (session_id, tool)
+) WITHOUT ROWID;
+
+-- Subagents and the tool calls that made them.
+CREATE TABLE agents (
+    session_id   TEXT NOT NULL,
+    agent_id     TEXT NOT NULL,
+    transcript   INTEGER NOT NULL,    -- where its lines stand
+    record_id    INTEGER,             -- its first line, for subagents inside a main file
+    call_id      INTEGER,             -- tool_calls.id
+    parent_agent TEXT,                -- the subagent that made it; null: the main thread
+    depth        INTEGER NOT NULL,
+    agent_type   TEXT NOT NULL,
+    description  TEXT NOT NULL,
+    linked_by    TEXT NOT NULL,       -- meta, result, progress, text, prompt, none
+    warmup       INTEGER NOT NULL,
+    started_at   INTEGER,
+    ended_at     INTEGER,
+    messages     INTEGER NOT NULL,
+    tool_calls   INTEGER NOT NULL,
+    PRIMARY KEY (session_id, agent_id)
+) WITHOUT ROWID;
+
+-- How sessions relate: fork, branch, clear, continued_in, context, replay, summary, resumed.
+CREATE TABLE links (
+    source   TEXT NOT NULL,           -- a session's id
+    target   TEXT NOT NULL,           -- a session's id, or a subagent's for replays
+    relation TEXT NOT NULL,
+    PRIMARY KEY (source, relation, target)
+) WITHOUT ROWID;
+
+-- Sessions that a session's own lines name, so that its links can be found from the other end.
+CREATE TABLE link_claims (
+    session_id TEXT NOT NULL,
+    target     TEXT NOT NULL,
+    PRIMARY KEY (target, session_id)
+) WITHOUT ROWID;
+
+-- Every relation in one shape, down to single messages.
+CREATE VIEW all_links (source_kind, source, target_kind, target, relation) AS
+    SELECT 'session', source, 'session', target, relation FROM links
+    UNION ALL
+    SELECT 'record', uuid, 'record', parent_uuid, 'replies_to' FROM records
+        WHERE uuid IS NOT NULL AND parent_uuid IS NOT NULL
+    UNION ALL
+    SELECT 'record', r.uuid, 'session', t.session_id, 'belongs_to'
+        FROM records r JOIN transcripts t ON t.id = r.id >> 40 WHERE r.uuid IS NOT NULL
+    UNION ALL
+    SELECT 'session', session_id, 'project', project, 'from_project' FROM sessions;
+
+-- What tool calls did to files.
+CREATE VIEW file_changes AS
+    SELECT c.id, t.session_id, t.agent_id, c.ts, c.path, c.change, c.added, c.removed, c.tool, c.result_id
+    FROM tool_calls c JOIN transcripts t ON t.id = c.id >> 40 WHERE c.change IS NOT NULL;
+"""
+
+INDEXES = """
+CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
+CREATE INDEX IF NOT EXISTS transcripts_root_uuid ON transcripts (root_uuid);
+CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
+CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
+CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id);
+CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
+CREATE INDEX IF NOT EXISTS tool_calls_use ON tool_calls (tool_use_id);
+CREATE INDEX IF NOT EXISTS tool_calls_path ON tool_calls (path) WHERE path IS NOT NULL;
+CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
+CREATE INDEX IF NOT EXISTS side_files_session ON side_files (session_id);
+CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended_at);
+CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
+"""
+
+TEXT_TABLES = """
+CREATE TABLE meta (
+    name  TEXT PRIMARY KEY,
+    value
+) WITHOUT ROWID;
+
+-- How far each transcript's text is indexed; it trails the record by itself.
+CREATE TABLE cursors (
+    transcript INTEGER PRIMARY KEY,   -- the generation's id in the record
+    indexed    INTEGER NOT NULL,
+    tail       INTEGER NOT NULL       -- 1 when rows after `indexed` come from an unfinished last line
+);
+
+-- The text of every block, in a column by its kind; the rowid is the block's id, or 1 << 62 + a snapshot's id.
+CREATE VIRTUAL TABLE text USING fts5 (
+    prompt, reply, thinking, call, result, note,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+"""
+
+SNAPSHOT_TEXT = 1 << 62

@@ -1,0 +1,88 @@
+"""`text.db`: the full text of every block, written behind the record at its own pace.
+
+Rowids must come in ascending order: FTS5 writes a new segment whenever one steps back. So transcripts are taken by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hansard.index import schema
+from hansard.index.lines import Lines, items, unfinished
+from hansard.index.store import Disposable
+from hansard.parse.decode import Record
+from hansard.parse.meaning import texts, without_base64
+
+_COLUMNS = ("prompt", "reply", "thinking", "call", "result", "note")
+_INSERT = {column: f"INSERT INTO text (rowid, {column}) VALUES (?, ?)" for column in _COLUMNS}
+_HASH_BYTES = 48 << 20
+_INDEXED_LOGS = frozenset({"main", "agent", "log"})
+
+
+class TextIndex(Disposable):
+    """The writer of `text.db`."""
+
+    def __init__(self, path: str, store_id: str, revision: int) -> None:
+        super().__init__(path, schema.TEXT_TABLES, schema.VERSION, store_id, revision)
+        self._cursor = self.db.cursor()
+
+    def begin_bulk(self) -> None:
+        """Collect more before writing a segment: twice as fast for a backlog."""
+        self.db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
+
+    def indexed(self) -> dict[int, int]:
+        """Bytes indexed per transcript."""
+        return dict(self.db.execute("SELECT transcript, indexed FROM cursors"))  # type: ignore[arg-type]
+
+    def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str]]:
+        """Which of (transcript, kind, size in the record) have text that is not indexed yet, in the order to take them."""
+        known = self.indexed()
+        waiting = [(id_, kind) for id_, kind, size in sizes if kind in _INDEXED_LOGS and known.get(id_, 0) < size]
+        return sorted(waiting)
+
+    def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
+        """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
+        base = transcript << schema.OFFSET_BITS
+        row = self.db.execute("SELECT indexed, tail FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
+        indexed, tail = row or (0, 0)
+        if tail:
+            self.db.execute("DELETE FROM text WHERE rowid BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK))
+        is_agent = kind == "agent"
+        lines = Lines(read(transcript, indexed), indexed)
+        put = self._put
+        for offset, line in lines:
+            for item in items(line, offset):
+                if type(item) is Record:
+                    put(base, item, is_agent=is_agent)
+        rest = [item for item in unfinished(lines.rest, lines.offset) if type(item) is Record]
+        for item in rest:
+            put(base, item, is_agent=is_agent)
+        self.db.execute(
+            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?)", (transcript, lines.offset, 1 if lines.rest.strip() else 0)
+        )
+        return lines.offset + len(lines.rest) - indexed
+
+    def _put(self, base: int, record: Record, *, is_agent: bool) -> None:
+        body = record.body
+        sidechain = is_agent or bool(getattr(body, "is_sidechain", None))
+        row_id = base + record.offset
+        for number, column, text in texts(record, sidechain=sidechain):
+            self._cursor.execute(_INSERT[column], (row_id + number, text))
+
+    def feed_snapshot(self, snapshot: int, data: bytes) -> None:
+        """Index the text of an overflowed tool result; binary ones have none."""
+        row_id = schema.SNAPSHOT_TEXT + snapshot
+        if b"\x00" not in data[:4096]:
+            try:
+                text = without_base64(data.decode("utf-8"))
+            except UnicodeDecodeError:
+                return
+            self.db.execute("DELETE FROM text WHERE rowid = ?", (row_id,))
+            self._cursor.execute(_INSERT["result"], (row_id, text))
+
+    def snapshots_indexed(self) -> int:
+        """The last snapshot whose text is indexed."""
+        known: Any = self.meta("snapshot")
+        return int(known or 0)
+

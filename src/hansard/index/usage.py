@@ -1,0 +1,76 @@
+"""The `usage` table: every API message counted once, whatever the order in which its lines arrive."""
+
+from __future__ import annotations
+
+import apsw
+
+from hansard.parse.usage import Stated, merge
+
+_FIND = (
+    "SELECT u.ts, t.path || char(0) || t.root, u.record_id, u.model, u.session_id, u.agent_id, u.input, u.output, u.cache_read,"
+    " u.cache_write, u.cache_write_5m, u.cache_write_1h, u.web_searches, u.final_output, u.service_tier, u.speed,"
+    " u.inference_geo FROM usage u LEFT JOIN transcripts t ON t.id = u.record_id >> 40 WHERE u.key = ?"
+)
+_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_ADD = (
+    "INSERT INTO session_usage VALUES (?,?,?,?,?,?,?) ON CONFLICT (session_id) DO UPDATE SET"
+    " api_messages = api_messages + excluded.api_messages,"
+    " lower_bound_messages = lower_bound_messages + excluded.lower_bound_messages,"
+    " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,"
+    " cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,"
+    " cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens"
+)
+
+
+class UsageTable:
+    """Merges statements into `usage` and keeps the sums per session in step."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def merge(self, statements: dict[str, Stated]) -> None:
+        """Add what some lines state to what is known; sessions that gain or lose a message become dirty."""
+        sums: dict[str, list[int]] = {}
+        rows = []
+        find = self._db.cursor()
+        for key, stated in statements.items():
+            found = find.execute(_FIND, (key,)).fetchone()
+            new = stated
+            if found is not None:
+                known = Stated(*(found if found[1] is not None else (found[0], stated.path, *found[2:])))
+                new = merge(known, stated)
+                if new == known:
+                    continue
+                _add(sums, known, -1)
+            _add(sums, new, 1)
+            rows.append(
+                (
+                    key,
+                    new.record_id,
+                    new.ts,
+                    new.session_id,
+                    new.agent_id,
+                    new.model,
+                    new.input,
+                    new.output,
+                    new.cache_read,
+                    new.cache_write,
+                    new.cache_write_5m,
+                    new.cache_write_1h,
+                    new.web_searches,
+                    new.final_output,
+                    new.service_tier,
+                    new.speed,
+                    new.inference_geo,
+                )
+            )
+        self._db.executemany(_PUT, rows)
+        self._db.executemany(_ADD, ((session_id, *amounts) for session_id, amounts in sums.items()))
+        self._db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", ((session_id,) for session_id in sums if session_id))
+
+
+def _add(sums: dict[str, list[int]], stated: Stated, sign: int) -> None:
+    amounts = sums.setdefault(stated.session_id, [0] * 6)
+    write = max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
+    for place, amount in enumerate((1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)):
+        amounts[place] += sign * amount

@@ -1,0 +1,95 @@
+"""How many lines a file-changing tool call added and removed, from its result's patch or, where there is none, its input."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from hansard.parse import wire
+from hansard.parse.meaning import lenient, string
+from hansard.parse.state import OpenCall
+
+_CHANGES = {"Edit": "edit", "MultiEdit": "edit", "Write": "write", "NotebookEdit": "notebook"}
+
+
+class Edit(NamedTuple):
+    """A change to one file."""
+
+    change: str
+    added: int
+    removed: int
+    path: str | None = None
+
+
+class _Replacement(msgspec.Struct, gc=False):
+    old_string: str | None = None
+    new_string: str | None = None
+
+
+class _EditInput(msgspec.Struct, gc=False):
+    old_string: str | None = None
+    new_string: str | None = None
+    edits: list[_Replacement] | None = None
+    content: str | None = None
+    new_source: str | None = None
+
+
+_given = msgspec.json.Decoder(_EditInput).decode
+
+
+def planned_edit(name: str, raw: msgspec.Raw) -> Edit | None:
+    """What a call says it will change; None for tools that change no file."""
+    change = _CHANGES.get(name)
+    if change is None:
+        return None
+    given = lenient(_given, raw)
+    if given is None:
+        return Edit(change, 0, 0)
+    added = removed = 0
+    replacements = given.edits or [_Replacement(given.old_string, given.new_string)]
+    for replacement in replacements:
+        plus, minus = _difference(replacement.old_string or "", replacement.new_string or "")
+        added += plus
+        removed += minus
+    return Edit(change, added + _line_count(given.content) + _line_count(given.new_source), removed)
+
+
+def stated_edit(call: OpenCall, outcome: Any) -> Edit:
+    """What a successful call did: its patch where the client kept one, else what it had planned."""
+    change = call.change or "edit"
+    added, removed = call.added, call.removed
+    path = call.path
+    if isinstance(outcome, wire.ToolResult):
+        path = outcome.file_path or outcome.notebook_path or path
+        if change == "write":
+            change = "update" if outcome.type == "update" else "create"
+        if outcome.patch:
+            added = sum(line.startswith("+") for hunk in outcome.patch for line in hunk.lines)
+            removed = sum(line.startswith("-") for hunk in outcome.patch for line in hunk.lines)
+        elif change == "update":
+            added = removed = 0  # a Write of what was there already
+        elif change == "create" and outcome.content:
+            added = _line_count(string(outcome.content))
+    elif change == "write":
+        change = "create"
+    return Edit(change, added, removed, path)
+
+
+def _line_count(text: str | None) -> int:
+    if not text:
+        return 0
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def _difference(old: str, new: str) -> tuple[int, int]:
+    """Added and removed lines, not counting what both texts begin and end with."""
+    before, after = old.splitlines(), new.splitlines()
+    shorter = min(len(before), len(after))
+    head = 0
+    while head < shorter and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    return len(after) - head - tail, len(before) - head - tail

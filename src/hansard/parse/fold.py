@@ -1,0 +1,446 @@
+"""The fold of one transcript: records in file order -> rows for the index, and the state to go on from.
+
+Everything here depends on the transcript's own bytes only. What needs several transcripts (who owns a message, titles that
+stand in other files, subagents and forks) is derived from these rows in `hansard.index`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from hansard.parse import wire
+from hansard.parse.decode import Issue, Record
+from hansard.parse.edits import Edit, planned_edit, stated_edit
+from hansard.parse.meaning import (
+    SYNTHETIC,
+    attachment_of,
+    command_of,
+    full_kind,
+    lenient,
+    milliseconds,
+    progress_of,
+    prompt_text,
+    raw_is_string,
+    result_text,
+    says,
+    string,
+    sub_kind,
+    user_text,
+)
+from hansard.parse.rows import AgentRef, Rows
+from hansard.parse.state import PREVIEW, OpenCall, State
+from hansard.parse.usage import merge, message_key, stated
+
+_result = msgspec.json.Decoder(wire.ToolResult).decode
+_input = msgspec.json.Decoder(wire.ToolInput).decode
+_forked = msgspec.json.Decoder(wire.ForkedFrom).decode
+_worktree = msgspec.json.Decoder(wire.Worktree).decode
+_compact = msgspec.json.Decoder(wire.CompactMetadata).decode
+
+_SPAWNERS = frozenset({"Task", "Agent"})
+_AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
+_CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# Before this client version a prompt that was typed while the model worked stands in the queue's records only.
+_QUEUED_AS_ATTACHMENT = (2, 1, 90)
+_NO_TITLE = frozenset({"/clear", "/effort", "/model", "/compact", "/exit", "/login", "/logout", "/config", "/resume", "/status"})
+
+
+class Fold:
+    """Feeds on records and issues of one transcript and fills `rows` and `state`."""
+
+    def __init__(
+        self,
+        base: int,
+        *,
+        path: str,
+        session_id: str,
+        agent_id: str,
+        is_agent: bool,
+        state: State,
+        seen_message: Callable[[str], int | None],
+    ) -> None:
+        self.base = base
+        self.path = path
+        self.session_id = session_id or state.session_id
+        self.agent_id = agent_id
+        self.is_agent = is_agent
+        self.state = state
+        self.rows = Rows()
+        self._seen_message = seen_message
+        self._messages: dict[str, int] = {}
+
+    def feed(self, item: Record | Issue) -> None:
+        """Take the next record or issue of the transcript."""
+        if isinstance(item, Issue):
+            self.state.issues += 1
+            self.rows.issues.append((self.base + item.offset, item.length, item.reason, item.detail[:300]))
+            return
+        kind = item.kind
+        body = item.body
+        sub = sub_kind(item)
+        state = self.state
+        state.records += 1
+        name = full_kind(kind, sub)
+        state.kinds[name] = state.kinds.get(name, 0) + 1
+        if kind in wire.ENTRY_KINDS:
+            self._entry(item, kind, sub, body)
+        elif isinstance(body, wire.Title):
+            state.custom_title = body.custom or state.custom_title
+            state.agent_name = body.agent or state.agent_name
+            state.ai_title = body.ai or state.ai_title
+            self._session(body.session_id)
+        elif isinstance(body, wire.Summary):
+            if body.summary and body.leaf_uuid:
+                self.rows.summaries.append((self.base + item.offset, body.leaf_uuid, body.summary))
+        elif isinstance(body, wire.QueueOperation):
+            self._queue(item, body)
+        elif isinstance(body, wire.CostState):
+            self._session(body.session_id)
+            if body.model_usage:
+                state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
+        elif isinstance(body, wire.Pointer):
+            self._pointer(body)
+        elif isinstance(body, wire.Bare):
+            self._session(body.session_id)
+        if item.strange:
+            self._drift(item)
+
+    # -- conversation records
+
+    def _entry(self, item: Record, kind: str, sub: str | None, body: wire.Entry) -> None:
+        state = self.state
+        rows = self.rows
+        record_id = self.base + item.offset
+        ts = milliseconds(body.timestamp)
+        if ts is not None:
+            if state.first_ts is None or ts < state.first_ts:
+                state.first_ts = ts
+            if state.last_ts is None or ts > state.last_ts:
+                state.last_ts = ts
+        self._context(body)
+        sidechain = bool(body.is_sidechain or body.stream_parent_tool) or self.is_agent
+        uuid = body.uuid
+        if uuid and not state.root_uuid and kind != "result":
+            state.root_uuid = uuid
+        meaning: str | None = None
+        message_id: int | None = None
+        if kind == "user":
+            meaning = self._user(record_id, ts, body, sidechain=sidechain)
+        elif kind == "assistant":
+            meaning, message_id = self._assistant(record_id, item.offset, ts, body)
+        elif kind == "attachment":
+            meaning = self._attachment(record_id, ts, body, sub)
+        elif kind == "system":
+            self._system(record_id, ts, body, sub)
+        elif kind == "progress":
+            self._progress(body, sub)
+        if uuid or meaning:
+            rows.records.append(
+                (
+                    record_id,
+                    item.length,
+                    kind,
+                    sub,
+                    meaning,
+                    uuid,
+                    body.parent_uuid or body.logical_parent_uuid,
+                    ts,
+                    1 if sidechain else 0,
+                    message_id,
+                )
+            )
+
+    def _context(self, body: wire.Entry) -> None:
+        state = self.state
+        if body.session_id is not None or body.stream_session is not None:
+            self._session(body.session_id or body.stream_session)
+            if body.stream_session and body.session_id and body.stream_session != body.session_id:
+                state.process_session = state.process_session or body.stream_session
+        if body.cwd and not state.cwd:
+            state.cwd = body.cwd
+        branch = body.git_branch
+        if branch and branch != state.branch:
+            state.branch = branch
+            if branch not in state.branches:
+                state.branches.append(branch)
+        version = body.version
+        if version and version != state.version:
+            state.version = version
+            if version not in state.versions:
+                state.versions.append(version)
+        if body.forked_from and not state.forked_from:
+            forked = lenient(_forked, body.forked_from)
+            state.forked_from = (forked.session_id or "") if forked else ""
+        if body.team_name and not state.team:
+            state.team, state.member = body.team_name, body.agent_name or ""
+
+    def _session(self, session_id: str | None) -> None:
+        state = self.state
+        if not session_id or session_id == state.session_id:
+            return
+        if not state.session_id:
+            state.session_id = session_id
+            self.session_id = self.session_id or session_id
+        elif session_id not in state.other_sessions and len(state.other_sessions) < 50:
+            state.other_sessions.append(session_id)
+
+    def _user(self, record_id: int, ts: int | None, body: wire.Entry, *, sidechain: bool) -> str:
+        state = self.state
+        content = body.message.content if body.message else None
+        has_result = False
+        if isinstance(content, list):
+            for number, block in enumerate(content):
+                kind = block.type
+                if kind == "tool_result":
+                    has_result = True
+                    self._tool_result(record_id + number, number, ts, block, body)
+                else:
+                    if kind in ("image", "document"):
+                        state.images += 1
+                    self.rows.blocks.append((record_id + number, number, kind or "", None, None, 0))
+        text = "" if has_result else user_text(content)
+        meaning = says(body, text, has_result=has_result, sidechain=sidechain)
+        if has_result:
+            return meaning
+        if not state.first_text and meaning in ("prompt", "instruction"):
+            state.first_text = _digest(text)
+            state.warmup = text.strip() == "Warmup"
+        if meaning == "prompt":
+            state.prompts += 1
+            state.first_prompt = state.first_prompt or _preview(text)
+            self._prompt(record_id, "prompt", ts, text)
+        elif meaning in ("command", "bash"):
+            self._command(record_id, meaning, ts, text)
+        elif meaning == "instruction" and not self.is_agent and not body.parent_uuid and not body.agent_id:
+            # The oldest clients wrote subagents into the main file, tied to their call by nothing but the prompt's text.
+            self.rows.sidechains.append((record_id, body.uuid or "", _digest(text), ts))
+        return meaning
+
+    def _command(self, record_id: int, source: str, ts: int | None, text: str) -> None:
+        state = self.state
+        command = command_of(text)
+        if not command:
+            return
+        name = command.split(" ", 1)[0]
+        if name == "/clear" and not state.prompts and not state.commands:
+            state.cleared = True
+        state.commands += 1
+        if name not in _NO_TITLE:
+            state.first_command = state.first_command or _preview(command)
+        self._prompt(record_id, source, ts, command)
+
+    def _prompt(self, record_id: int, source: str, ts: int | None, text: str) -> None:
+        self.rows.prompts.append((record_id, source, ts, text, None, None))
+
+    def _assistant(self, record_id: int, offset: int, ts: int | None, body: wire.Entry) -> tuple[str, int | None]:
+        state = self.state
+        message = body.message
+        if message is None:
+            return "reply", None
+        content = message.content
+        synthetic = message.model == SYNTHETIC
+        message_id: int | None = None
+        agent_id = body.agent_id or self.agent_id
+        session_id = self.session_id or body.session_id or body.stream_session or ""
+        if not synthetic:
+            key = message_key(body, session_id, agent_id, self.path, offset)
+            message_id = self._messages.get(key)
+            if message_id is None:
+                message_id = self._seen_message(key)
+                if message_id is None:
+                    message_id = record_id
+                    state.messages += 1
+                    self.rows.messages.append((record_id, key, message.model, ts))
+                    if message.model and message.model not in state.models:
+                        state.models.append(message.model)
+                self._messages[key] = message_id
+            usage = self.rows.usage
+            for counted, statement in stated(body, key, record_id, ts or 0, self.path, session_id, agent_id):
+                known = usage.get(counted)
+                usage[counted] = statement if known is None else merge(known, statement)
+        if isinstance(content, list):
+            for number, block in enumerate(content):
+                kind = block.type
+                if kind in _CALL_BLOCKS:
+                    self._tool_call(record_id + number, number, ts, message_id, block)
+                elif kind == "tool_result":
+                    self._tool_result(record_id + number, number, ts, block, body)
+                else:
+                    if kind == "text":
+                        state.replies += 1
+                    self.rows.blocks.append((record_id + number, number, kind or "", None, None, 0))
+        if body.is_api_error:
+            state.api_errors += 1
+            return "error", message_id
+        return "reply", message_id
+
+    # -- tools
+
+    def _tool_call(self, block_id: int, number: int, ts: int | None, message_id: int | None, block: wire.Block) -> None:
+        state = self.state
+        name = block.name or ""
+        state.tool_calls += 1
+        calls, errors = state.tools.get(name, (0, 0))
+        state.tools[name] = (calls + 1, errors)
+        given = lenient(_input, block.input) or wire.ToolInput()
+        path = string(given.file_path) or string(given.notebook_path) or None
+        edit = planned_edit(name, block.input)
+        tool_use_id = block.id or ""
+        self.rows.blocks.append((block_id, number, block.type or "", tool_use_id, name, 0))
+        description = agent_type = None
+        if name in _SPAWNERS:
+            description = string(given.description) or None
+            agent_type = string(given.subagent_type) or None
+            if given.prompt:
+                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, "#" + _digest(string(given.prompt)), 5))
+        self.rows.calls[block_id] = [
+            block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
+        ]  # fmt: skip
+        state.open_calls[tool_use_id] = OpenCall(
+            block_id, name, ts, path, edit.change if edit else None, edit.added if edit else 0, edit.removed if edit else 0
+        )
+
+    def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
+        state = self.state
+        tool_use_id = block.tool_use_id or ""
+        error = 1 if block.is_error else 0
+        call = state.open_calls.pop(tool_use_id, None)
+        name = call.name if call else None
+        self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, error))
+        if error:
+            state.tool_errors += 1
+            if name is not None:
+                calls, errors = state.tools[name]
+                state.tools[name] = (calls, errors + 1)
+        if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
+            state.images += 1
+        outcome: Any = None
+        if body.tool_use_result and not raw_is_string(body.tool_use_result):
+            outcome = lenient(_result, body.tool_use_result)
+        agent_id = None
+        if name in _SPAWNERS:
+            if outcome is not None and outcome.agent_id:
+                agent_id = outcome.agent_id
+                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, agent_id, 2))
+            else:
+                mentioned = _AGENT_ID_IN_TEXT.search(result_text(block.content))
+                if mentioned:
+                    self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, mentioned.group(1), 4))
+        if call is None:
+            return
+        edit: Edit | None = None
+        if call.change and not error:
+            edit = stated_edit(call, outcome)
+            state.lines_added += edit.added
+            state.lines_removed += edit.removed
+        persisted = outcome.persisted_path if outcome is not None else None
+        known = (
+            block_id,
+            ts,
+            error,
+            edit.change if edit else None,
+            edit.added if edit else 0,
+            edit.removed if edit else 0,
+            persisted,
+            (edit.path if edit else None) or call.path,
+        )
+        row = self.rows.calls.get(call.id)
+        if row is None:
+            self.rows.call_results.append((*known, call.id))
+        else:
+            row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
+
+    # -- the rest
+
+    def _attachment(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> str | None:
+        if sub == "queued_command":
+            attachment = attachment_of(body)
+            text = prompt_text(attachment.prompt) if attachment else ""
+            meaning = says(
+                wire.Entry(origin=attachment.origin if attachment else wire.ABSENT), text, has_result=False, sidechain=False
+            )
+            if meaning == "prompt":
+                self._queued(record_id, ts, text)
+                return "prompt"
+            return meaning
+        if sub is not None and sub.startswith("hook_"):
+            self.state.hooks += 1
+        return None
+
+    def _queued(self, record_id: int, ts: int | None, text: str) -> None:
+        self.state.queued += 1
+        self.state.first_prompt = self.state.first_prompt or _preview(text)
+        self._prompt(record_id, "queued", ts, text)
+
+    def _queue(self, item: Record, body: wire.QueueOperation) -> None:
+        state = self.state
+        self._session(body.session_id)
+        ts = milliseconds(body.timestamp)
+        if body.operation == "enqueue":
+            state.queue.append(prompt_text(body.content))
+        elif body.operation == "popAll":
+            state.queue.clear()
+        elif state.queue and body.operation in ("dequeue", "remove"):
+            text = state.queue.pop(0)
+            human = text and says(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
+            if human and body.operation == "remove" and _version(state.version) < _QUEUED_AS_ATTACHMENT:
+                self._queued(self.base + item.offset, ts, text)
+
+    def _system(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> None:
+        state = self.state
+        if sub == "compact_boundary":
+            state.compactions += 1
+            facts = lenient(_compact, body.compact_metadata) or wire.CompactMetadata()
+            self.rows.compactions.append((record_id, ts, facts.trigger, facts.pre_tokens, facts.post_tokens))
+        elif sub == "api_error":
+            state.api_errors += 1
+        elif sub == "stop_hook_summary":
+            state.hooks += 1
+        elif sub == "local_command" and body.content:
+            self._command(record_id, "command", ts, string(body.content))
+
+    def _progress(self, body: wire.Entry, sub: str | None) -> None:
+        if sub == "agent_progress" and body.parent_tool_use_id:
+            progress = progress_of(body)
+            if progress is not None and progress.agent_id:
+                self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id, progress.agent_id, 3))
+        elif sub == "hook_progress":
+            self.state.hooks += 1
+
+    def _pointer(self, body: wire.Pointer) -> None:
+        state = self.state
+        self._session(body.session_id)
+        state.continued_in = body.continued_in or state.continued_in
+        state.context_from = body.parent_session or state.context_from
+        if body.pr_url and body.pr_url not in state.pull_requests:
+            state.pull_requests.append(body.pr_url)
+        worktree = lenient(_worktree, body.worktree)
+        if worktree is not None and worktree.original_cwd:
+            state.worktree_of = worktree.original_cwd
+
+    def _drift(self, item: Record) -> None:
+        version = getattr(item.body, "version", None) or self.state.version
+        for field in item.strange:
+            key = f"{version}\t{item.kind}\t{field}"
+            count, first = self.state.drift.get(key, (0, item.offset))
+            self.state.drift[key] = (count + 1, first)
+
+
+def _preview(text: str) -> str:
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _version(version: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in version.split("-")[0].split("."))
+    except ValueError:
+        return (0,)

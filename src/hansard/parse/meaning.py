@@ -1,0 +1,285 @@
+"""Who said a line, and which text in it is worth showing and finding: small pure functions, one per quirk of the clients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from hansard.parse import wire
+from hansard.parse.decode import Record, text_of
+
+SYNTHETIC = "<synthetic>"
+
+# What a user line says, by the text it starts with. The order matters only for readers.
+_PREFIXES = (
+    ("<command-name>", "command"),
+    ("<command-message>", "command"),
+    ("<local-command-", "command_output"),
+    ("<bash-input>", "bash"),
+    ("<bash-stdout>", "bash_output"),
+    ("<bash-stderr>", "bash_output"),
+    ("<task-notification>", "notification"),
+    ("<teammate-message", "teammate"),
+    ("<system-reminder>", "reminder"),
+    ("Caveat:", "meta"),
+    ("[Request interrupted", "interruption"),
+)
+_NOT_HUMAN_ORIGIN = {"task-notification": "notification", "peer": "teammate", "coordinator": "teammate"}
+# Text blocks that an editor puts beside the prompt; the human did not type them.
+_EDITOR_NOTES = ("<ide_", "<system-reminder>")
+
+_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.S)
+_COMMAND_ARGS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.S)
+_BASH = re.compile(r"<bash-input>(.*?)</bash-input>", re.S)
+_DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MILLISECOND = timedelta(milliseconds=1)
+
+_string = msgspec.json.Decoder(str).decode
+_any = msgspec.json.Decoder().decode
+_blocks = msgspec.json.Decoder(list[wire.Block]).decode
+_attachment = msgspec.json.Decoder(wire.Attachment).decode
+_progress = msgspec.json.Decoder(wire.Progress).decode
+_origin = msgspec.json.Decoder(wire.Origin).decode
+
+
+def milliseconds(timestamp: str | None) -> int | None:
+    """An ISO 8601 time as milliseconds since 1970 in UTC, or None when it is none."""
+    if not timestamp:
+        return None
+    try:
+        moment = datetime.fromisoformat(timestamp)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        return (moment - _EPOCH) // _MILLISECOND
+    except (ValueError, OverflowError):
+        return None
+
+
+def lenient(decoder: Any, raw: Raw) -> Any:
+    """Decode a raw value into a small struct, or None when it has another shape."""
+    if not raw:
+        return None
+    try:
+        return decoder(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def string(raw: Raw) -> str:
+    """A raw JSON value as text."""
+    if not raw:
+        return ""
+    try:
+        return _string(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return text_of(raw)
+
+
+def sub_kind(record: Record) -> str | None:
+    """The second half of a kind: a system record's subtype, an attachment's or a progress record's inner type."""
+    body = record.body
+    if record.kind == "system" or record.kind == "result":
+        return body.subtype
+    if record.kind == "attachment":
+        inner = lenient(_attachment, body.attachment)
+        return inner.type if inner else None
+    if record.kind == "progress":
+        inner = lenient(_progress, body.data)
+        return inner.type if inner else None
+    return None
+
+
+def full_kind(kind: str, sub: str | None) -> str:
+    """The name under which a record is counted: `system/api_error`, `attachment/file`, `user`."""
+    return f"{kind}/{sub}" if sub and kind in ("system", "attachment") else kind
+
+
+def attachment_of(body: wire.Entry) -> wire.Attachment | None:
+    """The attachment of an attachment record."""
+    found: wire.Attachment | None = lenient(_attachment, body.attachment)
+    return found
+
+
+def progress_of(body: wire.Entry) -> wire.Progress | None:
+    """The inner part of a progress record."""
+    found: wire.Progress | None = lenient(_progress, body.data)
+    return found
+
+
+def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> str:
+    """What a user line is: a human's prompt, a command, a tool's result, an instruction to a subagent, ..."""
+    if has_result:
+        return "result"
+    if body.is_compact_summary:
+        return "compact_summary"
+    if body.is_meta:
+        return "meta"
+    for prefix, meaning in _PREFIXES:
+        if text.startswith(prefix):
+            return meaning
+    if body.origin:
+        origin = lenient(_origin, body.origin)
+        meaning = _NOT_HUMAN_ORIGIN.get(origin.kind or "") if origin else None
+        if meaning:
+            return meaning
+    if body.prompt_source == "system":
+        return "notification"
+    return "instruction" if sidechain else "prompt"
+
+
+def user_text(content: str | list[wire.Block] | None) -> str:
+    """The text of a user line, without what an editor put beside it where there is more."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    texts = [string(block.text) for block in content if block.type == "text"]
+    typed = [text for text in texts if not text.startswith(_EDITOR_NOTES)]
+    return "\n".join(typed or texts)
+
+
+def prompt_text(raw: Raw) -> str:
+    """A queued prompt, which is a string or a list of blocks."""
+    if not raw:
+        return ""
+    try:
+        value = _any(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return text_of(raw)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        blocks = lenient(_blocks, raw)
+        if blocks is not None:
+            return user_text(blocks)
+    return ""
+
+
+def command_of(text: str) -> str:
+    """`/name arguments` of a slash command line, `!command` of a shell line."""
+    shell = _BASH.search(text)
+    if shell:
+        return "!" + shell.group(1).strip()
+    name = _COMMAND.search(text)
+    if not name:
+        return ""
+    arguments = _COMMAND_ARGS.search(text)
+    return f"{name.group(1)} {arguments.group(1) if arguments else ''}".strip()
+
+
+def result_text(raw: Raw) -> str:
+    """The text of a tool result, whose content is a string or a list of blocks."""
+    if not raw:
+        return ""
+    if raw_is_string(raw):
+        return string(raw)
+    blocks = lenient(_blocks, raw)
+    if blocks is None:
+        return ""
+    return "\n".join(string(block.text) for block in blocks if block.text)
+
+
+def raw_is_string(raw: Raw) -> bool:
+    """Whether a raw JSON value is a string."""
+    return memoryview(raw)[:1] == b'"'
+
+
+def leaf_strings(value: Any, found: list[str]) -> None:
+    """Collect every string in a tool's input, at any depth, in order."""
+    if isinstance(value, str):
+        found.append(value)
+    elif isinstance(value, dict):
+        for item in value.values():
+            leaf_strings(item, found)
+    elif isinstance(value, list):
+        for item in value:
+            leaf_strings(item, found)
+
+
+def input_text(raw: Raw) -> str:
+    """A tool's input as text: its string values, one per line."""
+    value = lenient(_any, raw)
+    found: list[str] = []
+    leaf_strings(value, found)
+    return "\n".join(found)
+
+
+def without_base64(text: str) -> str:
+    """The text without data URIs, which nobody searches for."""
+    return _DATA_URI.sub("base64", text) if "base64" in text else text
+
+
+# Attachments that carry text a reader sees; the others are reminders, listings and snapshots of prompts.
+_SHOWN_ATTACHMENTS = frozenset({"file", "edited_text_file", "hook_additional_context", "hook_system_message", "hook_success"})
+
+
+def texts(record: Record, *, sidechain: bool) -> Iterator[tuple[int, str, str]]:
+    """The searchable texts of a record: (block number, column, text). Base64, signatures and twins are not among them."""
+    body = record.body
+    kind = record.kind
+    if kind == "assistant":
+        message = body.message
+        if message is None:
+            return
+        content = message.content
+        if isinstance(content, str):
+            yield 0, "reply", content
+        elif content:
+            for number, block in enumerate(content):
+                shown = block_text(block)
+                if shown is not None and shown[1]:
+                    yield number, shown[0], shown[1]
+    elif kind == "user":
+        message = body.message
+        if message is None or message.content is None:
+            return
+        content = message.content
+        if isinstance(content, str):
+            meaning = says(body, content, has_result=False, sidechain=sidechain)
+            yield 0, "prompt" if meaning == "prompt" else "note", content
+            return
+        meaning = ""
+        for number, block in enumerate(content):
+            shown = block_text(block)
+            if shown is None or not shown[1]:
+                continue
+            column, text = shown
+            if column == "reply":
+                meaning = meaning or says(body, user_text(content), has_result=False, sidechain=sidechain)
+                column = "prompt" if meaning == "prompt" else "note"
+            yield number, column, text
+    elif kind == "attachment":
+        attachment = attachment_of(body)
+        if attachment is None:
+            return
+        if attachment.type == "queued_command":
+            text = prompt_text(attachment.prompt)
+            yield 0, "note" if text.startswith("<") else "prompt", text
+        elif attachment.type in _SHOWN_ATTACHMENTS:
+            yield 0, "note", without_base64(input_text(body.attachment))
+    elif kind == "system":
+        if body.content:
+            yield 0, "note", string(body.content)
+    elif kind == "summary" and body.summary:
+        yield 0, "note", body.summary
+
+
+def block_text(block: wire.Block) -> tuple[str, str] | None:
+    """A block's column and text; None for a block without text."""
+    kind = block.type
+    if kind == "text":
+        return "reply", string(block.text)
+    if kind == "thinking":
+        return "thinking", string(block.thinking)
+    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
+        return "call", without_base64(input_text(block.input))
+    if kind == "tool_result" or (kind is not None and kind.endswith("_tool_result")):
+        return "result", without_base64(result_text(block.content))
+    return None

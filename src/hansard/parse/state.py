@@ -1,0 +1,87 @@
+"""What is remembered of a transcript between two syncs: the fold's state, as small as its meaning allows."""
+
+from __future__ import annotations
+
+import msgspec
+
+PREVIEW = 400
+
+
+class State(msgspec.Struct, gc=False, omit_defaults=True):
+    """A pure function of a transcript's bytes up to a line border; any split of the bytes into syncs gives the same state."""
+
+    lines: int = 0
+    records: int = 0
+    issues: int = 0
+    kinds: dict[str, int] = {}
+    drift: dict[str, tuple[int, int]] = {}  # "version\tkind\tfield" -> (how often, offset of the first)
+    session_id: str = ""  # the first one stated in the file
+    other_sessions: list[str] = []
+    root_uuid: str = ""  # the first conversation record
+    first_ts: int | None = None
+    last_ts: int | None = None
+    cwd: str = ""  # the first one: it names the project
+    branch: str = ""
+    branches: list[str] = []
+    version: str = ""  # the last one
+    versions: list[str] = []
+    models: list[str] = []
+    prompts: int = 0
+    queued: int = 0
+    commands: int = 0
+    replies: int = 0
+    messages: int = 0
+    tool_calls: int = 0
+    tool_errors: int = 0
+    api_errors: int = 0
+    compactions: int = 0
+    hooks: int = 0
+    images: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+    tools: dict[str, tuple[int, int]] = {}  # name -> (calls, errors)
+    custom_title: str = ""
+    agent_name: str = ""
+    ai_title: str = ""
+    first_prompt: str = ""
+    first_command: str = ""
+    first_text: str = ""  # hash of the first user text: the only link of the oldest subagents to their call
+    warmup: bool = False
+    cleared: bool = False  # it began with /clear
+    forked_from: str = ""
+    continued_in: str = ""
+    context_from: str = ""  # fork-context-ref: the parent session
+    process_session: str = ""  # snake-case session_id when it differs: where the process started
+    pull_requests: list[str] = []
+    worktree_of: str = ""
+    team: str = ""
+    member: str = ""
+    cost_state: str = ""
+    open_calls: dict[str, OpenCall] = {}
+    queue: list[str] = []
+
+
+class OpenCall(msgspec.Struct, gc=False, array_like=True):
+    """A tool call whose result has not been seen yet."""
+
+    id: int
+    name: str
+    ts: int | None
+    path: str | None
+    change: str | None
+    added: int
+    removed: int
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(State).decode
+
+
+def dump(state: State) -> bytes:
+    """The state as it is stored beside the cursor."""
+    return _encode(state)
+
+
+def load(data: bytes) -> State:
+    """The stored state."""
+    return _decode(data)

@@ -1,0 +1,150 @@
+"""Counting tokens: what one line states, and how the statements of many lines about one API message merge.
+
+The merge is commutative, associative and idempotent (field-wise maxima, and a minimum for the owner), so lines may come in
+any order, in any split and more than once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from hansard.parse import wire
+from hansard.parse.meaning import SYNTHETIC, lenient
+
+_ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
+_cache = msgspec.json.Decoder(wire.CacheCreation).decode
+_server = msgspec.json.Decoder(wire.ServerToolUse).decode
+_iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
+
+
+class Stated(msgspec.Struct, gc=False):
+    """Everything said about one API message so far; the owner is the earliest line (time, then transcript path, then offset)."""
+
+    ts: int
+    path: str
+    record_id: int
+    model: str
+    session_id: str
+    agent_id: str
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    final_output: int  # the greatest output_tokens of a line with a stop_reason, -1 when there is none
+    service_tier: str
+    speed: str
+    inference_geo: str
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether the output tokens are only a lower bound: no line that knows the end of the answer states this many."""
+        return self.final_output < self.output
+
+    def owner(self) -> tuple[int, str, int]:
+        """The order by which the earliest line wins the message."""
+        return (self.ts, self.path, self.record_id & OFFSET_MASK)
+
+
+OFFSET_MASK = (1 << 40) - 1
+
+
+def merge(one: Stated, other: Stated) -> Stated:
+    """Both statements in one; the order of the arguments does not matter."""
+    first, second = (one, other) if one.owner() <= other.owner() else (other, one)
+    return Stated(
+        ts=first.ts,
+        path=first.path,
+        record_id=first.record_id,
+        model=first.model,
+        session_id=first.session_id,
+        agent_id=first.agent_id,
+        input=max(one.input, other.input),
+        output=max(one.output, other.output),
+        cache_read=max(one.cache_read, other.cache_read),
+        cache_write=max(one.cache_write, other.cache_write),
+        cache_write_5m=max(one.cache_write_5m, other.cache_write_5m),
+        cache_write_1h=max(one.cache_write_1h, other.cache_write_1h),
+        web_searches=max(one.web_searches, other.web_searches),
+        final_output=max(one.final_output, other.final_output),
+        service_tier=max(one.service_tier, other.service_tier),
+        speed=max(one.speed, other.speed),
+        inference_geo=max(one.inference_geo, other.inference_geo),
+    )
+
+
+def message_key(body: wire.Entry, session_id: str, agent_id: str, path: str, offset: int) -> str:
+    """The key under which an API message counts once."""
+    identity = body.message.id if body.message else None
+    if identity:
+        if body.request_id or identity.startswith(_ANTHROPIC_IDS):
+            return identity
+        return f"{session_id}/{agent_id}/{identity}"
+    return body.uuid or f"{path}@{offset}"
+
+
+def stated(
+    body: wire.Entry, key: str, record_id: int, ts: int, path: str, session_id: str, agent_id: str
+) -> Iterator[tuple[str, Stated]]:
+    """What an assistant line states about its own message and, under keys of their own, about advisor calls inside it."""
+    message = body.message
+    if message is None or message.usage is None or message.model == SYNTHETIC:
+        return
+    usage = message.usage
+    write_5m, write_1h = _split(usage.cache_creation)
+    server = lenient(_server, usage.server_tool_use)
+    output = _count(usage.output_tokens)
+    own = Stated(
+        ts=ts,
+        path=path,
+        record_id=record_id,
+        model=message.model or "",
+        session_id=session_id,
+        agent_id=agent_id,
+        input=_count(usage.input_tokens),
+        output=output,
+        cache_read=_count(usage.cache_read_input_tokens),
+        cache_write=_count(usage.cache_creation_input_tokens),
+        cache_write_5m=write_5m,
+        cache_write_1h=write_1h,
+        web_searches=_count(server.web_search_requests) if server else 0,
+        final_output=output if message.stop_reason else -1,
+        service_tier=usage.service_tier or "",
+        speed=usage.speed or "",
+        inference_geo=usage.inference_geo or "",
+    )
+    yield key, own
+    if usage.iterations and b"advisor" in bytes(usage.iterations):
+        for number, call in enumerate(lenient(_iterations, usage.iterations) or ()):
+            if call.type == "advisor_message":
+                write_5m, write_1h = _split(call.cache_creation)
+                advised = _count(call.output_tokens)
+                yield (
+                    f"{key}#advisor{number}",
+                    msgspec.structs.replace(
+                        own,
+                        model=call.model or "",
+                        input=_count(call.input_tokens),
+                        output=advised,
+                        cache_read=_count(call.cache_read_input_tokens),
+                        cache_write=_count(call.cache_creation_input_tokens),
+                        cache_write_5m=write_5m,
+                        cache_write_1h=write_1h,
+                        web_searches=0,
+                        final_output=advised if message.stop_reason else -1,
+                    ),
+                )
+
+
+def _split(raw: msgspec.Raw) -> tuple[int, int]:
+    split = lenient(_cache, raw)
+    return (_count(split.ephemeral_5m_input_tokens), _count(split.ephemeral_1h_input_tokens)) if split else (0, 0)
+
+
+def _count(value: int | None) -> int:
+    """A token count; what is missing, negative or beyond 63 bits counts as nothing."""
+    return value if value is not None and 0 < value < 1 << 53 else 0

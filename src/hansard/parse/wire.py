@@ -1,0 +1,365 @@
+"""The shapes that clients write, one msgspec struct per record kind.
+
+Only what Hansard asks for is decoded; the rest is a zero-copy `Raw` or skipped, because the record keeps the bytes anyway.
+`StrictEntry` (the conversation records) names every common field and forbids others, so a field nobody has seen is noticed
+at no cost on the fast path. Its fields stand in the order in which clients write them: msgspec looks for the next key where
+the last one was found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, defstruct, field
+
+ABSENT = Raw(b"")
+
+
+class Usage(Struct, gc=False):
+    """Token counts of one API answer, as one line states them."""
+
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: Raw = ABSENT
+    output_tokens: int | None = None
+    server_tool_use: Raw = ABSENT
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    iterations: Raw = ABSENT
+    speed: str | None = None
+
+
+class CacheCreation(Struct, gc=False):
+    """Cache writes split by lifetime."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerToolUse(Struct, gc=False):
+    """Tools that ran at the API's side."""
+
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class Iteration(Struct, gc=False):
+    """One model call inside an answer; only advisor calls count on their own."""
+
+    type: str | None = None
+    model: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: Raw = ABSENT
+
+
+class Block(Struct, gc=False):
+    """One content block of any type; large texts stay raw until somebody wants them."""
+
+    type: str | None = None
+    text: Raw = ABSENT
+    thinking: Raw = ABSENT
+    id: str | None = None
+    name: str | None = None
+    input: Raw = ABSENT
+    tool_use_id: str | None = None
+    content: Raw = ABSENT
+    is_error: bool | None = None
+    source: Raw = ABSENT
+
+
+class Message(Struct, gc=False):
+    """The API message inside a user or assistant line."""
+
+    model: str | None = None
+    id: str | None = None
+    role: str | None = None
+    content: str | list[Block] | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class Entry(Struct, gc=False):
+    """A conversation record: user, assistant, system, attachment or progress, from disk or from the SDK's stream."""
+
+    parent_uuid: str | None = field(default=None, name="parentUuid")
+    logical_parent_uuid: str | None = field(default=None, name="logicalParentUuid")
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
+    prompt_id: Raw = field(default=ABSENT, name="promptId")
+    attachment: Raw = ABSENT
+    user_type: Raw = field(default=ABSENT, name="userType")
+    cwd: str | None = None
+    session_id: str | None = field(default=None, name="sessionId")
+    version: str | None = None
+    agent_id: str | None = field(default=None, name="agentId")
+    git_branch: str | None = field(default=None, name="gitBranch")
+    slug: Raw = ABSENT
+    content: Raw = ABSENT
+    message: Message | None = None
+    origin: Raw = ABSENT
+    prompt_source: str | None = field(default=None, name="promptSource")
+    type: str | None = None
+    request_id: str | None = field(default=None, name="requestId")
+    subtype: str | None = None
+    data: Raw = ABSENT
+    duration_ms: Raw = field(default=ABSENT, name="durationMs")
+    is_compact_summary: bool | None = field(default=None, name="isCompactSummary")
+    parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
+    tool_use_id: Raw = field(default=ABSENT, name="toolUseID")
+    is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
+    is_meta: bool | None = field(default=None, name="isMeta")
+    uuid: str | None = None
+    timestamp: str | None = None
+    permission_mode: Raw = field(default=ABSENT, name="permissionMode")
+    entrypoint: Raw = ABSENT
+    tool_use_result: Raw = field(default=ABSENT, name="toolUseResult")
+    source_tool_assistant: Raw = field(default=ABSENT, name="sourceToolAssistantUUID")
+    thinking_metadata: Raw = field(default=ABSENT, name="thinkingMetadata")
+    todos: Raw = ABSENT
+    compact_metadata: Raw = field(default=ABSENT, name="compactMetadata")
+    forked_from: Raw = field(default=ABSENT, name="forkedFrom")
+    hook_count: Raw = field(default=ABSENT, name="hookCount")
+    hook_infos: Raw = field(default=ABSENT, name="hookInfos")
+    hook_errors: Raw = field(default=ABSENT, name="hookErrors")
+    prevented_continuation: Raw = field(default=ABSENT, name="preventedContinuation")
+    stop_reason: Raw = field(default=ABSENT, name="stopReason")
+    has_output: Raw = field(default=ABSENT, name="hasOutput")
+    level: Raw = ABSENT
+    team_name: str | None = field(default=None, name="teamName")
+    agent_name: str | None = field(default=None, name="agentName")
+    effort: Raw = ABSENT
+    stream_session: str | None = field(default=None, name="session_id")
+    stream_parent_tool: str | None = field(default=None, name="parent_tool_use_id")
+
+
+# Common fields of conversation records that Hansard does not decode.
+HOT_FIELDS = (
+    "toolInputStreamMs apiBlockIndex requestRef requestedModel promptCacheRequested rendered renderedRole sandboxed turnOrigin "
+    "turnPosition permissionDecision error perTurnEffort madeBy thinkingDurationMs thinkingDisplay attributionAgent "
+    "isVisibleInTranscriptOnly imagePasteIds planContent messageCount renderedBesideToolResult attributionSkill"
+).split()
+
+StrictEntry: type[Entry] = defstruct(
+    "StrictEntry",
+    [(name, Raw, field(default=ABSENT, name=name)) for name in HOT_FIELDS],
+    bases=(Entry,),
+    forbid_unknown_fields=True,
+    gc=False,
+)
+
+# Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
+RARE_FIELDS = frozenset(
+    """
+    agents analytics_disabled api_error_status apiErrorIsTransient apiErrorStatus apiErrorType apiKeySource
+    attributionMcpServer attributionMcpTool attributionPlugin bridge_status cause classifierMetaLines
+    claude_code_version commandRun compact_metadata contextUsage costUSD duration_api_ms duration_ms errorDetails
+    errors event failedResponseHadNoToolCall fast_mode_state healsDistinctCarrier hookAdditionalContext
+    interruptedMessageId is_error isAbortedMidStream isReplay isSynthetic maxRetries mcp_servers mcpCallNotReadOnly
+    mcpMeta memory_paths messageId microcompactMetadata model modelUsage num_turns output_style
+    pendingBackgroundAgentCount permission_denials plugins queueSkipAttachments refusedMessageId renderedInHumanTurn
+    request_id resendCannotCure result retryAttempt retryInMs serverClassifierRequest skills slash_commands source
+    sourceToolUseID status stop_reason structured_output subagents summarizedTurnPromptUuids terminal_reason
+    tool_use_result toolDenialKind tools total_cost_usd ttft_ms turnCompanion url usage user_message_uuid userFeedback
+    """.split()
+)
+
+
+class Title(Struct, gc=False):
+    """custom-title, ai-title and agent-name: re-appended many times, the last one wins."""
+
+    custom: str | None = field(default=None, name="customTitle")
+    ai: str | None = field(default=None, name="aiTitle")
+    agent: str | None = field(default=None, name="agentName")
+    session_id: str | None = field(default=None, name="sessionId")
+
+
+class Summary(Struct, gc=False):
+    """A title for the conversation that ends in `leaf_uuid`, which often stands in another file."""
+
+    summary: str | None = None
+    leaf_uuid: str | None = field(default=None, name="leafUuid")
+
+
+class QueueOperation(Struct, gc=False):
+    """Prompts waiting while the model works."""
+
+    operation: str | None = None
+    content: Raw = ABSENT
+    timestamp: str | None = None
+    session_id: str | None = field(default=None, name="sessionId")
+
+
+class CostState(Struct, gc=False):
+    """The client's own running totals."""
+
+    session_id: str | None = field(default=None, name="sessionId")
+    model_usage: Raw = field(default=ABSENT, name="modelUsage")
+    total_cost_usd: Raw = field(default=ABSENT, name="totalCostUSD")
+    has_unknown_model_cost: Raw = field(default=ABSENT, name="hasUnknownModelCost")
+
+
+class Pointer(Struct, gc=False):
+    """Records that point from this session to something else: another session, a pull request, a worktree, a parent."""
+
+    session_id: str | None = field(default=None, name="sessionId")
+    continued_in: str | None = field(default=None, name="continuedInSessionId")
+    timestamp: str | None = None
+    parent_session: str | None = field(default=None, name="parentSessionId")
+    pr_url: str | None = field(default=None, name="prUrl")
+    pr_number: int | None = field(default=None, name="prNumber")
+    worktree: Raw = field(default=ABSENT, name="worktreeSession")
+
+
+class Bare(Struct, gc=False):
+    """A record that is only counted."""
+
+    session_id: str | None = field(default=None, name="sessionId")
+    timestamp: str | None = None
+    version: str | None = None
+
+
+class HistoryLine(Struct, gc=False):
+    """One typed prompt of history.jsonl."""
+
+    display: str | None = None
+    pasted: Raw = field(default=ABSENT, name="pastedContents")
+    timestamp: int | float | str | None = None
+    project: str | None = None
+    session_id: str | None = field(default=None, name="sessionId")
+
+
+class Tail(Struct, gc=False):
+    """Only the tag; used where nothing else is known of a record."""
+
+    type: str | None = None
+    version: str | None = None
+
+
+ENTRY_KINDS = frozenset({"user", "assistant", "system", "attachment", "progress", "result", "stream_event"})
+
+METADATA: dict[str, type[Any]] = {
+    "custom-title": Title,
+    "ai-title": Title,
+    "agent-name": Title,
+    "summary": Summary,
+    "queue-operation": QueueOperation,
+    "cost-state": CostState,
+    "continued-in": Pointer,
+    "fork-context-ref": Pointer,
+    "pr-link": Pointer,
+    "worktree-state": Pointer,
+    **dict.fromkeys(
+        (
+            "api-request",
+            "api-request-blob",
+            "api-request-shape",
+            "artifact-autoreact-ledger",
+            "artifact-comment-monitor",
+            "atis-latch",
+            "bridge-session",
+            "file-history-delta",
+            "file-history-snapshot",
+            "frame-link",
+            "history-suppression",
+            "last-prompt",
+            "mode",
+            "permission-mode",
+            "relocated",
+            "started",
+            "tag",
+            "tools-used",
+        ),
+        Bare,
+    ),
+}
+
+
+class ToolResult(Struct, gc=False):
+    """What of `toolUseResult` is worth knowing for every tool."""
+
+    agent_id: str | None = field(default=None, name="agentId")
+    file_path: str | None = field(default=None, name="filePath")
+    notebook_path: str | None = None
+    type: str | None = None
+    patch: list[Hunk] | None = field(default=None, name="structuredPatch")
+    content: Raw = ABSENT
+    status: str | None = None
+    persisted_path: str | None = field(default=None, name="persistedOutputPath")
+    is_async: bool | None = field(default=None, name="isAsync")
+    duration_ms: float | None = field(default=None, name="totalDurationMs")
+
+
+class Hunk(Struct, gc=False):
+    """One hunk of a structured patch; its header numbers are not reliable, its lines are."""
+
+    lines: list[str] = []
+
+
+class ToolInput(Struct, gc=False):
+    """What of a tool's input is worth knowing for every tool."""
+
+    file_path: Raw = ABSENT
+    notebook_path: Raw = ABSENT
+    path: Raw = ABSENT
+    prompt: Raw = ABSENT
+    description: Raw = ABSENT
+    subagent_type: Raw = ABSENT
+
+
+class Attachment(Struct, gc=False):
+    """An attachment's tag and the queued prompt it may carry."""
+
+    type: str | None = None
+    prompt: Raw = ABSENT
+    command_mode: str | None = field(default=None, name="commandMode")
+    origin: Raw = ABSENT
+
+
+class Progress(Struct, gc=False):
+    """A progress record's tag and the agent it speaks of."""
+
+    type: str | None = None
+    agent_id: str | None = field(default=None, name="agentId")
+
+
+class Origin(Struct, gc=False):
+    """Who caused a user line."""
+
+    kind: str | None = None
+
+
+class ForkedFrom(Struct, gc=False):
+    """Where a branched line was copied from."""
+
+    session_id: str | None = field(default=None, name="sessionId")
+    message_uuid: str | None = field(default=None, name="messageUuid")
+
+
+class Worktree(Struct, gc=False):
+    """Where a worktree session came from."""
+
+    original_cwd: str | None = field(default=None, name="originalCwd")
+    path: str | None = field(default=None, name="worktreePath")
+    branch: str | None = field(default=None, name="worktreeBranch")
+
+
+class CompactMetadata(Struct, gc=False):
+    """What a compaction was and how much it dropped."""
+
+    trigger: str | None = None
+    pre_tokens: int | None = field(default=None, name="preTokens")
+    post_tokens: int | None = field(default=None, name="postTokens")
+
+
+class AgentMeta(Struct, gc=False):
+    """agent-*.meta.json."""
+
+    agent_type: str | None = field(default=None, name="agentType")
+    description: str | None = None
+    tool_use_id: str | None = field(default=None, name="toolUseId")
+    parent_agent_id: str | None = field(default=None, name="parentAgentId")
+    spawn_depth: int | None = field(default=None, name="spawnDepth")
+    name: str | None = None

@@ -1,0 +1,168 @@
+"""The connection under the record: one writer at a time, every failure told in words."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from hansard.errors import StoreUnusable
+from hansard.record import layout
+from hansard.record.codec import Codec
+from hansard.record.failures import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+    from typing import Self
+
+Row = tuple[Any, ...]
+
+
+def bind_name(name: str) -> str | bytes:
+    """A path as SQLite can hold it without loss: TEXT, or a BLOB when it has surrogates, which UTF-8 text has not."""
+    if name.isascii():
+        return name
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "surrogatepass")
+    return name
+
+
+def read_name(value: str | bytes) -> str:
+    """The path that `bind_name` was given."""
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+class Database:
+    """An open record.db; use one per thread."""
+
+    def __init__(self, db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: float) -> None:
+        """Take over an open and prepared connection; callers use `open`."""
+        self.path = path
+        self.readonly = readonly
+        self._db = db
+        self._busy_seconds = busy_seconds
+        self._writing = False
+        self._moment = ""
+        """When the write transaction began; everything in it happened then."""
+        self._codec = Codec()
+        self._forget()
+        self.store_id: str = self._one("SELECT store_id FROM store")[0]
+
+    @classmethod
+    def open(cls, path: str, *, readonly: bool = False, busy_seconds: float = 5.0) -> Self:
+        """Open the record at `path`, creating it when absent unless `readonly`; a newer or damaged one is left untouched."""
+        path = os.path.abspath(path)
+        if isinstance(bind_name(path), bytes):
+            raise StoreUnusable(
+                f"{path!a}: SQLite opens only files with Unicode names. Name another data directory with --home."
+            )
+        if not readonly:
+            layout.create_file(path)
+        try:
+            db = layout.connect(path, readonly=readonly, busy_seconds=busy_seconds)
+            try:
+                layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
+                return cls(db, path, readonly=readonly, busy_seconds=busy_seconds)
+            except BaseException:
+                db.close()
+                raise
+        except apsw.Error as error:
+            raise told(error, path, busy_seconds) from error
+
+    def close(self) -> None:
+        """Close the connection; what was not committed is gone."""
+        self._forget()
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        """Give the record itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def revision(self) -> int:
+        """How many write transactions were ever committed; lower than remembered means an older copy was put back."""
+        return int(self._one("SELECT revision FROM store")[0])
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One write transaction: all of it or, after any exception, nothing of it."""
+        if self.readonly:
+            raise StoreUnusable(f"{self.path}: the record was opened for reading only.")
+        if self._writing:
+            raise RuntimeError("a write transaction is already open")
+        self._run("BEGIN IMMEDIATE")
+        self._writing = True
+        self._moment = layout.now()
+        before = self._db.total_changes()
+        try:
+            yield
+            self._write_back()
+            if self._db.total_changes() == before:
+                # Nothing was changed: no new revision, and no waiting for the disk.
+                self._run("ROLLBACK")
+            else:
+                self._run("UPDATE store SET revision = revision + 1")
+                self._run("COMMIT")
+        except BaseException:
+            # SQLite has already undone the transaction itself after some failures, a full disk among them.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+        finally:
+            self._writing = False
+            self._forget()
+
+    def _write_back(self) -> None:
+        """Write what is still held in memory."""
+
+    def _forget(self) -> None:
+        """Drop what was held in memory for the transaction that ended."""
+
+    def _must_write(self) -> None:
+        if not self._writing:
+            raise RuntimeError("the record is changed only inside `with record.writing():`")
+
+    def _run(self, sql: str, values: tuple[Any, ...] = ()) -> None:
+        try:
+            self._db.execute(sql, values)
+        except apsw.Error as error:
+            raise told(error, self.path, self._busy_seconds) from error
+
+    def _run_many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        try:
+            self._db.executemany(sql, rows)
+        except apsw.Error as error:
+            raise told(error, self.path, self._busy_seconds) from error
+
+    def _insert(self, sql: str, values: tuple[Any, ...]) -> int:
+        self._run(sql, values)
+        return self._db.last_insert_rowid()
+
+    def _rows(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except apsw.Error as error:
+            raise told(error, self.path, self._busy_seconds) from error
+
+    def _one_or_none(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
+
+    def _one(self, sql: str, values: tuple[Any, ...] = ()) -> Row:
+        return self._rows(sql, values)[0]
+
+    def _paged(self, sql: str, after: int = 0, page: int = 1000) -> Iterator[Row]:
+        """Rows of a query by `id > ? ORDER BY id LIMIT ?` with the id first; no statement stays open between them."""
+        while rows := self._rows(sql, (after, page)):
+            yield from rows
+            after = rows[-1][0]

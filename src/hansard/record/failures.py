@@ -1,0 +1,68 @@
+"""What SQLite and the file system say, told as errors a person can act on."""
+
+from __future__ import annotations
+
+import errno
+
+import apsw
+
+from hansard.errors import HansardError, StoreBusy, StoreCorrupt, StoreUnusable
+
+NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
+AFTER_DAMAGE = (
+    "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged. "
+    "Put a backup of it in its place, or move it away: the next sync then records anew all that the source still has."
+)
+
+
+def told(error: apsw.Error, path: str, busy_seconds: float) -> HansardError:
+    """The error of our tree for an error of SQLite on the database at `path`."""
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreBusy(
+            f"{path}: another process is writing to it and did not finish within {busy_seconds:g} s. "
+            "Wait for it to end (another sync or watch?), then run this again.",
+        )
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)) or _short_read(error):
+        return StoreCorrupt(f"{path}: not a readable Hansard record ({error}). {AFTER_DAMAGE}")
+    if isinstance(error, apsw.FullError):
+        return StoreUnusable(
+            f"{path}: no space left to write. What was being written was undone, everything before is intact. "
+            "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",
+        )
+    if isinstance(error, apsw.ReadOnlyError):
+        return StoreUnusable(
+            f"{path}: it can be read but not written. Check the permissions of the file and of its directory, "
+            "or name another data directory with --home.",
+        )
+    if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):
+        return StoreUnusable(
+            f"{path}: it cannot be opened ({error}). Check that you may read and write this file and its directory, "
+            "or name another data directory with --home.",
+        )
+    if isinstance(error, apsw.TooBigError):
+        return StoreUnusable(f"{path}: a file is too large to be kept whole ({error}). Leave it out.")
+    return StoreUnusable(
+        f"{path}: the database could not be read or written ({type(error).__name__}: {error}). "
+        "Check the disk; everything that was committed before is intact.",
+    )
+
+
+def told_os(error: OSError, path: str) -> StoreUnusable:
+    """The error of our tree for what the file system refused while making room for the database at `path`."""
+    if error.errno in NO_SPACE:
+        return StoreUnusable(
+            f"{path}: no space left to create it. Free some space, or name another data directory with --home."
+        )
+    if isinstance(error, (NotADirectoryError, FileExistsError)):
+        return StoreUnusable(
+            f"{path}: {error.filename or 'its parent'} is not a directory. Name another data directory with --home."
+        )
+    return StoreUnusable(
+        f"{path}: it cannot be created ({error.strerror or error}). "
+        "Check the permissions of its directory, or name another data directory with --home.",
+    )
+
+
+def _short_read(error: apsw.Error) -> bool:
+    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ

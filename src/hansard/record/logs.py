@@ -1,0 +1,304 @@
+"""Append-only logs, kept as generations of compressed chunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from hansard.errors import NotFound, StoreCorrupt
+from hansard.record.codec import DamagedError, Raw, short_hash
+from hansard.record.database import Row, read_name
+from hansard.record.failures import AFTER_DAMAGE
+from hansard.record.files import Files
+from hansard.record.schema import CHUNK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from hansard.sources.tail import Mark
+
+OPEN_TAILS = 4
+"""How many unfilled chunks are held in memory at once, however many logs one transaction appends to."""
+
+LARGEST_CHUNK = 16 << 20
+"""No chunk of any layout is larger: a length beyond it is damage, not a reason to spend memory."""
+
+COLUMNS = """\
+g.id, g.file_id, f.root_id, f.path, f.kind, g.seq, g.size, g.mtime_ns, g.mode, g.started_at, g.ended_reason,
+f.generation_id IS g.id, f.state FROM generation g JOIN file f ON f.id = g.file_id"""
+
+
+class Generation(NamedTuple):
+    """One life of a log, from its first byte to a rewrite of the source."""
+
+    id: int
+    file_id: int
+    root_id: int
+    path: str
+    kind: str
+    seq: int
+    size: int
+    mtime_ns: int
+    mode: int
+    started_at: str
+    ended_reason: str | None
+    current: bool
+    state: str
+
+
+class Checked(NamedTuple):
+    """One chunk that was looked at: where it lies, and what is wrong with it if anything."""
+
+    start: int
+    length: int
+    damage: str | None
+
+
+class _Tail:
+    """The raw bytes of a generation's last chunk while it is being filled."""
+
+    __slots__ = ("dirty", "file_id", "raw", "start")
+
+    def __init__(self, file_id: int, start: int, raw: bytearray) -> None:
+        self.file_id = file_id
+        self.start = start
+        self.raw = raw
+        self.dirty = False
+
+
+class Logs(Files):
+    """The part of the record that keeps append-only logs.
+
+    Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again. The rest
+    stays in memory as the generation's tail and is written when the log is settled, when someone reads it, when other
+    logs need the room or when the transaction commits; the next append in a later transaction reads it back first. So
+    a byte is compressed once per transaction that adds to its chunk, whatever the sizes of the pieces.
+    """
+
+    _tails: dict[int, _Tail]
+
+    def start_generation(self, root_id: int, path: str, kind: str, reason: str) -> int:
+        """Begin a log, or its next generation; `reason` is kept as why the former one ended."""
+        self._must_write()
+        file_id, former, snapshot = self._enter_file(root_id, path, kind)
+        if former is not None:
+            self._end_generation(former, reason)
+        seq = 1
+        if former is not None or snapshot is not None:
+            seq += self._one("SELECT coalesce(max(seq), 0) FROM generation WHERE file_id = ?", (file_id,))[0]
+        generation = self._insert(
+            "INSERT INTO generation (file_id, seq, size, mtime_ns, mode, started_at) VALUES (?, ?, 0, 0, 0, ?)",
+            (file_id, seq, self._moment),
+        )
+        self._run(
+            "UPDATE file SET kind = ?, generation_id = ?, snapshot_id = NULL, size = 0, mark_offset = NULL, mark_mtime_ns = NULL, "
+            "mark_inode = NULL, mark_head = NULL, mark_last = NULL, mark_seen_ns = NULL WHERE id = ?",
+            (kind, generation, file_id),
+        )
+        self._hold(generation, _Tail(file_id, 0, bytearray()))
+        return generation
+
+    def append(self, generation: int, data: bytes) -> None:
+        """Add bytes to the current generation of a log."""
+        self._must_write()
+        tail = self._tail(generation)
+        if not data:
+            return
+        view = memoryview(data)
+        taken = 0
+        if tail.raw:
+            taken = min(CHUNK - len(tail.raw), len(view))
+            tail.raw += view[:taken]
+            if len(tail.raw) == CHUNK:
+                self._write_chunk(generation, tail.start, tail.raw)
+                tail.start += CHUNK
+                tail.raw = bytearray()
+        while len(view) - taken >= CHUNK:
+            self._write_chunk(generation, tail.start, view[taken : taken + CHUNK])
+            tail.start += CHUNK
+            taken += CHUNK
+        tail.raw += view[taken:]
+        tail.dirty = True
+
+    def settle(self, generation: int, mark: Mark, mode: int) -> None:
+        """Note up to where the source was read; the mark must stand at the end of what was appended."""
+        self._must_write()
+        tail = self._tail(generation)
+        size = tail.start + len(tail.raw)
+        if mark.offset != size:
+            raise ValueError(f"generation {generation} holds {size} bytes, the mark says {mark.offset}")
+        del self._tails[generation]
+        self._write_tail(generation, tail)
+        self._run(
+            "UPDATE generation SET size = ?, mtime_ns = ?, mode = ? WHERE id = ?",
+            (size, mark.mtime_ns, mode, generation),
+        )
+        self._mark_file(tail.file_id, size, mark)
+
+    def size(self, generation: int) -> int:
+        """How many raw bytes a generation has."""
+        tail = self._tails.get(generation)
+        if tail is not None:
+            return tail.start + len(tail.raw)
+        return self._size(generation)
+
+    def same_prefix(self, generation: int) -> Callable[[BinaryIO], bool]:
+        """A test whether an open file begins with all the bytes of a generation, by the hashes of its chunks."""
+        return lambda file: self.first_difference(generation, file) is None
+
+    def first_difference(self, generation: int, file: BinaryIO) -> int | None:
+        """Where the first chunk starts that an open file does not have at its place, None when it has them all."""
+        self._flush_all()
+        for start, length, expected in self._rows(
+            "SELECT start, length, hash FROM chunk WHERE generation_id = ? ORDER BY start", (generation,)
+        ):
+            piece = file.read(length)
+            if len(piece) != length or short_hash(piece) != expected:
+                return int(start)
+        return None
+
+    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The raw bytes from `start` to `end` (or as far as there are any now) in pieces of one chunk at most."""
+        self._flush_all()
+        size = self._size(generation)
+        return self._pieces(generation, max(start, 0), size if end is None else min(end, size))
+
+    def _pieces(self, generation: int, position: int, stop: int) -> Iterator[bytes]:
+        # One short query per chunk: no statement stays open while the caller works, so no checkpoint waits for it.
+        # Only a last chunk ever changes, by growing; cut at `stop`, the answer is that of the moment of the call.
+        while position < stop:
+            row = self._chunk_at(generation, position)
+            try:
+                first, raw = self._open_chunk(row, position)
+            except DamagedError as error:
+                where = position if row is None else row[0]
+                raise StoreCorrupt(self._damage(generation, where, str(error))) from None
+            piece = raw[position - first : stop - first]
+            position += len(piece)
+            yield piece
+
+    def check(self, generation: int) -> Iterator[Checked]:
+        """Look at every chunk of a generation, go on after damage, and end at its recorded size."""
+        self._flush_all()
+        size = self._size(generation)
+        position = 0
+        while position < size:
+            try:
+                length = self._check_chunk(generation, position, size)
+            except (DamagedError, StoreCorrupt) as error:
+                length = min(CHUNK - position % CHUNK, size - position)
+                yield Checked(position, length, str(error))
+            else:
+                yield Checked(position, length, None)
+            position += length
+        beyond = self._one_or_none(
+            "SELECT min(start) FROM chunk WHERE generation_id = ? AND start >= ?", (generation, size)
+        )
+        if beyond is not None and beyond[0] is not None:
+            yield Checked(beyond[0], 0, f"it lies beyond the recorded size of {size} bytes")
+
+    def generation(self, generation: int) -> Generation:
+        """One generation by its id."""
+        self._flush_all()
+        row = self._one_or_none(f"SELECT {COLUMNS} WHERE g.id = ?", (generation,))
+        if row is None:
+            raise NotFound(f"the record has no generation {generation}")
+        return _generation(row)
+
+    def generations(self) -> Iterator[Generation]:
+        """Every generation of every log, oldest first."""
+        self._flush_all()
+        return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
+
+    def _size(self, generation: int) -> int:
+        row = self._one_or_none("SELECT size FROM generation WHERE id = ?", (generation,))
+        if row is None:
+            raise NotFound(f"the record has no generation {generation}")
+        return int(row[0])
+
+    def _tail(self, generation: int) -> _Tail:
+        """The open tail of a current generation, read back when it is not in memory."""
+        tail = self._tails.pop(generation, None)
+        if tail is None:
+            tail = self._load_tail(generation)
+        # Taken out and put back: the dictionary's order is the order of use.
+        self._hold(generation, tail)
+        return tail
+
+    def _hold(self, generation: int, tail: _Tail) -> None:
+        if len(self._tails) >= OPEN_TAILS:
+            oldest = next(iter(self._tails))
+            self._flush(oldest)
+            del self._tails[oldest]
+        self._tails[generation] = tail
+
+    def _load_tail(self, generation: int) -> _Tail:
+        known = self.generation(generation)
+        if not known.current:
+            raise ValueError(f"generation {generation} is closed")
+        start = known.size - known.size % CHUNK
+        return _Tail(known.file_id, start, bytearray().join(self.read(generation, start)))
+
+    def _flush(self, generation: int) -> None:
+        tail = self._tails.get(generation)
+        if tail is not None and tail.dirty:
+            self._write_tail(generation, tail)
+            size = tail.start + len(tail.raw)
+            self._run("UPDATE generation SET size = ? WHERE id = ?", (size, generation))
+            tail.dirty = False
+
+    def _write_tail(self, generation: int, tail: _Tail) -> None:
+        if tail.dirty and tail.raw:
+            self._write_chunk(generation, tail.start, tail.raw)
+
+    def _flush_all(self) -> None:
+        for generation in self._tails:
+            self._flush(generation)
+
+    def _write_back(self) -> None:
+        self._flush_all()
+
+    def _forget(self) -> None:
+        self._tails = {}
+
+    def _write_chunk(self, generation: int, start: int, raw: Raw) -> None:
+        self._run(
+            "INSERT INTO chunk (generation_id, start, length, hash, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (generation_id, start) "
+            "DO UPDATE SET length = excluded.length, hash = excluded.hash, data = excluded.data",
+            (generation, start, len(raw), short_hash(raw), self._codec.pack(raw)),
+        )
+
+    def _chunk_at(self, generation: int, position: int) -> Row | None:
+        return self._one_or_none(
+            "SELECT start, length, hash, data FROM chunk WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
+            (generation, position),
+        )
+
+    def _open_chunk(self, row: Row | None, position: int) -> tuple[int, bytes]:
+        """Where a chunk starts and its raw bytes, checked against its hash; it must hold the byte at `position`."""
+        if row is None or row[0] + row[1] <= position:
+            raise DamagedError("the chunk is missing")
+        start, length, expected, data = row
+        if length > LARGEST_CHUNK:
+            raise DamagedError(f"it claims an impossible length of {length} bytes")
+        raw = self._codec.unpack(data, length)
+        if short_hash(raw) != expected:
+            raise DamagedError("its bytes do not have the recorded hash")
+        return start, raw
+
+    def _check_chunk(self, generation: int, position: int, size: int) -> int:
+        """The length of the chunk at `position`, which must be whole and in step with its neighbours."""
+        start, raw = self._open_chunk(self._chunk_at(generation, position), position)
+        if start != position or (len(raw) != CHUNK and start + len(raw) != size):
+            raise DamagedError(f"it covers {start} to {start + len(raw)}, out of step with its neighbours")
+        return len(raw)
+
+    def _damage(self, generation: int, start: int, reason: str) -> str:
+        path = self.generation(generation).path
+        return (
+            f"{self.path}: damaged at {path}, generation {generation}, chunk at byte {start}: {reason}. {AFTER_DAMAGE}"
+        )
+
+
+def _generation(row: Row) -> Generation:
+    value = Generation._make(row)
+    return value._replace(path=read_name(row[3]), current=bool(row[11]))

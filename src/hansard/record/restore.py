@@ -1,0 +1,275 @@
+"""Giving files back: what would be written, then writing it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import TYPE_CHECKING, BinaryIO
+
+from hansard.errors import StoreUnusable, UsageError, WouldOverwrite
+from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
+from hansard.record.logs import Generation
+from hansard.record.schema import CHUNK
+from hansard.sources.names import printable, unescape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from hansard.record.store import Record, RootRow, Snapshot
+
+NAMED_AT_ONCE = 5
+"""How many files an error names before it only counts."""
+
+
+class Layout(StrEnum):
+    """Where a root's files go under the target."""
+
+    AUTO = "auto"
+    """FLAT when the record knows one root, else BY_ROOT."""
+    FLAT = "flat"
+    """DIR/projects/...: the layout of a config directory, also for putting files back into one."""
+    BY_ROOT = "by_root"
+    """DIR/<root name>/projects/..."""
+
+
+class Action(StrEnum):
+    """What stands at the target now, and so what a restore means."""
+
+    WRITE = "write"
+    SAME = "same"
+    DIFFERS = "differs"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreItem:
+    """One file to give back."""
+
+    path: str
+    target: str
+    bytes: int
+    action: Action
+    mtime_ns: int
+    base: str
+    """The directory that nothing may be written outside of."""
+    generation: int | None
+    snapshot: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a restore did."""
+
+    written: int
+    same: int
+    bytes: int
+
+
+def plan(
+    record: Record,
+    selection: Iterable[int] | None,
+    to: str,
+    layout: Layout = Layout.AUTO,
+    *,
+    all_generations: bool = False,
+) -> list[RestoreItem]:
+    """What a restore of the selected files (all when None) into `to` would do; nothing is written.
+
+    Older generations and snapshots get their number at the end of the name, so that no client takes them for its own.
+    """
+    base = os.path.realpath(to)
+    if os.path.lexists(base) and not os.path.isdir(base):
+        raise UsageError(f"{printable(to)}: not a directory. Name one to restore into.")
+    wanted = None if selection is None else frozenset(selection)
+    folders = _folders(record.roots(), layout)
+    items: list[RestoreItem] = []
+    taken: set[str] = set()
+    for version, suffix in _versions(record, all_generations):
+        if wanted is None or version.file_id in wanted:
+            target = _target(base, folders[version.root_id], version.path) + suffix
+            key = os.path.normcase(target)
+            if key in taken:
+                raise UsageError(
+                    f"{printable(target)}: two roots have this file, and both would be restored there. "
+                    "Restore by root, or one root at a time."
+                )
+            taken.add(key)
+            items.append(_item(record, version, base, target))
+    return items
+
+
+def apply(
+    record: Record,
+    items: Sequence[RestoreItem],
+    overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Restored:
+    """Write what a plan says, each file under a temporary name first; without `overwrite` nothing at all if any differs.
+
+    `progress` is given the bytes done and to do.
+    """
+    if not overwrite:
+        _refuse_overwriting([item.target for item in items if item.action is Action.DIFFERS])
+    total = sum(item.bytes for item in items)
+    written = done = size = 0
+    for item in items:
+        if item.action is not Action.SAME:
+            try:
+                _write(record, item, overwrite)
+            except OSError as error:
+                place = printable(str(error.filename or item.target))
+                raise StoreUnusable(
+                    f"{place}: the file could not be restored ({error.strerror or error}). {written} files were written before; "
+                    "run the same restore again when this is put right, it goes on where it stopped."
+                ) from error
+            written += 1
+            size += item.bytes
+        done += item.bytes
+        if progress is not None:
+            progress(done, total)
+    return Restored(written, len(items) - written, size)
+
+
+def _versions(record: Record, every: bool) -> Iterator[tuple[Generation | Snapshot, str]]:
+    """The current content of each file, and with `every` the former ones under a suffix."""
+    for generation in record.generations():
+        if generation.current:
+            yield generation, ""
+        elif every:
+            yield generation, f".generation-{generation.seq}"
+    for snapshot in record.snapshots():
+        if snapshot.current:
+            yield snapshot, ""
+        elif every:
+            yield snapshot, f".snapshot-{snapshot.id}"
+
+
+def _folders(roots: Sequence[RootRow], layout: Layout) -> dict[int, str]:
+    """The folder of each root under the target, "" for none; roots that share a name are numbered."""
+    if layout is Layout.FLAT or (layout is Layout.AUTO and len(roots) <= 1):
+        return {root.id: "" for root in roots}
+    result: dict[int, str] = {}
+    for root in roots:
+        name = root.name if _plain(root.name) else f"root-{root.id}"
+        number = 1
+        folder = name
+        while folder in result.values():
+            number += 1
+            folder = f"{name}-{number}"
+        result[root.id] = folder
+    return result
+
+
+def _plain(part: str) -> bool:
+    """Whether a name is one component that leads neither up nor elsewhere, on this system."""
+    separators = {"/", "\0", os.sep, os.altsep or "/"}
+    if os.name == "nt":
+        separators.add(":")
+    return part not in {"", ".", ".."} and not any(mark in part for mark in separators)
+
+
+def _target(base: str, folder: str, path: str) -> str:
+    parts = [unescape(part) for part in path.split("/")]
+    if not all(map(_plain, parts)):
+        raise UsageError(f"{path}: this recorded name cannot be a file under the target on this system. Leave it out.")
+    return os.path.join(base, folder, *parts)
+
+
+def _item(record: Record, version: Generation | Snapshot, base: str, target: str) -> RestoreItem:
+    _refuse_escape(base, target)
+    action = _action(record, version, target)
+    is_log = isinstance(version, Generation)
+    generation, snapshot = (version.id, None) if is_log else (None, version.id)
+    return RestoreItem(version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot)
+
+
+def _action(record: Record, version: Generation | Snapshot, target: str) -> Action:
+    try:
+        status = os.lstat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        return Action.WRITE
+    # A link is never looked through: it is replaced itself or left alone.
+    if not stat.S_ISREG(status.st_mode) or status.st_size != version.size:
+        return Action.DIFFERS
+    try:
+        with open(target, "rb") as file:
+            same = _same(record, version, file)
+    except OSError:
+        return Action.DIFFERS
+    return Action.SAME if same else Action.DIFFERS
+
+
+def _same(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:
+    if isinstance(version, Generation):
+        return record.first_difference(version.id, file) is None
+    digest = sha256()
+    while piece := file.read(CHUNK):
+        digest.update(piece)
+    return digest.digest() == version.hash
+
+
+def _refuse_overwriting(targets: Sequence[str]) -> None:
+    if targets:
+        named = ", ".join(map(printable, targets[:NAMED_AT_ONCE]))
+        more = f" and {len(targets) - NAMED_AT_ONCE} more" if len(targets) > NAMED_AT_ONCE else ""
+        raise WouldOverwrite(
+            f"{named}{more}: already there with other content. Nothing was written. "
+            "Restore into an empty directory, or ask for overwriting."
+        )
+
+
+def _refuse_escape(base: str, target: str) -> None:
+    """Raise when a link among the directories above the target leads out of the base."""
+    parent = os.path.dirname(target)
+    real = os.path.realpath(parent)
+    if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
+        raise UsageError(
+            f"{printable(parent)}: a symbolic link there leads out of {printable(base)}, to {printable(real)}. "
+            "Remove the link, or restore into another directory."
+        )
+
+
+def _write(record: Record, item: RestoreItem, overwrite: bool) -> None:
+    parent = os.path.dirname(item.target)
+    # Looked at again: the plan may be old.
+    _refuse_escape(item.base, item.target)
+    _make_directories(parent)
+    if os.path.isdir(item.target) and not os.path.islink(item.target):
+        raise UsageError(f"{printable(item.target)}: a directory stands where a file is to be restored. Move it away.")
+    if not overwrite and os.path.lexists(item.target):
+        raise WouldOverwrite(
+            f"{printable(item.target)}: it came to be after the restore was planned. Run the restore again."
+        )
+    temporary = os.path.join(parent, f".hansard-{os.urandom(8).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, FILE_MODE), "wb") as file:
+            file.writelines(_pieces(record, item))
+        os.utime(temporary, ns=(item.mtime_ns, item.mtime_ns))
+        os.replace(temporary, item.target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _pieces(record: Record, item: RestoreItem) -> Iterator[bytes]:
+    if item.generation is not None:
+        return record.read(item.generation)
+    if item.snapshot is not None:
+        return iter((record.read_snapshot(item.snapshot),))
+    return iter(())
+
+
+def _make_directories(path: str) -> None:
+    """Make the missing directories of a path, each private."""
+    missing: list[str] = []
+    while not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    for directory in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(directory, DIRECTORY_MODE)

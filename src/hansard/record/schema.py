@@ -1,0 +1,115 @@
+"""The layout of record.db, as one commented block, and the migrations that lead to it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+APPLICATION_ID = 0x48534452
+"""Written in the database's header ("HSDR"), so that another program's database is never taken for ours."""
+
+CHUNK = 256 * 1024
+"""Raw bytes in a full chunk: large enough for zstd to pay, small enough for a random read under a millisecond."""
+
+PAGE_SIZE = 8192
+
+SCHEMA = """\
+-- The store itself.
+CREATE TABLE store (
+  id          INTEGER PRIMARY KEY CHECK (id = 1),   -- there is exactly one row
+  store_id    TEXT NOT NULL,                        -- random UUID, given when the store was created
+  created_at  TEXT NOT NULL,                        -- ISO 8601, UTC
+  revision    INTEGER NOT NULL                      -- +1 with each committed write: a copy put back from a backup shows
+) STRICT;
+
+-- A source root: a config directory, or a bare projects directory.
+CREATE TABLE root (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,
+  path  ANY NOT NULL UNIQUE,                        -- absolute; TEXT, or a UTF-8 BLOB with surrogates for names that are not Unicode
+  name  ANY NOT NULL                                -- the short name it had when last seen; TEXT or BLOB like path
+) STRICT;
+
+-- A source file, known for ever once seen. The mark columns are NULL until its content was kept and settled.
+CREATE TABLE file (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  root_id        INTEGER NOT NULL REFERENCES root (id),
+  path           ANY NOT NULL,                      -- with "/", relative to the config directory; TEXT or BLOB like root.path
+  kind           TEXT NOT NULL,                     -- what sort of file it is, in the words of the sources room
+  state          TEXT NOT NULL CHECK (state IN ('live', 'gone')),  -- gone: no longer at its place in the source
+  state_at       TEXT NOT NULL,                     -- since when
+  generation_id  INTEGER REFERENCES generation (id),  -- the current content of an append-only log ...
+  snapshot_id    INTEGER REFERENCES snapshot (id),    -- ... or of a file that is kept whole
+  size           INTEGER NOT NULL,                  -- raw bytes of the current content
+  mark_offset    INTEGER,                           -- mark: bytes of the source that were consumed
+  mark_mtime_ns  INTEGER,                           -- mark: modification time of the source then
+  mark_inode     ANY,                               -- mark: inode; TEXT when it needs more than 63 bits
+  mark_head      BLOB,                              -- mark: fingerprint of the first bytes
+  mark_last      BLOB,                              -- mark: fingerprint of the bytes before the offset
+  mark_seen_ns   INTEGER,                           -- mark: wall clock when it was read
+  UNIQUE (root_id, path)
+) STRICT;
+
+-- One life of a log. A rewrite or truncation of the source closes it and begins the next; both are kept.
+CREATE TABLE generation (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice
+  file_id       INTEGER NOT NULL REFERENCES file (id),
+  seq           INTEGER NOT NULL,                   -- 1, 2, 3 ... within the file
+  size          INTEGER NOT NULL,                   -- raw bytes, the sum of its chunks
+  mtime_ns      INTEGER NOT NULL,                   -- of the source when last read
+  mode          INTEGER NOT NULL,                   -- of the source when last read
+  started_at    TEXT NOT NULL,
+  ended_at      TEXT,                               -- NULL while it is the current one
+  ended_reason  TEXT,                               -- why the next one was begun
+  UNIQUE (file_id, seq)
+) STRICT;
+
+-- The bytes of a generation: contiguous from 0, all full but the last, which is rewritten until it is full.
+CREATE TABLE chunk (
+  id             INTEGER PRIMARY KEY,
+  generation_id  INTEGER NOT NULL REFERENCES generation (id),
+  start          INTEGER NOT NULL,                  -- offset of its first raw byte
+  length         INTEGER NOT NULL CHECK (length > 0),  -- raw bytes
+  hash           BLOB NOT NULL,                     -- first 16 bytes of the SHA-256 of the raw bytes
+  data           BLOB NOT NULL,                     -- one zstd frame that states its raw length
+  UNIQUE (generation_id, start)
+) STRICT;
+
+-- The distinct contents of files that are kept whole.
+CREATE TABLE content (
+  id    INTEGER PRIMARY KEY,
+  hash  BLOB NOT NULL UNIQUE,                       -- SHA-256 of the raw bytes
+  size  INTEGER NOT NULL,                           -- raw bytes
+  data  BLOB NOT NULL                               -- one zstd frame that states its raw length
+) STRICT;
+
+-- A content that a whole file was seen with.
+CREATE TABLE snapshot (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,    -- grows with time, never used twice
+  file_id     INTEGER NOT NULL REFERENCES file (id),
+  content_id  INTEGER NOT NULL REFERENCES content (id),
+  mtime_ns    INTEGER NOT NULL,                     -- of the source when last seen with this content
+  mode        INTEGER NOT NULL,                     -- of the source when last seen with this content
+  seen_at     TEXT NOT NULL                         -- when it was first seen with this content
+) STRICT;
+CREATE INDEX snapshot_by_file ON snapshot (file_id);
+
+-- What the last sync saw and did not keep.
+CREATE TABLE left_out (
+  root_id  INTEGER NOT NULL REFERENCES root (id),
+  path     ANY NOT NULL,                            -- TEXT or BLOB like file.path
+  size     INTEGER NOT NULL,
+  reason   TEXT NOT NULL,                           -- in words
+  PRIMARY KEY (root_id, path)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class Migration(NamedTuple):
+    """One step of the layout, applied in one transaction; its version becomes the database's user_version."""
+
+    version: int
+    name: str
+    sql: str
+
+
+MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first layout", SCHEMA),)
+"""Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

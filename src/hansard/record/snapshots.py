@@ -1,0 +1,122 @@
+"""Small files that are kept whole, each distinct content once."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from hansard.errors import NotFound, StoreCorrupt
+from hansard.record.codec import DamagedError
+from hansard.record.database import Row, read_name
+from hansard.record.failures import AFTER_DAMAGE
+from hansard.record.files import Files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hansard.sources.tail import Mark
+
+COLUMNS = """\
+s.id, s.file_id, f.root_id, f.path, f.kind, c.hash, c.size, s.mtime_ns, s.mode, s.seen_at, f.snapshot_id IS s.id, f.state
+FROM snapshot s JOIN file f ON f.id = s.file_id JOIN content c ON c.id = s.content_id"""
+
+
+class Snapshot(NamedTuple):
+    """A content that a whole file was seen with."""
+
+    id: int
+    file_id: int
+    root_id: int
+    path: str
+    kind: str
+    hash: bytes
+    size: int
+    mtime_ns: int
+    mode: int
+    seen_at: str
+    current: bool
+    state: str
+
+
+class Snapshots(Files):
+    """The part of the record that keeps whole files."""
+
+    def snapshot(self, root_id: int, path: str, kind: str, data: bytes, mark: Mark, mode: int) -> bool:
+        """Keep the content of a file; False when it is the one it already had, of which only date and mark are renewed."""
+        self._must_write()
+        file_id, generation, current = self._enter_file(root_id, path, kind)
+        if generation is not None:
+            self._end_generation(generation, "kept whole from then on")
+        digest = sha256(data).digest()
+        content = self._one_or_none("SELECT id FROM content WHERE hash = ?", (digest,))
+        new = True
+        if content is None:
+            content_id = self._insert(
+                "INSERT INTO content (hash, size, data) VALUES (?, ?, ?)",
+                (digest, len(data), self._codec.pack(data)),
+            )
+        else:
+            content_id = content[0]
+            new = (
+                self._one_or_none("SELECT 1 FROM snapshot WHERE id = ? AND content_id = ?", (current, content_id))
+                is None
+            )
+        if new:
+            current = self._insert(
+                "INSERT INTO snapshot (file_id, content_id, mtime_ns, mode, seen_at) VALUES (?, ?, ?, ?, ?)",
+                (file_id, content_id, mark.mtime_ns, mode, self._moment),
+            )
+        else:
+            self._run("UPDATE snapshot SET mtime_ns = ?, mode = ? WHERE id = ?", (mark.mtime_ns, mode, current))
+        self._run(
+            "UPDATE file SET kind = ?, generation_id = NULL, snapshot_id = ? WHERE id = ?", (kind, current, file_id)
+        )
+        self._mark_file(file_id, len(data), mark)
+        return new
+
+    def snapshots(self, kinds: Iterable[str] | None = None, after: int = 0) -> Iterator[Snapshot]:
+        """Every snapshot with an id over `after`, of the given kinds or of all, oldest first."""
+        wanted = None if kinds is None else frozenset(str(kind) for kind in kinds)
+        rows = self._paged(f"SELECT {COLUMNS} WHERE s.id > ? ORDER BY s.id LIMIT ?", after=after)
+        return (_snapshot(row) for row in rows if wanted is None or row[4] in wanted)
+
+    def read_snapshot(self, snapshot_id: int) -> bytes:
+        """The raw bytes of a snapshot, checked against their hash."""
+        row = self._one_or_none(
+            "SELECT c.size, c.hash, c.data, f.path FROM snapshot s JOIN content c ON c.id = s.content_id "
+            "JOIN file f ON f.id = s.file_id WHERE s.id = ?",
+            (snapshot_id,),
+        )
+        if row is None:
+            raise NotFound(f"the record has no snapshot {snapshot_id}")
+        try:
+            return self._open_content(*row[:3])
+        except DamagedError as error:
+            raise StoreCorrupt(
+                f"{self.path}: damaged at {read_name(row[3])}, snapshot {snapshot_id}: {error}. {AFTER_DAMAGE}"
+            ) from None
+
+    def check_snapshot(self, snapshot_id: int) -> str | None:
+        """What is wrong with a snapshot, if anything."""
+        try:
+            row = self._one_or_none(
+                "SELECT c.size, c.hash, c.data FROM snapshot s JOIN content c ON c.id = s.content_id WHERE s.id = ?",
+                (snapshot_id,),
+            )
+            if row is None:
+                return "its content is missing"
+            self._open_content(*row)
+        except (DamagedError, StoreCorrupt) as error:
+            return str(error)
+        return None
+
+    def _open_content(self, size: int, digest: bytes, data: bytes) -> bytes:
+        raw = self._codec.unpack(data, size)
+        if sha256(raw).digest() != digest:
+            raise DamagedError("its bytes do not have the recorded hash")
+        return raw
+
+
+def _snapshot(row: Row) -> Snapshot:
+    value = Snapshot._make(row)
+    return value._replace(path=read_name(row[3]), current=bool(row[10]))

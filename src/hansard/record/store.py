@@ -1,0 +1,36 @@
+"""The record: the way in for everything above this room."""
+
+from __future__ import annotations
+
+from hansard.errors import StoreCorrupt
+from hansard.record.files import GONE, LIVE, Known, LeftOutRow, RootRow
+from hansard.record.logs import Checked, Generation, Logs
+from hansard.record.snapshots import Snapshot, Snapshots
+
+__all__ = ["GONE", "LIVE", "Checked", "Generation", "Known", "LeftOutRow", "Record", "RootRow", "Snapshot"]
+
+
+class Record(Logs, Snapshots):
+    """Every byte that was seen: roots and files (`files`), logs (`logs`), whole files (`snapshots`), one database.
+
+    Open it with `Record.open`, one per thread; change it only inside `writing()`; read it at any time, also while
+    another process writes.
+    """
+
+    def kept_bytes(self) -> int:
+        """Raw bytes of all generations and snapshots."""
+        return int(
+            self._one(
+                "SELECT (SELECT coalesce(sum(size), 0) FROM generation) + (SELECT coalesce(sum(c.size), 0) "
+                "FROM snapshot s JOIN content c ON c.id = s.content_id)"
+            )[0]
+        )
+
+    def database_damage(self) -> list[str]:
+        """What SQLite's own checks find wrong with the database, apart from the bytes it keeps."""
+        try:
+            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+            rows = self._rows("PRAGMA foreign_key_check")
+        except StoreCorrupt as error:
+            return [str(error)]
+        return found + [f"row {row[1]} of table {row[0]} refers to a row of {row[2]} that is missing" for row in rows]

@@ -1,0 +1,118 @@
+"""Which files of a Claude Code root are kept, told from their relative paths alone."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class FileKind(StrEnum):
+    """What a kept file is; the value is stored in databases."""
+
+    MAIN = "main"
+    AGENT = "agent"
+    JOURNAL = "journal"
+    HISTORY = "history"
+    LOG = "log"
+    AGENT_META = "agent_meta"
+    TOOL_RESULT = "tool_result"
+    WORKFLOW = "workflow"
+    TITLE = "title"
+    SESSIONS_INDEX = "sessions_index"
+    MEMORY = "memory"
+    TODO = "todo"
+    TASK = "task"
+    PLAN = "plan"
+    PASTE = "paste"
+    OTHER = "other"
+
+    @property
+    def is_log(self) -> bool:
+        """Tell append-only logs from small whole files."""
+        return self in _LOGS
+
+
+_LOGS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG})
+# A member looked up through the class costs as much as the rest of the decision, once per file and sync.
+_AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A folder of the layout: what its files are, and what its folders are."""
+
+    log: FileKind | None = None  # *.jsonl
+    agents: bool = False  # agent-*.jsonl and agent-*.meta.json have their own kinds
+    named: dict[str, FileKind] = field(default_factory=dict)
+    suffixes: dict[str, FileKind] = field(default_factory=dict)
+    rest: FileKind | None = None  # any other name
+    folders: dict[str, "Place"] = field(default_factory=dict)
+    deeper: "Place | None" = None  # any other folder; None is one like this
+
+    def inside(self, folder: str) -> "Place":
+        """Give the place that a folder in this place is."""
+        return self.folders.get(folder) or self.deeper or self
+
+    def kind(self, name: str) -> FileKind | None:
+        """Give the kind of a file in this place, None for what is not kept."""
+        if name.endswith(".jsonl") and self.log is not None:
+            if self.agents and name.startswith("agent-"):
+                return _AGENT
+            return self.named.get(name, self.log)
+        if name in self.named:
+            return self.named[name]
+        if self.agents and name.endswith(".meta.json") and name.startswith("agent-"):
+            return _AGENT_META
+        suffix = name[name.rfind(".") :] if "." in name else ""
+        if suffix in self.suffixes:
+            return self.suffixes[suffix]
+        return None if suffix in _PASSING else self.rest
+
+
+_PASSING = frozenset({".tmp", ".lock", ".swp", ".part"})
+_TEXTS = {".json": FileKind.OTHER, ".txt": FileKind.OTHER, ".md": FileKind.OTHER}
+
+_ANYWHERE = Place(log=FileKind.LOG, suffixes=_TEXTS)
+_RUN = Place(log=FileKind.LOG, agents=True, named={"journal.jsonl": FileKind.JOURNAL}, suffixes=_TEXTS)
+_RUNS = Place(log=FileKind.LOG, agents=True, suffixes=_TEXTS, deeper=_RUN)
+_SUBAGENTS = Place(log=FileKind.LOG, agents=True, suffixes=_TEXTS, folders={"workflows": _RUNS})
+_WORKFLOWS = Place(log=FileKind.LOG, suffixes={**_TEXTS, ".json": FileKind.WORKFLOW, ".js": FileKind.OTHER})
+_SESSION = Place(
+    log=FileKind.LOG,
+    named={"custom-title.json": FileKind.TITLE},
+    suffixes=_TEXTS,
+    folders={
+        "subagents": _SUBAGENTS,
+        "tool-results": Place(rest=FileKind.TOOL_RESULT),  # any name: .txt, .png, none at all
+        "workflows": _WORKFLOWS,
+    },
+    deeper=_ANYWHERE,
+)
+_PROJECT = Place(
+    log=FileKind.MAIN,
+    agents=True,
+    named={"sessions-index.json": FileKind.SESSIONS_INDEX},
+    suffixes=_TEXTS,
+    folders={"memory": Place(rest=FileKind.MEMORY)},
+    deeper=_SESSION,
+)
+
+TOPS = {
+    "projects": Place(log=FileKind.MAIN, suffixes=_TEXTS, deeper=_PROJECT),
+    "todos": Place(suffixes={".json": FileKind.TODO}),
+    "tasks": Place(suffixes={".json": FileKind.TASK}),
+    "plans": Place(suffixes={".md": FileKind.PLAN}),
+    "paste-cache": Place(rest=FileKind.PASTE),
+}
+HISTORY = "history.jsonl"
+
+
+def kind_of(path: str) -> FileKind | None:
+    """Give the kind of the file at a relative path, None for what is not kept."""
+    if path == HISTORY:
+        return FileKind.HISTORY
+    top, *folders, name = path.split("/") if "/" in path else ("", path)
+    place = TOPS.get(top)
+    if place is None or name.startswith(".") or any(folder.startswith(".") for folder in folders):
+        return None
+    for folder in folders:
+        place = place.inside(folder)
+    return place.kind(name)

@@ -1,0 +1,134 @@
+"""Notice changes under the roots as they happen."""
+
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+
+from hansard.sources.discover import discover
+from hansard.sources.layout import HISTORY, TOPS, kind_of
+from hansard.sources.roots import Root
+
+POLL_SECONDS = 1.0
+_POLL_SHARE = 100  # polling rests this many times as long as it looks: at most one per cent of a core
+_WAKE_MS = 1000
+_RESCAN_WAKES = 30  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
+_GROUP_STEPS = 4  # steady writing is told at least after so many quiet periods
+
+_State = dict[str, tuple[int, ...]]
+
+
+def watch(
+    roots: Sequence[Root], stop: threading.Event, *, poll: bool = False, settle_ms: int = 50
+) -> Iterator[frozenset[str]]:
+    """Give sets of absolute paths that changed, appeared or went, until `stop` is set.
+
+    The state to compare with is taken in this call, not at the first `next`: call it, then sync, then iterate, and no
+    change falls in between. A path may be told again without a further change.
+    """
+    roots = list(roots)
+    seen = _look(roots)
+    return _poll(roots, stop, seen) if poll else _listen(roots, stop, seen, settle_ms)
+
+
+def _look(roots: Iterable[Root]) -> _State:
+    state: _State = {}
+    for root in roots:
+        if os.path.isdir(root.projects):
+            state[root.projects] = ()  # an empty projects directory that appears is news too
+        for found in discover(root)[0]:
+            state[root.locate(found.path)] = (found.size, found.mtime_ns, found.inode)
+    return state
+
+
+def _changed(before: _State, now: _State) -> frozenset[str]:
+    return frozenset(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+
+
+def _poll(roots: Sequence[Root], stop: threading.Event, seen: _State) -> Iterator[frozenset[str]]:
+    rest = 0.0
+    while not stop.wait(rest):
+        started = time.monotonic()
+        now = _look(roots)
+        rest = max(POLL_SECONDS, _POLL_SHARE * (time.monotonic() - started))
+        changed = _changed(seen, now)
+        seen = now
+        if changed:
+            yield changed
+
+
+def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_ms: int) -> Iterator[frozenset[str]]:
+    """Wait for the system's events; where there are none to be had, poll."""
+    try:
+        import watchfiles
+    except ImportError:
+        yield from _poll(roots, stop, seen)
+        return
+    while not stop.is_set():
+        watched = _watchable(roots)
+        if not watched:
+            stop.wait(POLL_SECONDS)
+            continue
+        wakes = _RESCAN_WAKES  # look once as soon as the watch stands: something may have come before it did
+        try:
+            events = watchfiles.watch(
+                *watched,
+                watch_filter=None,
+                debounce=settle_ms * _GROUP_STEPS,
+                step=settle_ms,
+                stop_event=stop,
+                rust_timeout=_WAKE_MS,
+                yield_on_timeout=True,
+                ignore_permission_denied=True,
+            )
+            with closing(events):
+                for batch in events:
+                    touched = _touched(roots, [path for _, path in batch])
+                    wakes += not batch
+                    moved = not batch and _watchable(roots) != watched
+                    if touched is None or moved or wakes > _RESCAN_WAKES:
+                        now = _look(roots)
+                        touched = _changed(seen, now)
+                        seen, wakes = now, 0
+                    if touched:
+                        yield touched
+                    if moved:
+                        break
+        except FileNotFoundError:
+            stop.wait(POLL_SECONDS)  # it went before the watch stood
+        except (OSError, RuntimeError):  # no more watches to be had, or no events on this file system
+            yield from _poll(roots, stop, seen)
+            return
+
+
+def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
+    """Give what exists of the places to watch, with what tells a place from its successor of the same name."""
+    places: dict[str, tuple[int, int]] = {}
+    for root in roots:
+        names = [root.projects]
+        if root.config is not None:
+            names += [os.path.join(root.config, name) for name in (*TOPS, HISTORY) if name != "projects"]
+        for name in names:
+            try:
+                status = os.stat(name)
+            except OSError:
+                continue
+            places[name] = (status.st_dev, status.st_ino)
+    return places
+
+
+def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | None:
+    """Pick the files that are kept; None when only a full look can tell, as for folders that come and go."""
+    touched = set()
+    for path in paths:
+        if os.path.basename(path).startswith("."):
+            continue
+        relative = next((inside for root in roots if (inside := root.relative(path)) is not None), None)
+        if relative is None or "\ufffd" in path:  # told under another name: through a link, or not valid Unicode
+            return None
+        if kind_of(relative) is not None and not os.path.isdir(path):
+            touched.add(path)
+        elif not os.path.isfile(path):
+            return None
+    return frozenset(touched)

@@ -1,0 +1,40 @@
+"""One sync at a time: a lock that the operating system lets go of when its holder dies, whatever the platform."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from hansard.errors import StoreUnusable
+
+
+@contextlib.contextmanager
+def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
+    """Hold the store's sync lock; gives False when another process holds it and does not let go in time.
+
+    The lock is an exclusive transaction on an empty SQLite file of its own.
+    """
+    path = os.path.join(home, "sync.lock")
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        db = apsw.Connection(path)
+    except (OSError, apsw.CantOpenError) as error:
+        raise StoreUnusable(f"cannot write in {home}: {error}. Check its permissions, or name another with --home") from error
+    try:
+        db.set_busy_timeout(int(wait_seconds * 1000))
+        try:
+            db.execute("BEGIN EXCLUSIVE")
+        except apsw.BusyError:
+            yield False
+            return
+        except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError) as error:
+            raise StoreUnusable(
+                f"cannot write in {home}: {error}. Check its permissions, or name another with --home"
+            ) from error
+        yield True
+    finally:
+        db.close()

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hansard.errors import NotFound, StoreCorrupt
+from hansard.record.logs import OPEN_TAILS
+from hansard.record.schema import CHUNK
+from hansard.record.store import Record
+from tests.record.making import LOG, break_store, flip, keep_log, keep_more, mark, whole
+
+BYTES = bytes(range(256)) * 5000  # five chunks less a bit
+SIZES = st.one_of(
+    st.integers(0, 50),
+    st.integers(0, 3 * CHUNK),
+    st.sampled_from([CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    transactions=st.lists(st.lists(SIZES, max_size=4), max_size=4),
+    cuts=st.lists(st.tuples(st.integers(-5, 4 * CHUNK), st.integers(-5, 4 * CHUNK)), max_size=6),
+    seed=st.integers(0, 255),
+)
+def test_any_appends_come_back_and_any_range_is_the_slice(
+    transactions: list[list[int]], cuts: list[tuple[int, int]], seed: int
+) -> None:
+    with tempfile.TemporaryDirectory() as directory, Record.open(str(Path(directory, "record.db"))) as record:
+        expected = b""
+        with record.writing():
+            generation = record.start_generation(record.root_id("/r", "r"), LOG, "main", "new")
+        for sizes in transactions:
+            with record.writing():
+                for size in sizes:
+                    piece = BYTES[seed : seed + size]
+                    expected += piece
+                    record.append(generation, piece)
+                    assert record.size(generation) == len(expected)
+                record.settle(generation, mark(len(expected)), 0o644)
+        assert whole(record, generation) == expected
+        assert all(not chunk.damage for chunk in record.check(generation))
+        assert record.same_prefix(generation)(io.BytesIO(expected + b"more"))
+        for start, end in cuts:
+            pieces = list(record.read(generation, start, end))
+            assert b"".join(pieces) == expected[max(start, 0) : max(end, 0)]
+            assert all(0 < len(piece) <= CHUNK for piece in pieces)
+
+
+def test_chunks_are_full_but_the_last(record: Record) -> None:
+    generation = keep_log(record, BYTES, piece=3001)
+    for _ in range(20):
+        keep_more(record, generation, b"x" * 1000)
+    rows = record._rows("SELECT start, length FROM chunk WHERE generation_id = ? ORDER BY start", (generation,))
+    assert [start for start, _ in rows] == list(range(0, len(BYTES) + 20_000, CHUNK))
+    assert all(length == CHUNK for _, length in rows[:-1])
+
+
+def test_a_piece_is_compressed_once_in_a_transaction(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed: list[int] = []
+    pack = record._codec.pack
+
+    class Counting:
+        unpack = staticmethod(record._codec.unpack)
+
+        @staticmethod
+        def pack(raw: bytes) -> bytes:
+            packed.append(len(raw))
+            return pack(raw)
+
+    monkeypatch.setattr(record, "_codec", Counting)
+    keep_log(record, BYTES, piece=997)
+    assert sum(packed) == len(BYTES)
+
+
+def test_few_tails_are_held_whatever_is_appended_to(record: Record) -> None:
+    count = 3 * OPEN_TAILS
+    with record.writing():
+        root = record.root_id("/r", "r")
+        logs = [record.start_generation(root, f"projects/p/{number}.jsonl", "main", "new") for number in range(count)]
+        for turn in range(3):
+            for generation in logs:
+                record.append(generation, f"{generation} {turn}\n".encode() * 100)
+                assert len(record._tails) <= OPEN_TAILS
+    assert not record._tails
+    for generation in logs:
+        assert whole(record, generation) == b"".join(f"{generation} {turn}\n".encode() * 100 for turn in range(3))
+
+
+def test_what_is_not_yet_written_can_be_read(record: Record) -> None:
+    with record.writing():
+        generation = record.start_generation(record.root_id("/r", "r"), LOG, "main", "new")
+        record.append(generation, b"one\n")
+        assert whole(record, generation) == b"one\n"
+        record.append(generation, b"two\n")
+        assert [row.size for row in record.generations()] == [8]
+        record.append(generation, b"three\n")
+        assert record.same_prefix(generation)(io.BytesIO(b"one\ntwo\nthree\n"))
+        record.settle(generation, mark(14), 0o644)
+    assert whole(record, generation) == b"one\ntwo\nthree\n"
+
+
+def test_a_reader_keeps_the_moment_of_its_call(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    with Record.open(str(place), readonly=True) as reader:
+        pieces = reader.read(generation)
+        first = next(pieces)
+        keep_more(record, generation, b"later")
+        assert first + b"".join(pieces) == BYTES
+        assert whole(reader, generation) == BYTES + b"later"
+
+
+def test_generations_follow_each_other(record: Record) -> None:
+    first = keep_log(record, b"old content\n")
+    second = keep_log(record, b"new\n", reason="rewritten")
+    assert second > first
+    assert whole(record, first) == b"old content\n"
+    assert whole(record, second) == b"new\n"
+    old, new = record.generations()
+    assert (old.id, old.seq, old.size, old.current, old.ended_reason) == (first, 1, 12, False, "rewritten")
+    assert (new.id, new.seq, new.size, new.current, new.ended_reason) == (second, 2, 4, True, None)
+    assert (new.path, new.kind, new.mode, new.mtime_ns) == (LOG, "main", 0o644, mark(4).mtime_ns)
+    assert record.known(1)[LOG].generation == second
+    with record.writing(), pytest.raises(ValueError, match="closed"):
+        record.append(first, b"too late")
+
+
+def test_a_rewrite_within_one_transaction_keeps_both(record: Record) -> None:
+    with record.writing():
+        root = record.root_id("/r", "r")
+        first = record.start_generation(root, LOG, "main", "new")
+        record.append(first, b"one")
+        second = record.start_generation(root, LOG, "main", "truncated")
+        record.append(second, b"two")
+        with pytest.raises(ValueError, match="closed"):
+            record.append(first, b"more")
+    assert (whole(record, first), whole(record, second)) == (b"one", b"two")
+
+
+def test_a_mark_elsewhere_than_at_the_end_is_refused(record: Record) -> None:
+    generation = keep_log(record, b"12345")
+    with pytest.raises(ValueError, match="holds 6 bytes, the mark says 7"), record.writing():
+        record.append(generation, b"6")
+        record.settle(generation, mark(7), 0o644)
+    assert whole(record, generation) == b"12345"
+
+
+def test_an_empty_log(record: Record) -> None:
+    generation = keep_log(record, b"")
+    assert whole(record, generation) == b""
+    assert record.same_prefix(generation)(io.BytesIO(b"anything"))
+    assert record.known(1)[LOG].mark == mark(0)
+
+
+@pytest.mark.parametrize("other", [b"", BYTES[:-1], b"x" + BYTES[1:], BYTES[:-1] + b"x"])
+def test_another_prefix_is_seen(record: Record, other: bytes) -> None:
+    same = record.same_prefix(keep_log(record, BYTES))
+    assert same(io.BytesIO(BYTES))
+    assert not same(io.BytesIO(other))
+
+
+def test_an_unknown_generation(record: Record) -> None:
+    for call in (record.size, record.read, record.generation):
+        with pytest.raises(NotFound, match="no generation 42"):
+            call(42)
+
+
+# Damage.
+
+
+def test_a_flipped_bit_is_found_and_named(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    flip(place, "chunk", 3)
+    assert b"".join(record.read(generation, 0, 2 * CHUNK)) == BYTES[: 2 * CHUNK]
+    assert b"".join(record.read(generation, 3 * CHUNK)) == BYTES[3 * CHUNK :]
+    with pytest.raises(StoreCorrupt, match=f"{LOG}, generation {generation}, chunk at byte {2 * CHUNK}.*verify"):
+        whole(record, generation)
+    assert [chunk.start for chunk in record.check(generation) if chunk.damage] == [2 * CHUNK]
+
+
+def test_a_chunk_that_claims_more_than_its_length_is_not_unpacked(record: Record, place: Path) -> None:
+    generation = keep_log(record, b"small")
+    bomb = zstandard.ZstdCompressor().compress(bytes(64 << 20))
+    break_store(place, "UPDATE chunk SET data = ?", (bomb,))
+    with pytest.raises(StoreCorrupt, match=f"claims {64 << 20} bytes where 5 are recorded"):
+        whole(record, generation)
+    break_store(place, "UPDATE chunk SET length = ?", (64 << 20,))
+    with pytest.raises(StoreCorrupt, match="impossible length"):
+        whole(record, generation)
+
+
+def test_a_frame_without_a_stated_length_is_refused(record: Record, place: Path) -> None:
+    generation = keep_log(record, b"small")
+    break_store(place, "UPDATE chunk SET data = ?", (zstandard.ZstdCompressor(write_content_size=False).compress(b"small"),))
+    with pytest.raises(StoreCorrupt, match="claims"):
+        whole(record, generation)
+
+
+def test_a_missing_chunk_is_found(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    break_store(place, "DELETE FROM chunk WHERE id = 2")
+    with pytest.raises(StoreCorrupt, match=f"chunk at byte {CHUNK}: the chunk is missing"):
+        whole(record, generation)
+    damaged = [(chunk.start, chunk.length) for chunk in record.check(generation) if chunk.damage]
+    assert damaged == [(CHUNK, CHUNK)]
+
+
+def test_a_wrong_size_is_found(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    break_store(place, "UPDATE generation SET size = ?", (CHUNK,))
+    assert [chunk.start for chunk in record.check(generation) if chunk.damage] == [CHUNK]
+    break_store(place, "UPDATE generation SET size = ?", (len(BYTES) + 9,))
+    assert any(chunk.damage for chunk in record.check(generation))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("moment", ["appended", "settled", "flushed"])
+def test_a_kill_in_mid_transaction_leaves_the_last_commit(place: Path, moment: str) -> None:
+    with Record.open(str(place)) as record:
+        generation = keep_log(record, BYTES)
+        before = (record.revision(), list(record.generations()), record.known(1))
+    script = f"""
+        import os, signal
+        from hansard.record.store import Record
+        from tests.record.making import mark
+        record = Record.open({str(place)!r})
+        record._db.pragma("cache_size", 4)  # so that much is on the disk before the commit
+        with record.writing():
+            record.append({generation}, os.urandom(2_000_000))
+            if {moment!r} == "settled":
+                record.settle({generation}, mark(record.size({generation})), 0o644)
+            if {moment!r} == "flushed":
+                sum(map(len, record.read({generation})))
+            os.kill(os.getpid(), signal.SIGKILL)
+    """
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False, env=environment)
+    assert done.returncode == -signal.SIGKILL
+    assert place.with_name("record.db-wal").stat().st_size > 0
+    with Record.open(str(place)) as record:
+        assert (record.revision(), list(record.generations()), record.known(1)) == before
+        assert whole(record, generation) == BYTES
+        assert record.database_damage() == []
+        keep_more(record, generation, b"and on")
+        assert whole(record, generation) == BYTES + b"and on"

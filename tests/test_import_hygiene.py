@@ -1,0 +1,34 @@
+"""Importing the library stays cheap: no user interface, no event loop, no file watcher comes with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+UNWANTED = {"asyncio", "click", "duckdb", "jinja2", "mcp", "rich", "starlette", "textual", "uvicorn", "watchfiles"}
+STORAGE = {"apsw", "msgspec", "zstandard"}
+
+
+def loaded_by(statement: str) -> set[str]:
+    """Run a statement in a new interpreter and tell which top-level modules it left loaded."""
+    code = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_the_probe_sees_what_is_imported() -> None:
+    assert {"click", "apsw"} <= loaded_by("import click, apsw")
+
+
+def test_import_hansard_loads_nothing_but_names() -> None:
+    assert not loaded_by("import hansard") & (UNWANTED | STORAGE)
+
+
+@pytest.mark.parametrize(
+    "statement", ["import hansard.engine", "import hansard; hansard.open", "import hansard.errors"]
+)
+def test_the_engine_loads_no_user_interface(statement: str) -> None:
+    assert not loaded_by(statement) & UNWANTED

@@ -1,0 +1,215 @@
+"""Write constraints.txt: every dependency in one exact version, with the hashes of all files that may be installed for it.
+
+The resolver is pip itself, with whatever index it is configured to use. What it finds for this machine is completed with what the same
+versions need on the other systems and Pythons we support, so that one file serves all of them. The file names no address.
+
+    .venv/bin/python tools/pin.py        # or: make pin
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from packaging.markers import Marker, default_environment
+from packaging.requirements import Requirement
+from packaging.utils import (
+    InvalidSdistFilename,
+    InvalidWheelFilename,
+    canonicalize_name,
+    parse_sdist_filename,
+    parse_wheel_filename,
+)
+from packaging.version import InvalidVersion, Version
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+SYSTEMS = (("linux", "Linux", "posix"), ("darwin", "Darwin", "posix"), ("win32", "Windows", "nt"))
+PLATFORM_TAGS = ("any", "manylinux", "musllinux", "macosx", "win32", "win_")
+HEADER = """\
+# Every dependency of Hansard, of its tests and of its benchmarks. Made by `make pin`; do not edit by hand.
+#     pip install --require-hashes -r constraints.txt
+#     pip install --no-deps --no-build-isolation -e .
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """One distribution in one version, and where it is needed (None: everywhere)."""
+
+    name: str
+    version: str
+    marker: str | None
+    hashes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Give the entry as pip reads it."""
+        where = f" ; {self.marker}" if self.marker else ""
+        return " \\\n".join([f"{self.name}=={self.version}{where}", *(f"    --hash=sha256:{h}" for h in self.hashes)])
+
+
+def wanted() -> list[str]:
+    """Read what pyproject.toml asks for: the dependencies and every group."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups: dict[str, list[str]] = project["dependency-groups"]
+    return [*project["project"]["dependencies"], *(line for group in groups.values() for line in group)]
+
+
+def resolve(requirements: list[str]) -> dict[str, dict[str, Any]]:
+    """Let pip choose versions, and return its report entries by canonical name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report.json"
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+        subprocess.run([*pip, "--report", str(report), *requirements], check=True)
+        items = json.loads(report.read_text(encoding="utf-8"))["install"]
+    return {canonicalize_name(item["metadata"]["name"]): item for item in items}
+
+
+def environments() -> list[dict[str, str]]:
+    """List the marker environments of every system and Python we support."""
+    result = []
+    for python in PYTHONS:
+        for platform, system, os_name in SYSTEMS:
+            changed = {"python_version": python, "python_full_version": f"{python}.0", "extra": ""}
+            changed |= {"sys_platform": platform, "platform_system": system, "os_name": os_name}
+            changed |= {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
+            result.append({**{k: str(v) for k, v in default_environment().items()}, **changed})
+    return result
+
+
+def applies(marker: Marker | None) -> list[bool]:
+    """Tell in which of our environments a marker holds."""
+    return [marker is None or marker.evaluate(env) for env in environments()]
+
+
+def resolve_everywhere() -> dict[str, tuple[dict[str, Any], str | None]]:
+    """Resolve for this machine, then add what the chosen versions need elsewhere, until nothing is missing."""
+    requirements = wanted()
+    while True:
+        found = resolve(requirements)
+        needs: dict[str, list[Requirement]] = {}
+        for item in found.values():
+            for line in item["metadata"].get("requires_dist", []):
+                need = Requirement(line)
+                if any(applies(need.marker)):
+                    needs.setdefault(canonicalize_name(need.name), []).append(need)
+        missing = [f"{need.name}{need.specifier}" for name in needs.keys() - found.keys() for need in needs[name]]
+        if not missing:
+            break
+        requirements += sorted(set(missing))
+    roots = {canonicalize_name(Requirement(line).name) for line in wanted()}
+    return {name: (item, None if name in roots else marker_for(needs[name])) for name, item in found.items()}
+
+
+def marker_for(needs: list[Requirement]) -> str | None:
+    """Join the conditions under which something is needed; None when together they hold everywhere."""
+    if all(any(column) for column in zip(*(applies(need.marker) for need in needs), strict=True)):
+        return None
+    return " or ".join(sorted({f"({need.marker})" if len(needs) > 1 else str(need.marker) for need in needs}))
+
+
+def indexes() -> list[str]:
+    """Ask pip for its package indexes."""
+    listed = subprocess.run([sys.executable, "-m", "pip", "config", "list"], check=True, capture_output=True, text=True)
+    settings = dict(line.split("=", 1) for line in listed.stdout.splitlines() if "=" in line)
+
+    def setting(option: str) -> list[str]:
+        keys = (f":env:.{option}", f"install.{option}", f"global.{option}")
+        value = next((settings[key] for key in keys if key in settings), "''")
+        return value.strip("'\"").replace("\\n", " ").split()
+
+    return [*(setting("index-url") or ["https://pypi.org/simple"]), *setting("extra-index-url")]
+
+
+class Links(HTMLParser):
+    """Collects file names and their sha256 from a simple-index page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the name and the hash out of one link."""
+        given = dict(attrs)
+        if tag != "a" or "data-yanked" in given:
+            return
+        url = urllib.parse.urlsplit(given.get("href") or "")
+        algorithm, _, digest = url.fragment.partition("=")
+        if algorithm == "sha256":
+            self.files[urllib.parse.unquote(url.path.rsplit("/", 1)[-1])] = digest
+
+
+def listed_files(index: str, name: str) -> dict[str, str]:
+    """Read one project's page of an index, in either of its two forms; an index without the project has no files."""
+    request = urllib.request.Request(
+        f"{index.rstrip('/')}/{name}/",
+        headers={"Accept": "application/vnd.pypi.simple.v1+json, text/html;q=0.1"},
+    )
+    if index.startswith("file:"):
+        page = Path(urllib.request.url2pathname(urllib.parse.urlsplit(index).path)) / name / "index.html"
+        body, kind = (page.read_bytes() if page.is_file() else b""), "text/html"
+    else:
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                body, kind = answer.read(), answer.headers.get_content_type()
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return {}
+    if kind.endswith("json"):
+        files = json.loads(body)["files"]
+        return {f["filename"]: f["hashes"]["sha256"] for f in files if "sha256" in f["hashes"] and not f.get("yanked")}
+    links = Links()
+    links.feed(body.decode())
+    return links.files
+
+
+def usable(filename: str, version: str) -> bool:
+    """Tell whether a file is that version, and something that one of our Pythons and systems can install."""
+    try:
+        if not filename.endswith(".whl"):
+            return parse_sdist_filename(filename)[1] == Version(version)
+        _, found, _, tags = parse_wheel_filename(filename)
+    except (InvalidWheelFilename, InvalidSdistFilename, InvalidVersion):
+        return False
+    newest = int(PYTHONS[-1].replace(".", ""))
+    native = {f"cp{python.replace('.', '')}" for python in PYTHONS}
+    for tag in tags:
+        stable = tag.abi == "abi3" and tag.interpreter[:2] == "cp" and int(tag.interpreter[2:]) <= newest
+        pure = tag.interpreter[:2] == "py" and tag.interpreter != "py2"
+        own = tag.interpreter in native and tag.abi in {tag.interpreter, "none"}
+        if found == Version(version) and (stable or pure or own) and tag.platform.startswith(PLATFORM_TAGS):
+            return True
+    return False
+
+
+def main() -> None:
+    """Resolve, collect the hashes, and replace constraints.txt."""
+    where = indexes()
+    pins = []
+    for name, (item, marker) in sorted(resolve_everywhere().items()):
+        version = item["metadata"]["version"]
+        hashes = {item["download_info"]["archive_info"]["hashes"]["sha256"]}
+        for index in where:
+            hashes |= {digest for file, digest in listed_files(index, name).items() if usable(file, version)}
+        pins.append(Pin(name, version, marker, tuple(sorted(hashes))))
+        print(f"{name}=={version}: {len(hashes)} files", file=sys.stderr)
+    target = ROOT / "constraints.txt"
+    fresh = target.with_suffix(".new")
+    fresh.write_text(HEADER + "".join(f"{pin}\n" for pin in pins), encoding="utf-8", newline="\n")
+    os.replace(fresh, target)
+
+
+if __name__ == "__main__":
+    main()
