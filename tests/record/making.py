@@ -23,7 +23,13 @@ def mark(offset: int, mtime_ns: int = 1_700_000_000_123_456_789, inode: int = 7)
 
 
 def keep_log(
-    record: Record, data: bytes, path: str = LOG, *, root: str = "/src/.claude", reason: str = "new", piece: int = 1 << 20
+    record: Record,
+    data: bytes,
+    path: str = LOG,
+    *,
+    root: str = "/src/.claude",
+    reason: str = "new",
+    piece: int = 1 << 20,
 ) -> int:
     """Keep a log in one transaction and return its generation."""
     with record.writing():

@@ -150,10 +150,18 @@ def test_a_rewrite_within_one_transaction_keeps_both(record: Record) -> None:
 
 def test_a_mark_elsewhere_than_at_the_end_is_refused(record: Record) -> None:
     generation = keep_log(record, b"12345")
-    with pytest.raises(ValueError, match="holds 6 bytes, the mark says 7"), record.writing():
-        record.append(generation, b"6")
+    with record.writing(), pytest.raises(ValueError, match="holds 5 bytes, the mark says 7"):
         record.settle(generation, mark(7), 0o644)
     assert whole(record, generation) == b"12345"
+
+
+def test_a_look_that_finds_nothing_new_renews_the_mark(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    generation = keep_log(record, b"12345")
+    monkeypatch.setattr(record, "_codec", None)
+    with record.writing():
+        record.settle(generation, mark(5, 99), 0o600)
+    assert record.known(1)[LOG].mark == mark(5, 99)
+    assert (record.generation(generation).mtime_ns, record.generation(generation).mode) == (99, 0o600)
 
 
 def test_an_empty_log(record: Record) -> None:
@@ -202,7 +210,9 @@ def test_a_chunk_that_claims_more_than_its_length_is_not_unpacked(record: Record
 
 def test_a_frame_without_a_stated_length_is_refused(record: Record, place: Path) -> None:
     generation = keep_log(record, b"small")
-    break_store(place, "UPDATE chunk SET data = ?", (zstandard.ZstdCompressor(write_content_size=False).compress(b"small"),))
+    break_store(
+        place, "UPDATE chunk SET data = ?", (zstandard.ZstdCompressor(write_content_size=False).compress(b"small"),)
+    )
     with pytest.raises(StoreCorrupt, match="claims"):
         whole(record, generation)
 

@@ -149,9 +149,9 @@ def test_a_link_that_leads_out_is_refused(kept: Record, target: Path, tmp_path: 
     items = plan(kept, None, str(target))
     target.mkdir()
     (target / "projects").symlink_to(outside)
-    with pytest.raises(UsageError, match="symbolic link.*leads out"):
+    with pytest.raises(UsageError, match=r"symbolic link.*leads out"):
         plan(kept, None, str(target))
-    with pytest.raises(UsageError, match="symbolic link.*leads out"):
+    with pytest.raises(UsageError, match=r"symbolic link.*leads out"):
         apply(kept, items, overwrite=True)
     assert list(outside.iterdir()) == []
 
@@ -179,7 +179,9 @@ def test_a_link_in_place_of_the_file_is_replaced_not_followed(kept: Record, targ
     assert outside.read_bytes() == b"a note"
 
 
-@pytest.mark.parametrize("path", ["../x.jsonl", "projects/../../x", "/etc/x", "projects//x", "projects/./x", "a\\u002f/x"])
+@pytest.mark.parametrize(
+    "path", ["../x.jsonl", "projects/../../x", "/etc/x", "projects//x", "projects/./x", "a\\u002f/x"]
+)
 def test_a_path_that_leads_out_is_refused(record: Record, target: Path, path: str) -> None:
     keep_log(record, b"x", path)
     with pytest.raises(UsageError, match="cannot be a file under the target"):
@@ -210,7 +212,7 @@ def test_a_target_that_is_no_directory(kept: Record, target: Path) -> None:
 def test_a_file_in_place_of_a_directory_and_the_reverse(kept: Record, target: Path) -> None:
     (target / "projects").mkdir(parents=True)
     (target / "projects" / "-home-u-p").write_bytes(b"a file")
-    with pytest.raises(StoreUnusable, match="could not be restored.*run the same restore again"):
+    with pytest.raises(StoreUnusable, match=r"could not be restored.*run the same restore again"):
         apply(kept, plan(kept, None, str(target)))
     (target / "projects" / "-home-u-p").unlink()
     (target / LOG).mkdir(parents=True)

@@ -63,7 +63,10 @@ def test_any_content_comes_back(record: Record, data: bytes, repeat: int) -> Non
 def test_a_log_that_becomes_a_whole_file_and_back(record: Record) -> None:
     first = keep_log(record, b"log", LOG)
     assert keep_whole(record, b"whole", LOG)
-    assert (record.generation(first).current, record.generation(first).ended_reason) == (False, "kept whole from then on")
+    assert (record.generation(first).current, record.generation(first).ended_reason) == (
+        False,
+        "kept whole from then on",
+    )
     second = keep_log(record, b"log again", LOG, reason="a log again")
     assert record.generation(second).seq == 2
     assert [snapshot.current for snapshot in record.snapshots()] == [False]

@@ -25,11 +25,17 @@ SYSTEM = (
 TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Agent": ("Hand a self-contained piece of work to an agent.", ("description", "prompt", "subagent_type", "model")),
     "AskUserQuestion": ("Ask the user to choose between a few options.", ("questions",)),
-    "Bash": ("Run a shell command and return what it prints.", ("command", "description", "timeout", "run_in_background")),
+    "Bash": (
+        "Run a shell command and return what it prints.",
+        ("command", "description", "timeout", "run_in_background"),
+    ),
     "Edit": ("Replace an exact string in a file.", ("file_path", "old_string", "new_string", "replace_all")),
     "ExitPlanMode": ("Show the plan and wait for approval.", ("plan",)),
     "Glob": ("Find files by a pattern of their names.", ("pattern", "path")),
-    "Grep": ("Search the contents of files with a regular expression.", ("pattern", "path", "output_mode", "glob", "-n")),
+    "Grep": (
+        "Search the contents of files with a regular expression.",
+        ("pattern", "path", "output_mode", "glob", "-n"),
+    ),
     "NotebookEdit": ("Replace, insert or delete a notebook cell.", ("notebook_path", "cell_id", "new_source")),
     "Read": ("Read a file, an image or a part of either.", ("file_path", "offset", "limit")),
     "Skill": ("Load a skill by its name.", ("skill", "args")),
@@ -41,7 +47,16 @@ TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "WebSearch": ("Search the web.", ("query", "allowed_domains")),
     "Write": ("Write a whole file.", ("file_path", "content")),
 }
-DEFERRED = ("CronCreate", "CronDelete", "CronList", "EnterWorktree", "ExitWorktree", "Monitor", "SendMessage", "TaskStop")
+DEFERRED = (
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "EnterWorktree",
+    "ExitWorktree",
+    "Monitor",
+    "SendMessage",
+    "TaskStop",
+)
 AGENT_KINDS = {
     "Explore": "Reads widely and reports where things are. Changes nothing.",
     "general-purpose": "Does a job of several steps with all tools.",
@@ -93,7 +108,9 @@ class Ambient:
         if not self.page.era.requests:
             return
         branch = f"The state of git when the conversation began; it is not kept up to date.\n\nCurrent branch: {self.page.branch}"
-        attach(self.page, {"type": "session_context", "context": {"gitStatus": branch}}, f"# gitStatus\n{branch}", "user")
+        attach(
+            self.page, {"type": "session_context", "context": {"gitStatus": branch}}, f"# gitStatus\n{branch}", "user"
+        )
         today = stamp(self.page.clock.now)[:10]
         attach(self.page, {"type": "date", "date": today}, f"Today's date is {today}.")
         credit = {"type": "remote_session_change", "url": None, "commit": "", "pr": "", "sendUserFileHint": False}
@@ -102,7 +119,12 @@ class Ambient:
 
     def _surroundings(self) -> None:
         page = self.page
-        place = {"workingDirectory": page.cwd, "isWorktree": "/worktrees/" in page.cwd, "isGitRepo": True, "platform": "linux"}
+        place = {
+            "workingDirectory": page.cwd,
+            "isWorktree": "/worktrees/" in page.cwd,
+            "isGitRepo": True,
+            "platform": "linux",
+        }
         attach(page, {"type": "environment", "snapshot": place}, f"# Environment\n - Working directory: {page.cwd}")
         identity = {"modelId": self.model, "marketingName": self.model.removeprefix("claude-")}
         attach(page, {"type": "model", "identity": identity, "text": f"Model: {self.model}."}, f"Model: {self.model}.")
@@ -131,7 +153,10 @@ class Ambient:
         agent = {"agentId": page.agent_id} if page.agent_id else {}
         when = {"timestamp": stamp(page.clock.now), "version": page.version}
         if self.shape is None:
-            shape = {"system": [{"type": "text", "text": "\n\n".join(SYSTEM)}], "tools": [_tool(name) for name in TOOLS]}
+            shape = {
+                "system": [{"type": "text", "text": "\n\n".join(SYSTEM)}],
+                "tools": [_tool(name) for name in TOOLS],
+            }
             self.shape = hashlib.sha256(dump(shape)).hexdigest()
             head = {"type": "api-request-shape", "sessionId": page.session_id, "shapeHash": self.shape}
             page.note({**head, **when, "shape": shape, **agent})
@@ -153,7 +178,13 @@ class Ambient:
             "output_config": {"effort": "medium"},
         }
         source = "agent:builtin" if page.agent_id else "repl_main_thread" if page.interactive else "sdk"
-        record: Json = {"type": "api-request", "sessionId": page.session_id, "id": identity, **when, "querySource": source}
+        record: Json = {
+            "type": "api-request",
+            "sessionId": page.session_id,
+            "id": identity,
+            **when,
+            "querySource": source,
+        }
         record |= {"shapeHash": self.shape, "params": params, "keep": kept, "tail": self.sent[kept:]}
         record["cacheControl"] = [{"path": ["system", 0], "value": {"type": "ephemeral"}}]
         record["requestDigest"] = hashlib.sha256("".join(self.sent).encode()).hexdigest()

@@ -254,7 +254,12 @@ class Conversation:
             f"Preview (first 2KB):\n{content[:PREVIEW]}\n...\n</persisted-output>"
         )
         if by_task:
-            result = {**result, "stdout": content[:INLINE_LIMIT], "persistedOutputPath": path, "persistedOutputSize": size}
+            result = {
+                **result,
+                "stdout": content[:INLINE_LIMIT],
+                "persistedOutputPath": path,
+                "persistedOutputSize": size,
+            }
         return shown, result
 
     def _progress(self, asked: Asked, outcome: Outcome) -> None:
@@ -266,7 +271,9 @@ class Conversation:
             for second in range(2, min(int(asked.call.seconds), 8)):
                 shown = "\n".join(lines[: len(lines) * second // int(asked.call.seconds + 1)][:60])
                 data = {"type": "bash_progress", "output": shown[-400:], "fullOutput": shown}
-                steps.append({**data, "elapsedTimeSeconds": second, "totalLines": shown.count("\n"), "timeoutMs": 120000})
+                steps.append(
+                    {**data, "elapsedTimeSeconds": second, "totalLines": shown.count("\n"), "timeoutMs": 120000}
+                )
         elif asked.call.name.startswith("mcp__"):
             _, server, tool = asked.call.name.split("__")
             for status in ("started", "completed"):
@@ -284,7 +291,13 @@ class Conversation:
             body = {"type": "progress", "data": data, "parentToolUseID": tool_id, "toolUseID": tool_id}
             self.page.put(body, parent=line)
         elif self.era.attachments:
-            ran: Json = {"type": "hook_success", "hookName": name, "toolUseID": tool_id, "hookEvent": event, "content": "formatted"}
+            ran: Json = {
+                "type": "hook_success",
+                "hookName": name,
+                "toolUseID": tool_id,
+                "hookEvent": event,
+                "content": "formatted",
+            }
             ran |= {"stdout": "formatted\n", "stderr": "", "exitCode": 0, "command": "make format", "durationMs": 41}
             attach(self.page, ran, f"{name} hook success: formatted")
 

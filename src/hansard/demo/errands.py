@@ -79,7 +79,12 @@ def launched(call: Call, errand: Errand, helper: Conversation) -> Call:
     text = f"Async agent launched successfully.\nagentId: {agent_id}\nYou will be notified when it is done."
 
     def outcome(era: Era) -> Outcome:
-        result: Json = {"isAsync": True, "status": "async_launched", "agentId": agent_id, "description": errand.description}
+        result: Json = {
+            "isAsync": True,
+            "status": "async_launched",
+            "agentId": agent_id,
+            "description": errand.description,
+        }
         if era.requests:
             result["resolvedModel"] = helper.model
         result |= {"prompt": errand.prompt, "outputFile": output}

@@ -62,7 +62,13 @@ def session_start_hook(page: Page, how: str) -> None:
         data = {"type": "hook_progress", "hookEvent": "SessionStart", "hookName": name, "command": ZERO_HOOK}
         page.put({"type": "progress", "data": data, "parentToolUseID": identity, "toolUseID": identity})
     elif page.era.attachments:
-        ran: Json = {"type": "hook_success", "hookName": name, "toolUseID": identity, "hookEvent": "SessionStart", "content": ""}
+        ran: Json = {
+            "type": "hook_success",
+            "hookName": name,
+            "toolUseID": identity,
+            "hookEvent": "SessionStart",
+            "content": "",
+        }
         ran |= {"stdout": "", "stderr": "", "exitCode": 0, "command": ZERO_HOOK, "durationMs": 22}
         attach(page, ran)
         context = {"type": "hook_additional_context", "content": ["The build is green."], "hookName": name}
@@ -74,7 +80,13 @@ def stop_hook(page: Page) -> None:
     if not page.era.attachments:
         return
     body = {"type": "system", "subtype": "stop_hook_summary", "hookCount": 1, "hookInfos": [{"command": "make check"}]}
-    body |= {"hookErrors": [], "preventedContinuation": False, "stopReason": "", "hasOutput": True, "level": "suggestion"}
+    body |= {
+        "hookErrors": [],
+        "preventedContinuation": False,
+        "stopReason": "",
+        "hasOutput": True,
+        "level": "suggestion",
+    }
     page.put(body, tail={"toolUseID": page.dice.uuid()})
 
 
@@ -98,7 +110,12 @@ def api_error(page: Page, status: int, kind: str, message: str, retries: int) ->
             page.clock.tick(0.6 * 2**attempt)
             error: Json = {"status": status, "requestID": request, "error": {"type": kind, "message": message}}
             if page.era.requests:
-                error = {"message": f"{status} {wire}", "status": status, "requestId": request, "formatted": f"{status} {message}"}
+                error = {
+                    "message": f"{status} {wire}",
+                    "status": status,
+                    "requestId": request,
+                    "formatted": f"{status} {message}",
+                }
             body: Json = {"type": "system", "subtype": "api_error", "level": "error", "error": error}
             body |= {"retryInMs": 600 * 2**attempt, "retryAttempt": attempt, "maxRetries": 10}
             page.put(body)
@@ -153,7 +170,12 @@ def compact(scribe: Scribe, summary: str, *, auto: bool, args: str) -> None:
         data["cumulativeDroppedTokens"] = before - left
         data["preservedSegment"] = {"headUuid": last, "anchorUuid": summary_line, "tailUuid": last}
         data["preservedMessages"] = {"anchorUuid": summary_line, "uuids": [last], "allUuids": [last]}
-    body = {"logicalParentUuid": last, "type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"}
+    body = {
+        "logicalParentUuid": last,
+        "type": "system",
+        "subtype": "compact_boundary",
+        "content": "Conversation compacted",
+    }
     page.put({**body, "isMeta": False}, tail={"level": "info", "compactMetadata": data}, parent=None)
     head: Json = {"promptId": scribe.prompt_id} if era.attachments else {}
     text = (

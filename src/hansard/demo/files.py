@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from hansard.demo.tools import Call, Outcome
 
 HOME = "/home/mira"
-CONFIG = f"{HOME}/.claude"  # the config folder that paths inside transcripts name, wherever the files are really written
+CONFIG = (
+    f"{HOME}/.claude"  # the config folder that paths inside transcripts name, wherever the files are really written
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,11 @@ class Desk:
         """Write a file-history-snapshot line for a prompt, or an update of the newest one."""
         if not update:
             self.snapshot_of = message
-        held = {"messageId": self.snapshot_of, "trackedFileBackups": dict(self.backups), "timestamp": stamp(page.clock.now)}
+        held = {
+            "messageId": self.snapshot_of,
+            "trackedFileBackups": dict(self.backups),
+            "timestamp": stamp(page.clock.now),
+        }
         page.note({"type": "file-history-snapshot", "messageId": message, "snapshot": held, "isSnapshotUpdate": update})
 
 

@@ -105,7 +105,7 @@ class Scribe(Conversation):
     def prompt(self, text: str, *, image: str | None = None, paste: str | None = None) -> str:
         """Write what the user asked and give the line's uuid; `image` is a PNG in base64, `paste` a long pasted text."""
         page = self.page
-        page.clock.tick(page.dice.uniform(15, 150) if self.opened else 0.8)
+        page.clock.tick(page.dice.uniform(20, 300) if self.opened else 0.8)
         self._before_prompt(text if paste is None else f"{text}\n{paste}")
         content: object = text if paste is None else f"{text}\n{paste}"
         if image is not None:
@@ -412,7 +412,9 @@ class Scribe(Conversation):
         """Give the session that `/clear` starts; newer clients note in the old one where it went on."""
         self.close()
         page = self.page
-        other = Scribe(page.version, cwd=page.cwd, at=page.clock.now, dice=page.dice, model=self.model, branch=page.branch)
+        other = Scribe(
+            page.version, cwd=page.cwd, at=page.clock.now, dice=page.dice, model=self.model, branch=page.branch
+        )
         other.page.process_session = page.process_session
         self._typed("/clear")
         if self.era.requests:
@@ -457,7 +459,13 @@ class Scribe(Conversation):
         self.page.slug = self.page.slug or self.page.dice.slug()
         path = f"{CONFIG}/plans/{self.page.slug}.md"
         if self.era.attachments:
-            mode = {"type": "plan_mode", "reminderType": "full", "isSubAgent": False, "planFilePath": path, "planExists": False}
+            mode = {
+                "type": "plan_mode",
+                "reminderType": "full",
+                "isSubAgent": False,
+                "planFilePath": path,
+                "planExists": False,
+            }
             attach(self.page, mode, "Plan mode is on: look, think, write the plan, and change nothing yet.")
         self.permission_mode = "plan"
         self.state_lines()
@@ -487,5 +495,11 @@ class Scribe(Conversation):
         """Leave the file of a client that is still running."""
         now = millis(self.page.clock.now)
         state = {"pid": pid, "sessionId": self.session_id, "cwd": self.page.cwd, "startedAt": millis(self.started)}
-        state |= {"version": self.page.version, "kind": "interactive", "entrypoint": "cli", "updatedAt": now, "status": "busy"}
+        state |= {
+            "version": self.page.version,
+            "kind": "interactive",
+            "entrypoint": "cli",
+            "updatedAt": now,
+            "status": "busy",
+        }
         self.desk.files[f"sessions/{pid}.json"] = SideFile(dump(state), 0o600, self.page.clock.now)

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hansard.demo.dice import Dice
 
-VERBS = ("load", "merge", "parse", "render", "resolve", "split", "store", "trim", "update", "validate", "collect", "format")
+VERBS = (
+    "load",
+    "merge",
+    "parse",
+    "render",
+    "resolve",
+    "split",
+    "store",
+    "trim",
+    "update",
+    "validate",
+    "collect",
+    "format",
+)
 
 PYTHON = '''
 def {verb}_{noun}({other}: list[float], limit: int = {n}) -> list[float]:
@@ -119,11 +132,14 @@ def source_file(language: str, nouns: tuple[str, ...], dice: Dice, *, holding: s
 
 def listing(dice: Dice, files: tuple[str, ...]) -> str:
     """Give what `ls -l` would print."""
-    rows = [f"-rw-r--r-- 1 mira mira {dice.randrange(300, 24000):6d} Sep {dice.randrange(1, 29):2d} 09:{dice.randrange(10, 59)} {name}" for name in files]
+    rows = [
+        f"-rw-r--r-- 1 mira mira {dice.randrange(300, 24000):6d} Sep {dice.randrange(1, 29):2d} 09:{dice.randrange(10, 59)} {name}"
+        for name in files
+    ]
     return "\n".join([f"total {len(files) * 4}", *rows])
 
 
-def tests_report(language: str, dice: Dice, nouns: tuple[str, ...], failed: str = "") -> str:
+def suite_report(language: str, dice: Dice, nouns: tuple[str, ...], failed: str = "") -> str:
     """Give what the tests of a language print, with one failure when `failed` says which."""
     names = [f"{dice.choice(VERBS)}_{dice.choice(nouns)}_{number}" for number in range(dice.randrange(14, 46))]
     seconds = dice.randrange(80, 900) / 100
@@ -134,7 +150,9 @@ def tests_report(language: str, dice: Dice, nouns: tuple[str, ...], failed: str 
         if language == "rust":
             rows.append(f"test {name} ... {'FAILED' if bad else 'ok'}")
         elif language == "go":
-            rows.append(f"--- {'FAIL' if bad else 'PASS'}: Test{name.title().replace('_', '')} (0.0{dice.randrange(1, 9)}s)")
+            rows.append(
+                f"--- {'FAIL' if bad else 'PASS'}: Test{name.title().replace('_', '')} (0.0{dice.randrange(1, 9)}s)"
+            )
         elif language == "python":
             rows.append(f"tests/test_{name.split('_')[1]}.py::test_{name} {'FAILED' if bad else 'PASSED'}")
         else:

@@ -42,7 +42,13 @@ TIDEWATER = Project(
     language="python",
     test="pytest -q",
     nouns=("gauge", "tide", "harbour", "station", "forecast", "datum", "swell"),
-    files=("src/tidewater/gauges.py", "src/tidewater/forecast.py", "src/tidewater/api.py", "tests/test_gauges.py", "README.md"),
+    files=(
+        "src/tidewater/gauges.py",
+        "src/tidewater/forecast.py",
+        "src/tidewater/api.py",
+        "tests/test_gauges.py",
+        "README.md",
+    ),
     about="Tide forecasts for small harbours, served over HTTP.",
     episodes=(
         Episode(
@@ -56,7 +62,10 @@ TIDEWATER = Project(
             "def read_gauge(row: dict[str, str]) -> Reading:\n    level = float(row['level'])\n    if row.get('unit') == 'ft':\n        level *= METRES_PER_FOOT\n    return Reading(row['station'], level)",
             "E   AssertionError: assert 14.01 == 4.27 ± 0.01\ntests/test_gauges.py:31: AssertionError",
             "Fixed. The agency switched two stations to **feet** last night and says so in a new `unit` column, which `read_gauge` ignored.\n\n- `src/tidewater/gauges.py`: converts when `unit` is `ft`\n- a test with a real row from this morning\n\nStornoway now reads 4.27 m. The stored values since 02:00 are still wrong: shall I write a one-off script that repairs them?",
-            ("Yes please, but only as a dry run for now.", "Dry run: 212 rows from two stations would change, the largest from 14.62 to 4.46. Nothing has been written."),
+            (
+                "Yes please, but only as a dry run for now.",
+                "Dry run: 212 rows from two stations would change, the largest from 14.62 to 4.46. Nothing has been written.",
+            ),
         ),
         Episode(
             "Cache harbour forecasts per tide",
@@ -93,7 +102,10 @@ TIDEWATER = Project(
             '@router.get("/harbours/{name}/forecast")\ndef forecast(name: str) -> ForecastOut:\n    return to_out(forecast_for(find(name), clock()))\n\n\n@router.get("/harbours/{name}/tides.ics")\ndef calendar(name: str) -> Response:\n    body = to_ics(find(name), waters_of_month(name, clock()))\n    return Response(body, media_type="text/calendar; charset=utf-8")',
             "",
             "`GET /harbours/tobermory/tides.ics` now gives a calendar with the next 30 days. Lines are folded by *octets*, so the é in *Baie de Douarnenez* survives. Thunderbird and the GNOME calendar both accept it.",
-            ("What happens when a forecast is corrected later?", "The UID of an event is made of harbour and tide index, so a corrected time **replaces** the old event at the next refresh instead of adding a second one."),
+            (
+                "What happens when a forecast is corrected later?",
+                "The UID of an event is made of harbour and tide index, so a corrected time **replaces** the old event at the next refresh instead of adding a second one.",
+            ),
         ),
         Episode(
             "Make the swell model readable",
@@ -153,12 +165,15 @@ LANTERNFISH = Project(
             "        let mut out = Vec::with_capacity(frame.len() * 4);\n        decode_into(frame, &mut out)?;",
             "        self.scratch.clear();\n        decode_into(frame, &mut self.scratch)?;",
             "",
-            "Your hunch was right: 2.1 allocations per frame. With one buffer that is reused:\n\n```\ndecode/day   time: [11.08 s → 4.93 s]   change: −55.5 %\nallocations  38,604,118 → 61\n```\n\nThe API is unchanged; the iterator lends its frames.",
-            ("Is 61 a magic number?", "No: one buffer, growing by doubling from 4 KiB to the largest frame, plus what the argument parser does at start."),
+            "Your hunch was right: 2.1 allocations per frame. With one buffer that is reused:\n\n```\ndecode/day   time: [11.08 s → 4.93 s]   change: -55.5 %\nallocations  38,604,118 → 61\n```\n\nThe API is unchanged; the iterator lends its frames.",
+            (
+                "Is 61 a magic number?",
+                "No: one buffer, growing by doubling from 4 KiB to the largest frame, plus what the argument parser does at start.",
+            ),
         ),
         Episode(
             "A --since option that understands dives",
-            "`lanternfish cat --since \"dive 12\"` would be nicer than timestamps. Dives are numbered in the beacon frames.",
+            '`lanternfish cat --since "dive 12"` would be nicer than timestamps. Dives are numbered in the beacon frames.',
             "A small enum: Since::Time or Since::Dive. clap value_parser with a custom FromStr.",
             "Let me see how `--since` is parsed today.",
             "value_parser",
@@ -239,7 +254,10 @@ CARTWHEEL = Project(
             "/** Cents, as an integer: nothing is rounded before it is shown. */\nexport const fareCents = (minutes: number, centsPerMinute: number): number => 100 + Math.floor(minutes * centsPerMinute);",
             "  ● fare › half an hour at 3.35 cents\n    expect(received).toBe(expected)\n    Expected: 200\n    Received: 201",
             "Fares are integers of **cents** now and rounded down once, at the end. I replayed last month: 1,204 of 88,310 trips were a cent too dear, 12.04 € in all. `scripts/refunds.csv` lists them for the treasurer.",
-            ("Could you draft a short, honest mail to those riders?", "> Hello,\n>\n> we charged you one cent too much for a ride in September. It was a rounding error and our fault. The cent is back in your account.\n>\n> Ride on, the cooperative"),
+            (
+                "Could you draft a short, honest mail to those riders?",
+                "> Hello,\n>\n> we charged you one cent too much for a ride in September. It was a rounding error and our fault. The cent is back in your account.\n>\n> Ride on, the cooperative",
+            ),
         ),
         Episode(
             "Keyboard access to the dock list",
@@ -248,8 +266,8 @@ CARTWHEEL = Project(
             "Let me find what the list items are made of.",
             "onClick",
             "src/docks/DockMap.tsx",
-            "<div className=\"dock\" onClick={() => open(dock)}>{dock.name}</div>",
-            "<button type=\"button\" className=\"dock\" onClick={() => open(dock)} aria-describedby={`bikes-${dock.id}`}>\n  {dock.name}\n</button>",
+            '<div className="dock" onClick={() => open(dock)}>{dock.name}</div>',
+            '<button type="button" className="dock" onClick={() => open(dock)} aria-describedby={`bikes-${dock.id}`}>\n  {dock.name}\n</button>',
             "",
             "The items were `div`s: not focusable, no role, no key handling. They are buttons now, the panel takes the focus and gives it back, and the number of bikes is read out with the name. Checked with axe (0 findings, 7 before) and Orca.",
         ),
@@ -261,7 +279,7 @@ CARTWHEEL = Project(
             "moment\\(",
             "src/trips/useTrips.ts",
             "const ended = moment(trip.endedAt).fromNow();",
-            "const ended = relative.format(-minutesSince(trip.endedAt), \"minute\");",
+            'const ended = relative.format(-minutesSince(trip.endedAt), "minute");',
             "",
             "Gone. 31 of 33 uses were formatting, which `Intl` does; the other two were subtractions.\n\n```\nbundle  412 kB → 121 kB (gzip 118 → 39)\n```",
         ),
@@ -274,7 +292,7 @@ CARTWHEEL = Project(
             "src/fares/fare.ts",
             "const weekend = () => [5, 6].includes(new Date().getDay());",
             "const weekend = (at: Date) => [6, 0].includes(at.getDay());",
-            "  ● tariff › weekdays\n    Expected: \"weekday\"\n    Received: \"weekend\"",
+            '  ● tariff › weekdays\n    Expected: "weekday"\n    Received: "weekend"',
             "No curse: the week was thought to start on Monday, but `getDay()` starts on **Sunday**. So Friday counted as weekend and Sunday did not, in production too. The time is a parameter now, and the test walks through a whole week.",
         ),
         Episode(

@@ -14,7 +14,14 @@ TODOS_KEPT = "Todos have been modified successfully. Keep using the list to foll
 
 def web_fetch(url: str, question: str, answer: str) -> Call:
     """Fetch a page and have a question about it answered."""
-    result = {"bytes": 18_000 + len(answer), "code": 200, "codeText": "OK", "result": answer, "durationMs": 2310, "url": url}
+    result = {
+        "bytes": 18_000 + len(answer),
+        "code": 200,
+        "codeText": "OK",
+        "result": answer,
+        "durationMs": 2310,
+        "url": url,
+    }
     return Call("WebFetch", {"url": url, "prompt": question}, lambda _: Outcome(answer, result), 2.4)
 
 
@@ -62,7 +69,9 @@ def task_update(number: int, before: str, status: str) -> Call:
 
 def task_list(tasks: Sequence[tuple[int, str, str]]) -> Call:
     """List the tasks: (number, subject, status)."""
-    rows = [{"id": str(number), "subject": subject, "status": status, "blockedBy": []} for number, subject, status in tasks]
+    rows = [
+        {"id": str(number), "subject": subject, "status": status, "blockedBy": []} for number, subject, status in tasks
+    ]
     said = "\n".join(f"#{number} [{status}] {subject}" for number, subject, status in tasks)
     return Call("TaskList", {}, lambda _: Outcome(said, {"tasks": rows}), 0.1)
 

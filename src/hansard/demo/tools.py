@@ -86,7 +86,7 @@ def bash(
     background: str | None = None,
 ) -> Call:
     """Run a shell command; `background` is the id of the task it became."""
-    asked: Json = {"command": command, "description": why or f"Run {command.split()[0]}"}
+    asked: Json = {"command": command, "description": why or f"Run {command.split(maxsplit=1)[0]}"}
     if background:
         asked["run_in_background"] = True
 
@@ -134,7 +134,10 @@ def read_image(path: str, picture: str) -> Call:
     """Read a PNG: its base64 stands in the result and again in the twin."""
     size = len(picture) * 3 // 4
     sides = dict.fromkeys(("originalWidth", "originalHeight", "displayWidth", "displayHeight"), 12)
-    result = {"type": "image", "file": {"base64": picture, "type": "image/png", "originalSize": size, "dimensions": sides}}
+    result = {
+        "type": "image",
+        "file": {"base64": picture, "type": "image/png", "originalSize": size, "dimensions": sides},
+    }
     block = {"type": "image", "source": {"type": "base64", "data": picture, "media_type": "image/png"}}
     return Call("Read", {"file_path": path}, lambda _: Outcome([block], result), 0.1)
 
@@ -244,7 +247,9 @@ def notebook_edit(path: str, cell: str, old: str, new: str) -> Call:
 
     def notebook(source: str) -> str:
         one: Json = {"cell_type": "code", "execution_count": None, "id": cell, "metadata": {}, "outputs": []}
-        return json.dumps({"cells": [{**one, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+        return json.dumps(
+            {"cells": [{**one, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1
+        )
 
     def outcome(era: Era) -> Outcome:
         result: Json = {
@@ -264,7 +269,9 @@ def notebook_edit(path: str, cell: str, old: str, new: str) -> Call:
     return Call("NotebookEdit", {"notebook_path": path, "cell_id": cell, "new_source": new}, outcome, 0.1)
 
 
-def grep(pattern: str, hits: Sequence[tuple[str, int, str]], *, files_only: bool = False, path: str | None = None) -> Call:
+def grep(
+    pattern: str, hits: Sequence[tuple[str, int, str]], *, files_only: bool = False, path: str | None = None
+) -> Call:
     """Search files: hits are (file, line number, line)."""
     asked: Json = {"pattern": pattern}
     if path:
@@ -279,7 +286,9 @@ def grep(pattern: str, hits: Sequence[tuple[str, int, str]], *, files_only: bool
             if era.requests:
                 result["totalFiles"] = len(names)
             plural = "" if len(names) == 1 else "s"
-            return Outcome("\n".join([f"Found {len(names)} file{plural}", *names]) if names else "No files found", result)
+            return Outcome(
+                "\n".join([f"Found {len(names)} file{plural}", *names]) if names else "No files found", result
+            )
         body = "\n".join(f"{name}:{number}:{line}" for name, number, line in hits)
         result = {"mode": "content", "numFiles": 0, "filenames": [], "content": body, "numLines": len(hits)}
         if era.requests:

@@ -47,6 +47,7 @@ class Database:
         self._db = db
         self._busy_seconds = busy_seconds
         self._writing = False
+        self._failed = False
         self._moment = ""
         """When the write transaction began; everything in it happened then."""
         self._codec = Codec()
@@ -102,10 +103,12 @@ class Database:
             raise RuntimeError("a write transaction is already open")
         self._run("BEGIN IMMEDIATE")
         self._writing = True
+        self._failed = False
         self._moment = layout.now()
         before = self._db.total_changes()
         try:
             yield
+            self._must_write()
             self._write_back()
             if self._db.total_changes() == before:
                 # Nothing was changed: no new revision, and no waiting for the disk.
@@ -131,17 +134,22 @@ class Database:
     def _must_write(self) -> None:
         if not self._writing:
             raise RuntimeError("the record is changed only inside `with record.writing():`")
+        if self._failed:
+            # SQLite may have undone the transaction; going on would commit the rest bit by bit.
+            raise StoreUnusable(f"{self.path}: an earlier write of this step failed, so all of it is undone.")
 
     def _run(self, sql: str, values: tuple[Any, ...] = ()) -> None:
         try:
             self._db.execute(sql, values)
         except apsw.Error as error:
+            self._failed = True
             raise told(error, self.path, self._busy_seconds) from error
 
     def _run_many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         try:
             self._db.executemany(sql, rows)
         except apsw.Error as error:
+            self._failed = True
             raise told(error, self.path, self._busy_seconds) from error
 
     def _insert(self, sql: str, values: tuple[Any, ...]) -> int:

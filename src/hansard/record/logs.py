@@ -122,17 +122,19 @@ class Logs(Files):
     def settle(self, generation: int, mark: Mark, mode: int) -> None:
         """Note up to where the source was read; the mark must stand at the end of what was appended."""
         self._must_write()
-        tail = self._tail(generation)
-        size = tail.start + len(tail.raw)
+        tail = self._tails.pop(generation, None)
+        if tail is None:
+            file_id, size = self._current(generation)
+        else:
+            file_id, size = tail.file_id, tail.start + len(tail.raw)
+            self._write_tail(generation, tail)
         if mark.offset != size:
             raise ValueError(f"generation {generation} holds {size} bytes, the mark says {mark.offset}")
-        del self._tails[generation]
-        self._write_tail(generation, tail)
         self._run(
             "UPDATE generation SET size = ?, mtime_ns = ?, mode = ? WHERE id = ?",
             (size, mark.mtime_ns, mode, generation),
         )
-        self._mark_file(tail.file_id, size, mark)
+        self._mark_file(file_id, size, mark)
 
     def size(self, generation: int) -> int:
         """How many raw bytes a generation has."""
@@ -170,7 +172,7 @@ class Logs(Files):
             try:
                 first, raw = self._open_chunk(row, position)
             except DamagedError as error:
-                where = position if row is None else row[0]
+                where = row[0] if row is not None and position < row[0] + row[1] else position
                 raise StoreCorrupt(self._damage(generation, where, str(error))) from None
             piece = raw[position - first : stop - first]
             position += len(piece)
@@ -199,6 +201,9 @@ class Logs(Files):
     def generation(self, generation: int) -> Generation:
         """One generation by its id."""
         self._flush_all()
+        return self._generation(generation)
+
+    def _generation(self, generation: int) -> Generation:
         row = self._one_or_none(f"SELECT {COLUMNS} WHERE g.id = ?", (generation,))
         if row is None:
             raise NotFound(f"the record has no generation {generation}")
@@ -232,11 +237,16 @@ class Logs(Files):
         self._tails[generation] = tail
 
     def _load_tail(self, generation: int) -> _Tail:
-        known = self.generation(generation)
+        file_id, size = self._current(generation)
+        start = size - size % CHUNK
+        return _Tail(file_id, start, bytearray().join(self._pieces(generation, start, size)))
+
+    def _current(self, generation: int) -> tuple[int, int]:
+        """The file and the written size of a generation that is not closed."""
+        known = self._generation(generation)
         if not known.current:
             raise ValueError(f"generation {generation} is closed")
-        start = known.size - known.size % CHUNK
-        return _Tail(known.file_id, start, bytearray().join(self.read(generation, start)))
+        return known.file_id, known.size
 
     def _flush(self, generation: int) -> None:
         tail = self._tails.get(generation)

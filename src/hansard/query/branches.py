@@ -1,0 +1,130 @@
+"""Which records of a transcript belong to which branch: a fork only where a prompt was replaced or an answer made again.
+
+A parent with several children is nearly always parallel tool calls or side records, so walking back from the last leaf would
+lose most of a session. Instead everything stays on the line, except the subtrees that begin with a prompt (or an answer)
+which another one replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hansard.model import Fork
+
+_ASIDE = frozenset({"attachment", "system", "progress"})
+
+
+class Node(NamedTuple):
+    """What of a record matters for the tree."""
+
+    id: int
+    uuid: str
+    parent_uuid: str | None
+    kind: str
+    says: str | None
+    message_id: int | None
+
+
+def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
+    """The branch of each record that is not on the main line, and the places where branches begin.
+
+    First orphans are promoted to roots and cycles are broken (in file order: a parent that would close a circle is
+    dropped), then each prompt is hung on the message it answers. Several prompts on one message are a fork, as are several
+    answers to one user line; the session went on with the one that holds the last record of the file.
+    """
+    by_uuid: dict[str, Node] = {}
+    for node in nodes:
+        by_uuid.setdefault(node.uuid, node)
+    parents = _parents(by_uuid)
+    groups: dict[tuple[str, str], list[Node]] = {}
+    for node in by_uuid.values():
+        if node.says == "prompt" and node.kind == "user":
+            anchor = _anchor(parents[node.uuid], parents, by_uuid)
+            if anchor is not None:
+                groups.setdefault((anchor, "prompt"), []).append(node)
+        elif node.kind == "assistant":
+            parent = parents[node.uuid]
+            if parent is not None and by_uuid[parent].kind == "user":
+                answers = groups.setdefault((parent, "answer"), [])
+                if all(other.message_id != node.message_id for other in answers):
+                    answers.append(node)
+    forks_at = {key: group for key, group in groups.items() if len(group) > 1}
+    if not forks_at:
+        return {}, []
+    return _number(forks_at, parents, by_uuid, nodes[-1].uuid)
+
+
+def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
+    parents: dict[str, str | None] = {}
+    rank: dict[str, int] = {uuid: place for place, uuid in enumerate(by_uuid)}
+    for uuid, node in by_uuid.items():
+        parent = node.parent_uuid
+        if parent is None or parent not in by_uuid or parent == uuid:
+            parents[uuid] = None
+            continue
+        if rank[parent] > rank[uuid]:  # a parent further down the file is legal, but only this way can a circle close
+            step: str | None = parent
+            seen = {uuid}
+            while step is not None and step not in seen:
+                seen.add(step)
+                above = by_uuid[step].parent_uuid
+                step = above if above in by_uuid else None
+            if step == uuid:
+                parents[uuid] = None
+                continue
+        parents[uuid] = parent
+    return parents
+
+
+def _anchor(uuid: str | None, parents: dict[str, str | None], by_uuid: dict[str, Node]) -> str | None:
+    """The nearest record above that is part of the conversation itself."""
+    while uuid is not None and by_uuid[uuid].kind in _ASIDE:
+        uuid = parents[uuid]
+    return uuid
+
+
+def _number(
+    forks_at: dict[tuple[str, str], list[Node]], parents: dict[str, str | None], by_uuid: dict[str, Node], leaf: str
+) -> tuple[dict[str, int], list[Fork]]:
+    line: set[str] = set()
+    step: str | None = leaf
+    while step is not None and step not in line:
+        line.add(step)
+        step = parents[step]
+    heads: dict[str, int] = {}
+    forks: list[Fork] = []
+    number = 0
+    for (anchor, _), group in forks_at.items():
+        # Without one of them on the way to the last record, the last one written is what the session went on with.
+        current = next((node for node in group if node.uuid in line), group[-1])
+        others = [node for node in group if node is not current]
+        numbers = []
+        for node in others:
+            number += 1
+            heads[node.uuid] = number
+            numbers.append(number)
+        forks.append(Fork(anchor, (0, *numbers), (current.uuid, *(node.uuid for node in others))))
+    found: dict[str, int] = {}
+    resolved: dict[str, int] = {}
+    for uuid in by_uuid:
+        trail: list[str] = []
+        step = uuid
+        branch = 0
+        while step is not None:
+            if step in resolved:
+                branch = resolved[step]
+                break
+            trail.append(step)
+            if step in heads:
+                branch = heads[step]
+                break
+            step = parents[step]
+        for passed in trail:
+            resolved[passed] = branch
+        if branch:
+            found[uuid] = branch
+    forks = [
+        Fork(fork.parent_uuid, (resolved[fork.uuids[0]], *fork.branches[1:]), fork.uuids) for fork in forks
+    ]
+    return found, forks

@@ -1,0 +1,364 @@
+"""A session's thread as a reader wants it: decoded from the verbatim record, results beside their calls."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from hansard.errors import NotFound
+from hansard.index.lines import Lines, items, unfinished
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.model import Agent, Conversation, Entry, Session, ToolCall
+from hansard.parse import wire
+from hansard.parse import meaning as m
+from hansard.parse.decode import Record as Decoded
+from hansard.query.branches import Node, branches
+from hansard.query.reader import Reader, moment
+from hansard.record.store import Record
+
+_any = msgspec.json.Decoder().decode
+_blocks = msgspec.json.Decoder(list[wire.Block]).decode
+_result = msgspec.json.Decoder(wire.ToolResult).decode
+_compact = msgspec.json.Decoder(wire.CompactMetadata).decode
+_hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+_OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
+
+# What a user line that is no prompt is called for a reader; the rest says nothing to one.
+_SHOWN = {
+    "command": "command",
+    "bash": "bash",
+    "command_output": "output",
+    "bash_output": "output",
+    "compact_summary": "summary",
+    "notification": "notification",
+    "teammate": "teammate",
+    "interruption": "interruption",
+    "instruction": "prompt",
+    "prompt": "prompt",
+}
+
+
+def read_conversation(reader: Reader, record: Record, session: Session, agent_id: str | None = None) -> Conversation:
+    """The thread of a session, or of one of its subagents."""
+    agents = list_agents(reader, session.session_id)
+    sidechain_root: str | None = None
+    if agent_id is None:
+        row = reader.one("SELECT transcript FROM sessions WHERE session_id = ?", (session.session_id,))
+        transcript = row[0] if row else None
+        if transcript is None:
+            known = ", ".join(agent.agent_id for agent in agents[:5])
+            raise NotFound(f"only subagents are left of session {session.session_id}; show one with --agent ({known})")
+    else:
+        row = reader.one(
+            "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
+            " WHERE a.session_id = ? AND a.agent_id LIKE ? || '%' ORDER BY a.agent_id = ? DESC, a.agent_id",
+            (session.session_id, agent_id, agent_id),
+        )
+        if row is None:
+            raise NotFound(f"session {session.session_id} has no subagent {agent_id!r}")
+        transcript, sidechain_root, agent_id = row
+    build = _Build(reader, record, session, transcript, agent_id, sidechain_root, agents)
+    return build.conversation()
+
+
+def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
+    """A session's subagents, in the order they started."""
+    rows = reader.rows(
+        "SELECT a.agent_id, a.parent_agent, a.depth, a.agent_type, a.description, c.tool_use_id, a.linked_by, a.warmup,"
+        " a.started_at, a.ended_at, a.messages, a.tool_calls FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id"
+        " WHERE a.session_id = ? ORDER BY coalesce(a.started_at, 0), a.agent_id",
+        (session_id,),
+    )
+    return tuple(Agent(*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11]) for row in rows)
+
+
+class _Build:
+    """Collects entries while the transcript's lines go by."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        record: Record,
+        session: Session,
+        transcript: int,
+        agent_id: str | None,
+        sidechain_root: str | None,
+        agents: tuple[Agent, ...],
+    ) -> None:
+        self.reader = reader
+        self.record = record
+        self.session = session
+        self.transcript = transcript
+        self.agent_id = agent_id
+        self.agents = agents
+        self.entries: list[Entry] = []
+        self.not_shown: dict[str, int] = {}
+        self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
+        row = reader.one("SELECT path, kind FROM transcripts WHERE id = ?", (transcript,))
+        self.path, kind = row
+        self.is_agent_file = kind == "agent"
+        self.low = transcript << OFFSET_BITS
+        nodes = [
+            Node(*row)
+            for row in reader.rows(
+                "SELECT id, uuid, parent_uuid, kind, says, message_id FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL"
+                " ORDER BY id",
+                (self.low, self.low + OFFSET_MASK),
+            )
+        ]
+        self.only = _subtree(nodes, sidechain_root) if sidechain_root else None
+        self.branch_of, self.forks = branches(nodes) if nodes else ({}, [])
+        self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
+        self.calls = {
+            row[0]: row[1:]
+            for row in reader.rows(
+                "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted FROM tool_calls"
+                " WHERE id BETWEEN ? AND ?",
+                (self.low, self.low + OFFSET_MASK),
+            )
+        }
+
+    def conversation(self) -> Conversation:
+        for record in self._decoded():
+            if record.kind in wire.ENTRY_KINDS:
+                body = record.body
+                aside = bool(body.is_sidechain or body.stream_parent_tool) and not self.is_agent_file
+                if self.only is not None:
+                    if body.uuid not in self.only:
+                        continue
+                elif aside:
+                    continue
+                self._entry(record, body)
+            else:
+                self._skip(record.kind or "without type")
+        return Conversation(
+            self.session.session_id,
+            self.agent_id,
+            tuple(self.entries),
+            tuple(self.forks),
+            self.agents,
+            dict(sorted(self.not_shown.items())),
+        )
+
+    def _decoded(self) -> Iterator[Decoded]:
+        lines = Lines(self.record.read(self.transcript), 0)
+        for offset, line in lines:
+            for item in items(line, offset):
+                if isinstance(item, Decoded):
+                    yield item
+        for item in unfinished(lines.rest, lines.offset):
+            if isinstance(item, Decoded):
+                yield item
+
+    def _skip(self, kind: str) -> None:
+        self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
+
+    def _add(self, record: Decoded, kind: str, text: str, **more: Any) -> None:
+        body = record.body
+        self.entries.append(
+            Entry(
+                kind=kind,
+                at=moment(m.milliseconds(body.timestamp)),
+                text=text,
+                uuid=body.uuid,
+                transcript=self.path,
+                offset=record.offset,
+                length=record.length,
+                branch=self.branch_of.get(body.uuid, 0) if body.uuid else 0,
+                **more,
+            )
+        )
+
+    def _entry(self, record: Decoded, body: wire.Entry) -> None:
+        kind = record.kind
+        if kind == "user":
+            self._user(record, body)
+        elif kind == "assistant":
+            self._assistant(record, body)
+        elif kind == "attachment":
+            attachment = m.attachment_of(body)
+            sub = attachment.type if attachment else None
+            text = m.prompt_text(attachment.prompt) if attachment and sub == "queued_command" else ""
+            if text:
+                says = m.says(wire.Entry(), text, has_result=False, sidechain=False)
+                self._add(record, _SHOWN.get(says, "note"), text, queued=True)
+            else:
+                self._skip(m.full_kind(kind, sub))
+        elif kind == "system":
+            self._system(record, body)
+        elif kind == "result" and body.subtype:
+            self._skip(kind)
+        else:
+            self._skip(kind)
+
+    def _user(self, record: Decoded, body: wire.Entry) -> None:
+        content = body.message.content if body.message else None
+        images = 0
+        has_result = False
+        if isinstance(content, list):
+            for block in content:
+                if block.type == "tool_result":
+                    has_result = True
+                    self._tool_result(record, block, body)
+                elif block.type in ("image", "document"):
+                    images += 1
+        if has_result:
+            return
+        text = m.user_text(content)
+        says = m.says(body, text, has_result=False, sidechain=self.is_agent_file)
+        shown = _SHOWN.get(says)
+        if shown is None:
+            self._skip(f"user/{says}")
+        elif shown in ("command", "bash"):
+            self._add(record, shown, m.command_of(text) or text)
+        else:
+            self._add(record, shown, inner_text(text) if shown == "output" else text, images=images)
+
+    def _assistant(self, record: Decoded, body: wire.Entry) -> None:
+        message = body.message
+        if message is None:
+            self._skip("assistant")
+            return
+        model = message.model
+        if isinstance(message.content, str):
+            self._add(record, "error" if body.is_api_error else "reply", message.content, model=model)
+            return
+        for block in message.content or ():
+            if block.type == "text":
+                self._add(record, "error" if body.is_api_error else "reply", m.string(block.text), model=model)
+            elif block.type == "thinking":
+                thought = m.string(block.thinking)
+                if thought.strip():
+                    self._add(record, "thinking", thought, model=model)
+                else:
+                    self._skip("thinking without text")
+            elif block.type in ("tool_use", "server_tool_use", "mcp_tool_use"):
+                self._tool_use(record, block, model)
+            elif block.type == "tool_result":
+                self._tool_result(record, block, body)
+            else:
+                self._skip(f"block/{block.type}")
+
+    def _tool_use(self, record: Decoded, block: wire.Block, model: str | None) -> None:
+        tool_use_id = block.id or ""
+        ts, result_ts, path, change, added, removed, _ = self.calls.get(tool_use_id, (None, None, None, None, 0, 0, None))
+        self.places[tool_use_id] = len(self.entries)
+        self._add(
+            record,
+            "tool",
+            "",
+            model=model,
+            tool=ToolCall(
+                tool_use_id=tool_use_id,
+                tool=block.name or "",
+                input=m.lenient(_any, block.input),
+                output=None,
+                is_error=False,
+                at=moment(ts),
+                duration_ms=max(0, result_ts - ts) if ts is not None and result_ts is not None else None,
+                path=path,
+                change=change,
+                added=added,
+                removed=removed,
+                patch=None,
+                persisted=False,
+                agent_id=self.spawned.get(tool_use_id),
+            ),
+        )
+
+    def _tool_result(self, record: Decoded, block: wire.Block, body: wire.Entry) -> None:
+        place = self.places.get(block.tool_use_id or "")
+        text = m.result_text(block.content)
+        if place is None:
+            self._add(record, "output", text)
+            return
+        entry = self.entries[place]
+        call = entry.tool
+        if call is None:
+            return
+        full = self._persisted(block.tool_use_id or "")
+        self.entries[place] = replace(
+            entry,
+            tool=replace(
+                call,
+                output=full if full is not None else text,
+                persisted=full is not None,
+                is_error=bool(block.is_error),
+                patch=patch_of(body.tool_use_result) if call.change else None,
+                has_image=b'"image"' in bytes(block.content) and not m.raw_is_string(block.content),
+            ),
+        )
+
+    def _persisted(self, tool_use_id: str) -> str | None:
+        """The whole output of a call that did not fit its line, from the file beside the transcript."""
+        call = self.calls.get(tool_use_id)
+        persisted = call[6] if call else None
+        if not persisted and not tool_use_id:
+            return None
+        name = posixpath.basename(persisted.replace("\\", "/")) if persisted else f"{tool_use_id}.txt"
+        row = self.reader.one(
+            "SELECT id FROM side_files WHERE session_id = ?1 AND kind = 'tool_result' AND current = 1"
+            " AND substr(path, -length(?2)) = ?2 LIMIT 1",
+            (self.session.session_id, f"/{name}"),
+        )
+        if row is None:
+            return None
+        return self.record.read_snapshot(row[0]).decode("utf-8", "replace")
+
+    def _system(self, record: Decoded, body: wire.Entry) -> None:
+        sub = body.subtype
+        text = m.string(body.content)
+        if sub == "compact_boundary":
+            facts = m.lenient(_compact, body.compact_metadata) or wire.CompactMetadata()
+            tokens = f", {facts.pre_tokens:,} tokens before" if facts.pre_tokens else ""
+            self._add(record, "compaction", f"Conversation compacted ({facts.trigger or 'unknown'}{tokens})")
+        elif sub == "local_command" and text:
+            command = m.command_of(text)
+            self._add(record, "command" if command else "output", command or inner_text(text))
+        elif sub == "api_error":
+            self._add(record, "error", text or "API error")
+        elif sub in ("informational", "away_summary") and text:
+            self._add(record, "note", text)
+        else:
+            self._skip(m.full_kind("system", sub))
+
+
+def inner_text(text: str) -> str:
+    """The text of a command's output without the tags that the client put around it."""
+    return _OUTPUT_TAGS.sub("", text).strip("\n")
+
+
+def patch_of(raw: msgspec.Raw) -> str | None:
+    """The unified diff that a file-changing result carries."""
+    if not raw:
+        return None
+    outcome = m.lenient(_hunks, raw)
+    hunks = m.lenient(_patch, outcome["structuredPatch"]) if outcome and "structuredPatch" in outcome else None
+    if not hunks:
+        return None
+    lines: list[str] = []
+    for hunk in hunks:
+        numbers = [hunk.get(name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
+        lines.append("@@ -{},{} +{},{} @@".format(*numbers))
+        lines += [line for line in hunk.get("lines") or () if isinstance(line, str)]
+    return "\n".join(lines)
+
+
+def _subtree(nodes: list[Node], root: str) -> set[str]:
+    """A sidechain inside a main transcript: its first record and whatever hangs on it."""
+    inside = {root}
+    grown = True
+    while grown:
+        grown = False
+        for node in nodes:
+            if node.parent_uuid in inside and node.uuid not in inside:
+                inside.add(node.uuid)
+                grown = True
+    return inside

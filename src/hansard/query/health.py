@@ -1,0 +1,275 @@
+"""What state the store is in: counts, sizes, issues, drift, and what the client's clean-up will delete next."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from hansard.model import Drift, IssueKind
+from hansard.query.reader import Reader, moment
+from hansard.record.store import Record
+from hansard.sources.claude_code import Root, cleanup_period_days, discover, running_sessions
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A transcript that the client will delete, and whether its bytes are kept."""
+
+    path: str
+    root: str
+    session_id: str
+    deleted_at: datetime  # not before
+    size: int
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RootStatus:
+    """One source root as it is now."""
+
+    path: str
+    name: str
+    files: int
+    logs: int
+    bytes: int
+    cleanup_days: int
+    running: int
+    unreadable: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The store at a glance."""
+
+    home: str
+    roots: tuple[RootStatus, ...]
+    sessions: int
+    projects: int
+    transcripts: int
+    gone_transcripts: int
+    former_generations: int
+    records: int
+    messages: int
+    tool_calls: int
+    issues: int
+    source_bytes: int
+    kept_bytes: int
+    record_bytes: int
+    index_bytes: int
+    text_bytes: int
+    last_sync: datetime | None
+    left_out: tuple[tuple[str, int, str], ...]
+    doomed: tuple[Doomed, ...]  # soonest first
+    doomed_unkept: int
+
+
+def read_status(reader: Reader, record: Record | None, home: str, roots: Sequence[Root], *, horizon_days: int = 7) -> Status:
+    """Everything `hansard status` shows."""
+    counts = reader.one(
+        "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
+        " (SELECT count(*) FROM transcripts WHERE current = 1), (SELECT count(*) FROM transcripts WHERE current = 1 AND state = 'gone'),"
+        " (SELECT count(*) FROM transcripts WHERE current = 0), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
+        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT count(*) FROM issues),"
+        " (SELECT value FROM meta WHERE name = 'synced_at')"
+    )
+    statuses, doomed = [], []
+    source_bytes = 0
+    known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
+    for root in roots:
+        found, unreadable, _ = discover(root)
+        days = cleanup_period_days(root)
+        size = sum(file.size for file in found)
+        source_bytes += size
+        statuses.append(
+            RootStatus(
+                root.path,
+                root.name,
+                len(found),
+                sum(file.kind.is_log for file in found),
+                size,
+                days,
+                len(running_sessions(root)),
+                tuple(f"{item.path}: {item.reason}" for item in unreadable),
+            )
+        )
+        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
+        limit = time.time() - (days - horizon_days) * 86400
+        for file in found:
+            if file.kind.value not in ("main", "agent") or file.mtime_ns / 1e9 > limit:
+                continue
+            entry = known.get(file.path)
+            kept = entry is not None and entry.offset == file.size and entry.mtime_ns == file.mtime_ns
+            doomed.append(
+                Doomed(
+                    file.path,
+                    root.path,
+                    file.path.rsplit("/", 1)[-1].removesuffix(".jsonl"),
+                    datetime.fromtimestamp(file.mtime_ns / 1e9, timezone.utc) + timedelta(days=days),
+                    file.size,
+                    kept,
+                )
+            )
+    doomed.sort(key=lambda item: (item.deleted_at, item.path))
+    return Status(
+        home=home,
+        roots=tuple(statuses),
+        sessions=counts[0],
+        projects=counts[1],
+        transcripts=counts[2],
+        gone_transcripts=counts[3],
+        former_generations=counts[4],
+        records=counts[5],
+        messages=counts[6],
+        tool_calls=counts[7],
+        issues=counts[8],
+        source_bytes=source_bytes,
+        kept_bytes=record.kept_bytes() if record is not None else 0,
+        record_bytes=_disk(home, "record.db"),
+        index_bytes=_disk(home, "index.db"),
+        text_bytes=_disk(home, "text.db"),
+        last_sync=moment(counts[9]),
+        left_out=tuple((row.path, row.size, row.reason) for row in record.left_out()) if record is not None else (),
+        doomed=tuple(doomed),
+        doomed_unkept=sum(not item.kept for item in doomed),
+    )
+
+
+def _disk(home: str, name: str) -> int:
+    total = 0
+    for suffix in ("", "-wal"):
+        try:
+            total += os.stat(os.path.join(home, name + suffix)).st_size
+        except OSError:
+            continue
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something `hansard doctor` noticed, and what to do about it."""
+
+    level: str  # ok, note, warning, error
+    subject: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What `hansard doctor` found."""
+
+    findings: tuple[Finding, ...]
+    issues: tuple[IssueKind, ...]
+    drift: tuple[Drift, ...]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing needs to be done."""
+        return not any(finding.level == "error" for finding in self.findings)
+
+
+def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[Root]) -> Diagnosis:
+    """Look at the store's health, the permissions of both sides, the issues, and what newer clients write."""
+    findings: list[Finding] = []
+    if record is None:
+        findings.append(Finding("note", "record", "there is none yet: run `hansard sync`"))
+    else:
+        damage = record.database_damage()
+        findings += [Finding("error", "record", line) for line in damage]
+        if not damage:
+            findings.append(Finding("ok", "record", "the database is sound (run `hansard verify` to check every chunk)"))
+    behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
+    dirty = reader.one("SELECT count(*) FROM dirty")[0]
+    if behind or dirty:
+        findings.append(Finding("note", "index", f"{behind} transcripts are not fully indexed yet: the next sync goes on with them"))
+    else:
+        findings.append(Finding("ok", "index", "every kept byte is indexed"))
+    findings += _permissions(home, roots)
+    for root in roots:
+        findings += [
+            Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in discover(root)[1]
+        ]
+    return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
+    findings: list[Finding] = []
+    if os.name == "nt":
+        return findings
+    loose = []
+    for name in ("", "record.db", "index.db", "text.db"):
+        path = os.path.join(home, name)
+        try:
+            mode = stat.S_IMODE(os.stat(path).st_mode)
+        except OSError:
+            continue
+        if mode & 0o077:
+            loose.append(path)
+    if loose:
+        findings.append(Finding("warning", "permissions", f"others can read {', '.join(loose)}: run chmod go-rwx on it"))
+    else:
+        findings.append(Finding("ok", "permissions", "nobody else can read the store"))
+    for root in roots:
+        readable = [
+            file.path
+            for file in discover(root)[0]
+            if file.kind.value in ("main", "agent") and file.mode & 0o044
+        ]
+        if readable and _passable(root.projects):
+            findings.append(
+                Finding(
+                    "warning",
+                    "permissions",
+                    f"others on this machine may read {len(readable)} transcripts under {root.projects} (e.g. {readable[0]}):"
+                    f" chmod 700 {root.path}",
+                )
+            )
+    return findings
+
+
+def _passable(path: str) -> bool:
+    """Whether others can get to a directory: every folder above it lets them through."""
+    while True:
+        try:
+            if not stat.S_IMODE(os.stat(path).st_mode) & 0o011:
+                return False
+        except OSError:
+            return False
+        above = os.path.dirname(path)
+        if above == path:
+            return True
+        path = above
+
+
+def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
+    """Issues by kind, the most frequent first, with examples."""
+    kinds = reader.rows("SELECT reason, count(*) FROM issues GROUP BY reason ORDER BY 2 DESC, 1")
+    return tuple(
+        IssueKind(
+            reason,
+            count,
+            tuple(
+                (row[0], row[1], row[2], row[3])
+                for row in reader.rows(
+                    "SELECT t.path, i.id & 1099511627775, i.length, i.detail FROM issues i JOIN transcripts t ON t.id = i.id >> 40"
+                    " WHERE i.reason = ? ORDER BY t.path, i.id LIMIT ?",
+                    (reason, _EXAMPLES),
+                )
+            ),
+        )
+        for reason, count in list(kinds)
+    )
+
+
+def list_drift(reader: Reader) -> tuple[Drift, ...]:
+    """Record kinds and fields that Hansard does not know, per client version, with the first place of each."""
+    rows = reader.rows(
+        "SELECT d.version, d.kind, d.field, sum(d.count), min(t.path), min(d.first_offset) FROM drift d"
+        " JOIN transcripts t ON t.id = d.transcript GROUP BY d.version, d.kind, d.field ORDER BY d.version DESC, 4 DESC, d.kind, d.field"
+    )
+    return tuple(Drift(*row) for row in rows)

@@ -1,0 +1,256 @@
+"""Sessions and projects: listing, filtering, paging, and finding the one that a person means."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hansard.errors import Ambiguous, NotFound, UsageError
+from hansard.model import Project, Session, SessionPage
+from hansard.query.reader import Reader, like, moment
+
+SORTS = {
+    "ended": "ended_at",
+    "started": "started_at",
+    "prompts": "prompts",
+    "messages": "messages",
+    "tools": "tool_calls",
+    "errors": "tool_errors + api_errors",
+    "tokens": "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens",
+    "output": "output_tokens",
+    "size": "bytes",
+    "title": "title COLLATE NOCASE",
+    "project": "project COLLATE NOCASE",
+}
+_TEXT_SORTS = frozenset({"title", "project"})
+
+_COLUMNS = (
+    "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
+    " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
+    " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
+    " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions are wanted; everything given must hold."""
+
+    project: str | None = None  # a path, the end of one, or a part of its last name
+    since: datetime | None = None  # active at or after
+    until: datetime | None = None  # active before
+    branch: str | None = None
+    model: str | None = None
+    tool: str | None = None
+    version: str | None = None
+    text: str | None = None  # in the title or the first prompt
+    has_errors: bool = False
+    source_state: str | None = None
+    debris: bool = False  # also sessions in which nothing was said
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition and its values."""
+        terms: list[str] = []
+        values: list[Any] = []
+
+        def add(term: str, *bound: Any) -> None:
+            terms.append(term)
+            values.extend(bound)
+
+        if not self.debris:
+            add("debris = 0")
+        if self.project is not None:
+            add("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", self.project, like(self.project), self.project)
+        if self.since is not None:
+            add("ended_at >= ?", int(self.since.timestamp() * 1000))
+        if self.until is not None:
+            add("started_at < ?", int(self.until.timestamp() * 1000))
+        if self.branch is not None:
+            add("EXISTS (SELECT 1 FROM json_each(branches) WHERE value LIKE ? ESCAPE '\\')", like(self.branch))
+        if self.model is not None:
+            add("EXISTS (SELECT 1 FROM json_each(models) WHERE value LIKE ? ESCAPE '\\')", like(self.model))
+        if self.version is not None:
+            add("EXISTS (SELECT 1 FROM json_each(versions) WHERE value = ?)", self.version)
+        if self.tool is not None:
+            add(
+                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND t.tool LIKE ? ESCAPE '\\')",
+                like(self.tool)[1:-1],
+            )
+        if self.text is not None:
+            for word in self.text.split():
+                add("(title LIKE ? ESCAPE '\\' OR first_prompt LIKE ? ESCAPE '\\')", like(word), like(word))
+        if self.has_errors:
+            add("tool_errors + api_errors > 0")
+        if self.source_state is not None:
+            add("source_state = ?", self.source_state)
+        return " AND ".join(terms) or "1", values
+
+
+def list_sessions(
+    reader: Reader,
+    wanted: SessionFilter,
+    *,
+    sort: str = "ended",
+    ascending: bool | None = None,
+    limit: int | None = 50,
+    cursor: str | None = None,
+) -> SessionPage:
+    """One page of sessions, the newest first unless told otherwise."""
+    if sort not in SORTS:
+        raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
+    if ascending is None:
+        ascending = sort in _TEXT_SORTS
+    order = SORTS[sort]
+    where, values = wanted.where()
+    total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
+    key = f"coalesce({order.removesuffix(' COLLATE NOCASE')}, {chr(39) * 2 if sort in _TEXT_SORTS else 0})"
+    collate = " COLLATE NOCASE" if sort in _TEXT_SORTS else ""
+    direction = "ASC" if ascending else "DESC"
+    if cursor is not None:
+        value, session_id = _read_cursor(cursor, sort)
+        compare = ">" if ascending else "<"
+        where += f" AND ({key}{collate} {compare} ? OR ({key}{collate} = ? AND session_id > ?))"
+        values += [value, value, session_id]
+    rows = list(
+        reader.rows(
+            f"SELECT {_COLUMNS}, {key} FROM sessions WHERE {where} ORDER BY {key}{collate} {direction}, session_id LIMIT ?",
+            (*values, -1 if limit is None else limit + 1),
+        )
+    )
+    more = limit is not None and len(rows) > limit
+    rows = rows[:limit]
+    return SessionPage(
+        sessions=tuple(_session(row) for row in rows),
+        next_cursor=_write_cursor(sort, rows[-1][-1], rows[-1][0]) if more else None,
+        total=total,
+    )
+
+
+def _write_cursor(sort: str, value: Any, session_id: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([sort, value, session_id]).encode()).decode()
+
+
+def _read_cursor(cursor: str, sort: str) -> tuple[Any, str]:
+    try:
+        made_for, value, session_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if made_for != sort or not isinstance(session_id, str) or not isinstance(value, (int, float, str)):
+            raise ValueError
+    except (ValueError, TypeError, binascii.Error, UnicodeDecodeError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    return value, session_id
+
+
+def _session(row: Any) -> Session:
+    return Session(
+        session_id=row[0],
+        project=row[1],
+        title=row[2],
+        title_source=row[3],
+        first_prompt=row[4],
+        started_at=moment(row[5]),
+        ended_at=moment(row[6]),
+        prompts=row[7],
+        commands=row[8],
+        messages=row[9],
+        tool_calls=row[10],
+        tool_errors=row[11],
+        api_errors=row[12],
+        agents=row[13],
+        compactions=row[14],
+        hooks=row[15],
+        images=row[16],
+        files_changed=row[17],
+        lines_added=row[18],
+        lines_removed=row[19],
+        models=tuple(json.loads(row[20])),
+        input_tokens=row[21],
+        output_tokens=row[22],
+        cache_read_tokens=row[23],
+        cache_write_tokens=row[24],
+        api_messages=row[25],
+        lower_bound_messages=row[26],
+        cost_usd=None,
+        source_state=row[27],
+        cwd=row[28],
+        branch=row[29],
+        branches=tuple(json.loads(row[30])),
+        version=row[31],
+        versions=tuple(json.loads(row[32])),
+        root=row[33],
+        project_dir=row[34],
+        transcripts=row[35],
+        bytes=row[36],
+        issues=row[37],
+        debris=bool(row[38]),
+        team=row[39],
+        pull_requests=tuple(json.loads(row[40])),
+    )
+
+
+def find_session(reader: Reader, name: str) -> Session:
+    """The session that a person means: an id, a unique beginning of one, `@last` (or `@2` for the one before), a title."""
+    if name.startswith("@"):
+        return _recent(reader, name)
+    rows = list(reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (name,)))
+    if not rows and name:
+        stem = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        rows = list(
+            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE session_id LIKE ? ESCAPE '\\' ORDER BY session_id", (stem + "%",))
+        )
+    if not rows and name:
+        rows = list(
+            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE title = ? COLLATE NOCASE AND debris = 0 ORDER BY session_id", (name,))
+        )
+    if not rows and name:
+        where, values = SessionFilter(text=name).where()
+        rows = list(
+            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY coalesce(ended_at, 0) DESC, session_id", tuple(values))
+        )
+    if not rows:
+        raise NotFound(f"no session is called {name!r}: give a session's id or the beginning of one, words of its title, or @last")
+    if len(rows) > 1:
+        shown = "\n".join(f"  {row[0]}  {row[2][:60]}" for row in rows[:8])
+        more = f"\n  and {len(rows) - 8} more" if len(rows) > 8 else ""
+        raise Ambiguous(f"{len(rows)} sessions are called {name!r}:\n{shown}{more}")
+    return _session(rows[0])
+
+
+def _recent(reader: Reader, name: str) -> Session:
+    number = 1 if name == "@last" else int(name[1:]) if name[1:].isdigit() and len(name) < 12 else 0
+    if number < 1:
+        raise UsageError(f"{name!r} is not a session: @last is the newest one, @2 the one before it")
+    row = reader.one(
+        f"SELECT {_COLUMNS} FROM sessions WHERE debris = 0 ORDER BY coalesce(ended_at, 0) DESC, session_id LIMIT 1 OFFSET ?",
+        (number - 1,),
+    )
+    if row is None:
+        raise NotFound("there is no session" + (" yet" if number == 1 else f" number {number}"))
+    return _session(row)
+
+
+def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
+    """Projects with what happened in them, the most recent first."""
+    where, values = wanted.where()
+    rows = reader.rows(
+        "SELECT project, count(*), sum(prompts), sum(messages), sum(tool_calls), sum(input_tokens), sum(output_tokens),"
+        " sum(cache_read_tokens), sum(cache_write_tokens), sum(files_changed), sum(lines_added), sum(lines_removed),"
+        " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live')"
+        f" FROM sessions WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
+        tuple(values),
+    )
+    return [
+        Project(
+            row[0],
+            row[0].replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or row[0],
+            *row[1:12],
+            moment(row[12]),
+            moment(row[13]),
+            tuple(sorted(json.loads(row[14]))),
+            row[15],
+        )
+        for row in rows
+    ]
