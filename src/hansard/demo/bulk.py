@@ -23,10 +23,10 @@ SPREAD = 1.68  # of the logarithm: the 99th percentile is fifty times the median
 SMALLEST = 1_500
 LARGEST_SHARE = 0.5  # no ordinary file is larger than this part of the biggest
 FLUSH = 1 << 20
-MEAN_TURN = 10_000  # bytes of an answer with its call and result
+MEAN_TURN = 13_000  # bytes of an answer with its call and result
 FILES_PER_PROJECT = 75
 AGENT_SHARE = 0.4
-AGAIN = 0.3  # of the outputs have been seen a little earlier
+AGAIN = 0.08  # of the outputs have been seen a little earlier
 COPIED = 0.65  # of the results of a main file are followed by a copy in an agent_progress line
 FIRST_DAY = datetime(2025, 10, 1, 8, 0, tzinfo=UTC)
 MODELS = (b"claude-opus-4-7", b"claude-sonnet-4-6", b"claude-haiku-4-5-20251001")
@@ -176,7 +176,7 @@ class _Writer:
         rng = self.rng
         if self.seen and rng.random() < AGAIN:
             return self.seen[int(rng.random() * len(self.seen))]
-        text = self.sheet.cut(rng.lognormvariate(6.4, 1.35)) + b"%b %b\\n" % (self.ids.take(9), self.ids.take(7))
+        text = self.sheet.cut(rng.lognormvariate(6.6, 1.4)) + b"%b %b\\n" % (self.ids.take(9), self.ids.take(7))
         self.seen = [*self.seen[-5:], text]
         return text
 

@@ -276,8 +276,8 @@ class Conversation:
                 )
         elif asked.call.name.startswith("mcp__"):
             _, server, tool = asked.call.name.split("__")
-            for status in ("started", "completed"):
-                steps.append({"type": "mcp_progress", "status": status, "serverName": server, "toolName": tool})
+            ends = {"type": "mcp_progress", "serverName": server, "toolName": tool}
+            steps += [{**ends, "status": status} for status in ("started", "completed")]
         parent = asked.line
         for number, data in enumerate(steps):
             kind = asked.tool_id if data["type"] == "mcp_progress" else f"bash-progress-{number}"
@@ -330,7 +330,7 @@ class Conversation:
         attachment |= {"origin": {"kind": kind}, "timestamp": stamp(page.clock.now)}
         if self.era.requests and kind == "human":
             attachment["humanTurn"] = True
-        attach(page, attachment, f"The user sent a new message while you were working:\n{text}")
+        attach(page, attachment, f"Sent by the user in the meantime:\n{text}")
 
     # -- agents -------------------------------------------------------------------------------------------------------
 

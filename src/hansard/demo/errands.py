@@ -105,7 +105,7 @@ def finished(call: Call, errand: Errand, helper: Conversation) -> Call:
     report: list[Json] = [{"type": "text", "text": helper.final_text}]
     said = list(report)
     if helper.page.agent_id:
-        note = f"agentId: {helper.page.agent_id} (for resuming to continue this agent's work if needed)"
+        note = f"agentId: {helper.page.agent_id} (by which it can be asked to go on)"
         said.append({"type": "text", "text": note})
 
     def outcome(era: Era) -> Outcome:

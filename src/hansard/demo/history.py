@@ -53,7 +53,8 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
         twists[era.version] = twists[era.version][2:] or TWISTS[era.version]
         sessions += _session(dice, era, project, episode, number, start, leaves, due, live=live)
         if number % 3 == 1:
-            sessions.append(_small_session(dice, era, project, start - timedelta(hours=2)))
+            later = start + timedelta(hours=7) if due else start - timedelta(hours=2)
+            sessions.append(_small_session(dice, era, project, later, leaves))
     sessions += _worktrees(dice, end)
     desks = [scribe.desk for scribe in sessions]
     desks.append(_house(dice, sessions, end))
@@ -88,8 +89,7 @@ def _session(
     scribe = Scribe(
         era.version, cwd=project.folder, at=start, dice=dice, model=model, branch=branch, hooks=number % 4 == 2
     )
-    for title, leaf in leaves.pop(project.name, []):
-        scribe.summary(title, leaf)
+    _old_titles(scribe, project, leaves)
     scribe.warmup()
     if era.attachments and number % 5 == 3:
         scribe.title(story.title.lower().replace(" ", "-"))
@@ -110,10 +110,20 @@ def _session(
     return written
 
 
-def _small_session(dice: Dice, era: Era, project: Project, start: datetime) -> Scribe:
+def _old_titles(scribe: Scribe, project: Project, leaves: dict[str, list[tuple[str, str]]]) -> None:
+    """Begin a new file with the titles of earlier sessions, as clients up to 2.0 did."""
+    if scribe.era.agents in {Agents.INLINE, Agents.BESIDE}:
+        for title, leaf in leaves.pop(project.name, []):
+            scribe.summary(title, leaf)
+
+
+def _small_session(
+    dice: Dice, era: Era, project: Project, start: datetime, leaves: dict[str, list[tuple[str, str]]]
+) -> Scribe:
     interactive = dice.random() < 0.5
     model = era.small_model if dice.random() < 0.5 else era.models[1]
     scribe = Scribe(era.version, cwd=project.folder, at=start, dice=dice, model=model, interactive=interactive)
+    _old_titles(scribe, project, leaves)
     if interactive:
         question(scribe, project)
     else:

@@ -36,10 +36,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 BASE_TOKENS = 14_800  # system prompt and tools
-LOST = (
-    "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check "
-    "whether it took effect before relying on it or running it again.]"
-)
+LOST = "[Tool call interrupted: the client ended before a result was written. Nobody knows what came of it.]"
 
 
 class Scribe(Conversation):
@@ -84,6 +81,7 @@ class Scribe(Conversation):
         self.custom_title: str | None = None
         self.ai_title: str | None = None
         self.last_prompt: str | None = None
+        self._lost: Asked | None = None  # the call that a killed client never answered
 
     @property
     def session_id(self) -> str:
@@ -307,8 +305,6 @@ class Scribe(Conversation):
         """Ask for a call and die before its result."""
         self._lost = self.write_answer(text=text, calls=[call])[-1]
         self.turn_started = None
-
-    _lost: Asked | None = None
 
     # -- the life of a session ----------------------------------------------------------------------------------------
 

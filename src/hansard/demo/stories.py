@@ -252,7 +252,7 @@ CARTWHEEL = Project(
             "src/fares/fare.ts",
             "export const fare = (minutes: number, perMinute: number) => Number((1 + minutes * perMinute).toFixed(2));",
             "/** Cents, as an integer: nothing is rounded before it is shown. */\nexport const fareCents = (minutes: number, centsPerMinute: number): number => 100 + Math.floor(minutes * centsPerMinute);",
-            "  ● fare › half an hour at 3.35 cents\n    expect(received).toBe(expected)\n    Expected: 200\n    Received: 201",
+            "  ● fare > half an hour at 3.35 cents\n    expect(received).toBe(expected)\n    Expected: 200\n    Received: 201",
             "Fares are integers of **cents** now and rounded down once, at the end. I replayed last month: 1,204 of 88,310 trips were a cent too dear, 12.04 € in all. `scripts/refunds.csv` lists them for the treasurer.",
             (
                 "Could you draft a short, honest mail to those riders?",
@@ -292,7 +292,7 @@ CARTWHEEL = Project(
             "src/fares/fare.ts",
             "const weekend = () => [5, 6].includes(new Date().getDay());",
             "const weekend = (at: Date) => [6, 0].includes(at.getDay());",
-            '  ● tariff › weekdays\n    Expected: "weekday"\n    Received: "weekend"',
+            '  ● tariff > weekdays\n    Expected: "weekday"\n    Received: "weekend"',
             "No curse: the week was thought to start on Monday, but `getDay()` starts on **Sunday**. So Friday counted as weekend and Sunday did not, in production too. The time is a parameter now, and the test walks through a whole week.",
         ),
         Episode(

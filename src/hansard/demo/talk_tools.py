@@ -85,7 +85,7 @@ def ask(question: str, header: str, options: Sequence[tuple[str, str]], chosen: 
         result: Json = {**asked, "answers": {question: chosen}}
         if era.requests:
             result["annotations"] = {}
-        said = f'Your questions have been answered: "{question}"="{chosen}". You can now continue with these answers in mind.'
+        said = f'Your questions have been answered: "{question}"="{chosen}".'
         return Outcome(said, result)
 
     return Call("AskUserQuestion", asked, outcome, 21.0)
@@ -98,7 +98,7 @@ def exit_plan_mode(plan: str, file_path: str) -> Call:
         result: Json = {"plan": plan, "isAgent": False}
         if era.snapshots:
             result["filePath"] = file_path
-        said = f"User has approved your plan. You can now start coding.\n\n## Approved plan:\n{plan}"
+        said = f"User has approved your plan. It reads:\n\n{plan}"
         return Outcome(said, result)
 
     return Call("ExitPlanMode", {"plan": plan}, outcome, 34.0)

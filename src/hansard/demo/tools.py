@@ -14,10 +14,7 @@ from typing import Any
 from hansard.demo.eras import Era
 from hansard.demo.page import Json
 
-REJECTED = (
-    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
-    "new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
-)
+REJECTED = "The user doesn't want to proceed with this tool use. Nothing was changed: wait for what they say next."
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +189,9 @@ def edit(path: str, before: str, old: str, new: str, *, everywhere: bool = False
         if era.arrows and not era.own_parents and hunks:
             kept = [line[1:] for line in hunks[0]["lines"] if line[0] != "-"]
             cat = "\n".join(f"{number:6d}→{line}" for number, line in enumerate(kept, hunks[0]["newStart"]))
-            said += f" Here's the result of running `cat -n` on a snippet of the edited file:\n{cat}"
+            said += f" The lines around the change:\n{cat}"
         elif era.requests:
-            said = f"The file {path} has been updated successfully. (file state is current in your context)"
+            said = f"The file {path} has been updated successfully."
         return Outcome(said, result, touched=(path, before), added=added, removed=removed)
 
     return Call("Edit", asked, outcome, 0.1)
@@ -235,8 +232,7 @@ def write(path: str, text: str, before: str | None = None) -> Call:
         if era.attachments:
             result["userModified"] = False
         verb = "created" if before is None else "updated"
-        state = " (file state is current in your context)" if era.requests else ""
-        said = f"File {verb} successfully at: {path}{state}"
+        said = f"File {verb} successfully at: {path}"
         return Outcome(said, result, touched=(path, before), added=added, removed=removed)
 
     return Call("Write", {"file_path": path, "content": text}, outcome, 0.1)

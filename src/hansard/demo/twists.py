@@ -239,7 +239,7 @@ def planned(scribe: Scribe, project: Project) -> list[Scribe]:
 
 def background(scribe: Scribe, project: Project) -> list[Scribe]:
     """Agents that report later, one of which sends another."""
-    scribe.prompt("Check the documentation for dead links in the background while we talk.")
+    scribe.prompt(f"Check the documentation of {project.name} for dead links in the background while we talk.")
     with scribe.agent("Check links", "Check every link in docs/ and report the dead ones.", background=True) as outer:
         with outer.agent("Check anchors", "Check the anchors inside docs/guide.md.", kind="Explore") as inner:
             inner.tool(grep("](#", [("docs/guide.md", 14, "[x](#start)")]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import apsw
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _LINKED_BY = {1: "meta", 2: "result", 3: "progress", 4: "text", 5: "prompt"}
 _MAX_DEPTH = 32
+
+Owners = dict[int, tuple[str, str, str]]  # transcript -> its subagent (empty: the main thread), path and root
 
 
 @dataclass(slots=True)
@@ -31,9 +33,9 @@ class _Agent:
     agent_type: str = ""
     description: str = ""
     call_id: int | None = None
-    call_transcript: int | None = None
     parent: str | None = None
     linked_by: str = "none"
+    calls: set[int] = field(default_factory=set)  # of one inside a main transcript: the calls that it made
 
 
 def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> None:
@@ -42,7 +44,8 @@ def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> No
     agents = _found(db, parts)
     if not agents:
         return
-    owners = {part.id: part.agent_id for part in parts}
+    # Ids depend on the order of syncs; where calls are equally good, the paths decide.
+    owners = {part.id: (part.agent_id, part.path, part.root) for part in parts}
     metas = agent_meta(db, session_id)
     claimed: set[int] = set()
     for agent in agents.values():
@@ -68,7 +71,8 @@ def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> No
             agent.description = agent.description or row[0] or ""
             agent.agent_type = agent.agent_type or row[1] or ""
             if agent.parent is None:
-                agent.parent = owners.get(agent.call_transcript or 0) or None
+                inner = (other.agent_id for other in agents.values() if agent.call_id in other.calls)
+                agent.parent = next(inner, None) or owners[agent.call_id >> schema.OFFSET_BITS][0] or None
     db.executemany(
         "INSERT OR REPLACE INTO agents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -116,14 +120,44 @@ def _found(db: apsw.Connection, parts: list[Part]) -> dict[str, _Agent]:
                     state.warmup and state.tool_calls == 0,
                 )
         elif part.kind == "main":
-            rows = db.execute("SELECT id, uuid, prompt_hash, ts FROM sidechains WHERE id BETWEEN ? AND ?", (part.low, part.high))
-            for record_id, uuid, prompt_hash, ts in rows:
-                agent_id = f"sidechain-{uuid[:8]}"
-                agents[agent_id] = _Agent(agent_id, part.id, record_id, prompt_hash, ts, None, 0, 0, warmup=False)
+            agents.update(_inside(db, part))
     return agents
 
 
-def _link(db: apsw.Connection, agent: _Agent, owners: dict[int, str], tool_use_id: str, rank: int) -> bool:
+def _inside(db: apsw.Connection, part: Part) -> dict[str, _Agent]:
+    """The subagents that the oldest clients wrote into the main transcript itself, by following their lines' parents."""
+    span = (part.low, part.high)
+    found: dict[str, _Agent] = {}
+    by_uuid: dict[str, _Agent] = {}
+    for record_id, uuid, prompt_hash, ts in db.execute(
+        "SELECT id, uuid, prompt_hash, ts FROM sidechains WHERE id BETWEEN ? AND ? ORDER BY id", span
+    ):
+        agent_id = f"sidechain-{uuid[:8] or record_id & schema.OFFSET_MASK}"
+        agent = _Agent(agent_id, part.id, record_id, prompt_hash, ts, ts, 0, 0, warmup=False)
+        found[agent_id] = by_uuid[uuid] = agent
+    if not found:
+        return found
+    by_message: dict[int, _Agent] = {}
+    for uuid, parent_uuid, ts, message_id in db.execute(
+        "SELECT uuid, parent_uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ? AND sidechain = 1 ORDER BY id", span
+    ):
+        line_of = by_uuid.get(uuid) or by_uuid.get(parent_uuid)
+        if line_of is None:
+            continue
+        by_uuid[uuid] = line_of
+        line_of.ended_at = max(ts or 0, line_of.ended_at or 0) or None
+        if message_id is not None and message_id not in by_message:
+            by_message[message_id] = line_of
+            line_of.messages += 1
+    for call_id, message_id in db.execute("SELECT id, message_id FROM tool_calls WHERE id BETWEEN ? AND ?", span):
+        maker = by_message.get(message_id)
+        if maker is not None:
+            maker.tool_calls += 1
+            maker.calls.add(call_id)
+    return found
+
+
+def _link(db: apsw.Connection, agent: _Agent, owners: Owners, tool_use_id: str, rank: int) -> bool:
     """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
     calls = db.execute("SELECT id FROM tool_calls WHERE tool_use_id = ? ORDER BY id", (tool_use_id,)).fetchall()
     own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners and row[0] >> schema.OFFSET_BITS != agent.transcript]
@@ -132,12 +166,11 @@ def _link(db: apsw.Connection, agent: _Agent, owners: dict[int, str], tool_use_i
     if not own:
         return False
     agent.call_id = min(own, key=lambda call: (owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK))
-    agent.call_transcript = agent.call_id >> schema.OFFSET_BITS
     agent.linked_by = _LINKED_BY[rank]
     return True
 
 
-def _link_by_prompt(db: apsw.Connection, agents: dict[str, _Agent], owners: dict[int, str], claimed: set[int]) -> None:
+def _link_by_prompt(db: apsw.Connection, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
     """The oldest clients left nothing but the same prompt on both sides: the n-th such agent is of the n-th such call."""
     waiting = sorted(
         (agent for agent in agents.values() if agent.call_id is None and agent.prompt_hash),
@@ -156,7 +189,6 @@ def _link_by_prompt(db: apsw.Connection, agents: dict[str, _Agent], owners: dict
         ]
         if own:
             agent.call_id = min(own)[3]
-            agent.call_transcript = agent.call_id >> schema.OFFSET_BITS
             agent.linked_by = _LINKED_BY[5]
             claimed.add(agent.call_id)
 

@@ -62,7 +62,7 @@ def derive(db: apsw.Connection) -> int:
 
 def _parts(db: apsw.Connection, session_id: str) -> list[Part]:
     rows = db.execute(
-        "SELECT id, root, path, kind, state, size, agent_id, project_dir, fold FROM transcripts"
+        "SELECT id, root, path, kind, state, size, agent_id, project_dir, coalesce(tail_fold, fold) FROM transcripts"
         " WHERE session_id = ? AND current = 1 AND kind <> 'history' ORDER BY path, root",
         (session_id,),
     )
@@ -161,8 +161,9 @@ def _title(db: apsw.Connection, session_id: str, lead: Part, *, is_main: bool) -
         if title.strip():
             return title.strip(), source
     row = db.execute(
-        "SELECT s.summary FROM summaries s JOIN sightings g ON g.uuid = s.leaf_uuid JOIN transcripts t ON t.id = s.id >> 40"
-        " WHERE g.record_id BETWEEN ? AND ? ORDER BY g.record_id DESC, t.mtime DESC, t.path, s.id & ? DESC LIMIT 1",
+        "SELECT s.summary FROM sightings g CROSS JOIN summaries s ON s.leaf_uuid = g.uuid"
+        " CROSS JOIN transcripts t ON t.id = s.id >> 40"
+        " WHERE g.record_id BETWEEN ? AND ? AND t.current = 1 ORDER BY g.record_id DESC, t.mtime DESC, t.path, t.root, s.id & ? DESC LIMIT 1",
         (lead.low, lead.high, schema.OFFSET_MASK),
     ).fetchone()
     if row is not None and row[0].strip():

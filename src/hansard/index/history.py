@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
-from hansard.index.lines import Lines
 from hansard.parse import wire
+from hansard.parse.decode import Issue, Record
 from hansard.parse.meaning import milliseconds
 from hansard.parse.rows import Rows
 from hansard.parse.state import State
@@ -13,21 +15,41 @@ from hansard.parse.state import State
 _line = msgspec.json.Decoder(wire.HistoryLine).decode
 
 
-def fold_history(lines: Lines, base: int, state: State, rows: Rows) -> None:
-    """Turn lines of a prompt history into prompt rows."""
-    for offset, line in lines:
-        state.lines += 1
+class HistoryFold:
+    """Turns the lines of a prompt history into prompt rows, as `Fold` does for those of a transcript."""
+
+    def __init__(self, base: int, state: State) -> None:
+        self.base = base
+        self.state = state
+        self.rows = Rows()
+
+    @staticmethod
+    def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
+        """The entry on one line, or what is wrong with it."""
         try:
-            entry = _line(line)
+            yield Record(offset, len(line), "", _line(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if line.strip():
+                yield Issue(offset, len(line), "not_json", str(error))
+
+    def feed(self, item: Record | Issue) -> None:
+        """Take the next entry or issue."""
+        state = self.state
+        if isinstance(item, Issue):
             state.issues += 1
-            rows.issues.append((base + offset, len(line), "not_json", str(error)[:300]))
-            continue
+            self.rows.issues.append((self.base + item.offset, item.length, item.reason, item.detail[:300]))
+            return
+        entry: wire.HistoryLine = item.body
         state.records += 1
-        moment = entry.timestamp
-        ts = milliseconds(moment) if isinstance(moment, str) else int(moment) if moment is not None else None
+        ts = _moment(entry.timestamp)
         if ts is not None:
             state.first_ts = ts if state.first_ts is None else min(ts, state.first_ts)
             state.last_ts = ts if state.last_ts is None else max(ts, state.last_ts)
         if entry.display is not None:
-            rows.prompts.append((base + offset, "history", ts, entry.display, entry.project, entry.session_id))
+            self.rows.prompts.append((self.base + item.offset, "history", ts, entry.display, entry.project, entry.session_id))
+
+
+def _moment(stated: float | str | None) -> int | None:
+    if isinstance(stated, str):
+        return milliseconds(stated)
+    return int(stated) if stated is not None and abs(stated) < 1 << 53 else None

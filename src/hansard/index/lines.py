@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from hansard.parse.decode import Issue, Record, decode, salvage
 
@@ -52,11 +52,13 @@ def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
         yield from salvage(line, offset)
 
 
-def unfinished(rest: bytes, offset: int) -> list[Record | Issue]:
+def unfinished(
+    rest: bytes, offset: int, read: Callable[[bytes, int], Iterator[Record | Issue]] = items
+) -> list[Record | Issue]:
     """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
     if not rest.strip():
         return []
-    found = list(items(rest, offset))
+    found = list(read(rest, offset))
     if found and all(isinstance(item, Record) for item in found):
         return found
     return [Issue(offset, len(rest), "unfinished", "the last line has no end yet")]

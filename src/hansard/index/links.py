@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import apsw
 
 from hansard.parse.state import State, load
 
 _BULK = 5000
+
+# Current transcripts `a` that begin with a record which also stands in `b`, where either belongs to a session; one half per
+# side, so that each finds its rows by an index.
+_SHARED = (
+    "SELECT a.id, a.session_id, a.agent_id, b.id, b.session_id, b.agent_id FROM {order} WHERE g.uuid = a.root_uuid"
+    " AND a.current = 1 AND b.current = 1 AND a.root_uuid <> '' AND a.id <> b.id AND {side}.session_id = ?1"
+)
+_FROM_A = "transcripts a CROSS JOIN sightings g CROSS JOIN transcripts b ON b.id = g.record_id >> 40"
+_FROM_B = (
+    "transcripts b CROSS JOIN sightings g ON g.record_id BETWEEN b.id << 40 AND (b.id << 40) + 1099511627775"
+    " CROSS JOIN {a} ON "
+)
+_BEGINNINGS = (
+    _SHARED.format(order=_FROM_A, side="a")
+    + " UNION "
+    + _SHARED.format(order=_FROM_B.format(a="transcripts a") + "a.root_uuid = g.uuid", side="b")
+)
+# Sessions `a` with the title of a conversation that stands in session `b`.
+_TITLES = (
+    "SELECT a.session_id, b.session_id FROM {order} WHERE s.leaf_uuid = g.uuid AND a.id = s.id >> 40 AND a.current = 1"
+    " AND b.current = 1 AND a.session_id <> b.session_id AND a.session_id <> '' AND b.session_id <> ''"
+    " AND {side}.session_id = ?1"
+)
+_TITLED = (
+    _TITLES.format(
+        order="transcripts a CROSS JOIN summaries s ON s.id BETWEEN a.id << 40 AND (a.id << 40) + 1099511627775"
+        " CROSS JOIN sightings g CROSS JOIN transcripts b ON b.id = g.record_id >> 40",
+        side="a",
+    )
+    + " UNION "
+    + _TITLES.format(order=_FROM_B.format(a="summaries s") + "s.leaf_uuid = g.uuid CROSS JOIN transcripts a", side="b")
+)
 
 
 def see(db: apsw.Connection) -> None:
@@ -39,15 +73,22 @@ def see(db: apsw.Connection) -> None:
                 (low, high),
             )
     if waiting:
-        # A session whose title stands in another file, or which another one forked, changes without a byte of its own.
-        db.executemany(
-            "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM sightings g JOIN transcripts t ON t.id = g.record_id >> 40"
-            " WHERE g.uuid IN (SELECT root_uuid FROM transcripts WHERE id = ?1"
-            "  UNION SELECT leaf_uuid FROM summaries WHERE id BETWEEN (?1 << 40) AND (?1 << 40) + 1099511627775)"
-            " AND t.session_id <> ''",
-            ((row[0],) for row in waiting),
-        )
-    db.execute("UPDATE transcripts SET derived = indexed WHERE derived <> indexed")
+        touch_sighted(db, [row[0] for row in waiting])
+        db.executemany("UPDATE transcripts SET derived = indexed WHERE id = ?", ((row[0],) for row in waiting))
+
+
+def touch_sighted(db: apsw.Connection, transcripts: Iterable[int]) -> None:
+    """Note that sessions are behind which hold a root or a summary's leaf of these transcripts.
+
+    A session whose title stands in another file, or which another one forked, changes without a byte of its own.
+    """
+    db.executemany(
+        "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM sightings g JOIN transcripts t ON t.id = g.record_id >> 40"
+        " WHERE g.uuid IN (SELECT root_uuid FROM transcripts WHERE id = ?1"
+        "  UNION SELECT leaf_uuid FROM summaries WHERE id BETWEEN (?1 << 40) AND (?1 << 40) + 1099511627775)"
+        " AND t.session_id <> ''",
+        ((transcript,) for transcript in transcripts),
+    )
 
 
 def derive_links(db: apsw.Connection, session_id: str) -> None:
@@ -78,7 +119,7 @@ def _states(db: apsw.Connection, session_id: str) -> list[State]:
     return [
         load(row[0])
         for row in db.execute(
-            "SELECT fold FROM transcripts WHERE session_id = ? AND current = 1 AND kind IN ('main', 'agent', 'log')", (session_id,)
+            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind IN ('main', 'agent', 'log')", (session_id,)
         )
     ]
 
@@ -103,12 +144,7 @@ def _stated(session_id: str, state: State) -> set[tuple[str, str, str]]:
 def _forks(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
     """Sessions that hold the same first record: one was copied from the other. Subagents that replay their parent."""
     found = set()
-    pairs = db.execute(
-        "SELECT DISTINCT a.id, a.session_id, a.agent_id, b.id, b.session_id, b.agent_id FROM transcripts a"
-        " JOIN sightings g ON g.uuid = a.root_uuid JOIN transcripts b ON b.id = g.record_id >> 40"
-        " WHERE (a.session_id = ?1 OR b.session_id = ?1) AND a.current = 1 AND b.current = 1 AND a.root_uuid <> '' AND a.id <> b.id",
-        (session_id,),
-    ).fetchall()
+    pairs = db.execute(_BEGINNINGS, (session_id,)).fetchall()
     # `a` begins with a record that also stands in `b`.
     for a_id, a_session, a_agent, b_id, b_session, b_agent in pairs:
         if a_session == b_session:
@@ -116,7 +152,7 @@ def _forks(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
                 found.add((a_session, a_agent, "replay"))
             continue
         parent, child = _direction(db, a_id, a_session, b_id, b_session)
-        branch = db.execute("SELECT fold FROM transcripts WHERE id = ?", (a_id if child == a_session else b_id,)).fetchone()
+        branch = db.execute("SELECT coalesce(tail_fold, fold) FROM transcripts WHERE id = ?", (a_id if child == a_session else b_id,)).fetchone()
         if load(branch[0]).forked_from != parent:
             found.add((parent, child, "fork"))
     return found
@@ -127,7 +163,7 @@ def _direction(db: apsw.Connection, a_id: int, a_session: str, b_id: int, b_sess
     own = []
     for one, other, session, other_session in ((a_id, b_id, a_session, b_session), (b_id, a_id, b_session, a_session)):
         row = db.execute(
-            "SELECT t.first_ts, t.path, t.fold, (SELECT min(r.ts) FROM records r WHERE r.id BETWEEN t.id << 40 AND"
+            "SELECT t.first_ts, t.path, coalesce(t.tail_fold, t.fold), (SELECT min(r.ts) FROM records r WHERE r.id BETWEEN t.id << 40 AND"
             " (t.id << 40) + 1099511627775 AND r.kind IN ('user', 'assistant') AND NOT EXISTS (SELECT 1 FROM records o"
             " WHERE o.uuid = r.uuid AND o.id >> 40 = ?2)) FROM transcripts t WHERE t.id = ?1",
             (one, other),
@@ -140,11 +176,4 @@ def _direction(db: apsw.Connection, a_id: int, a_session: str, b_id: int, b_sess
 
 def _summaries(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
     """Transcripts that carry the title of another session."""
-    rows = db.execute(
-        "SELECT DISTINCT a.session_id, b.session_id FROM summaries s JOIN transcripts a ON a.id = s.id >> 40"
-        " JOIN sightings g ON g.uuid = s.leaf_uuid JOIN transcripts b ON b.id = g.record_id >> 40"
-        " WHERE a.session_id <> b.session_id AND a.session_id <> '' AND b.session_id <> ''"
-        " AND (a.session_id = ?1 OR b.session_id = ?1)",
-        (session_id,),
-    )
-    return {(source, target, "summary") for source, target in rows}
+    return {(source, target, "summary") for source, target in db.execute(_TITLED, (session_id,))}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hansard.index import schema
-from hansard.index.history import fold_history
+from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
-from hansard.index.store import Disposable
+from hansard.index.links import touch_sighted
+from hansard.index.store import Disposable, telling
 from hansard.index.usage import UsageTable
 from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
 
-_FLUSH_RECORDS = 4000
+_FLUSH_LINES = 4000
 _CHECKPOINT_BYTES = 32 << 20
 
 _RANGED = (
@@ -42,11 +43,11 @@ class Transcript:
     generation: int
     current: bool
     state: str
-    size: int
     mtime: int | None
-    session_id: str
+    session_id: str  # empty where the path does not tell
     agent_id: str
     project_dir: str
+    stem: str = ""  # the session's name where neither path nor lines tell it
 
     @property
     def sort_path(self) -> str:
@@ -55,12 +56,13 @@ class Transcript:
 
 
 class Indexed(NamedTuple):
-    """How far a transcript is indexed."""
+    """How far a transcript is indexed, and what is known of its source."""
 
     size: int
     indexed: int
     state: str
     current: bool
+    mtime: int | None
 
 
 class RowIndex(Disposable):
@@ -71,68 +73,80 @@ class RowIndex(Disposable):
         # Indexes cost most while a table grows from nothing, so a first sync makes them at its end.
         self.bulk = self.fresh
         if not self.bulk:
-            self.db.execute(schema.INDEXES)
+            with telling(path):
+                self.db.execute(schema.INDEXES)
         self._usage = UsageTable(self.db)
 
-    def indexed(self) -> dict[int, Indexed]:
-        """What is known of each transcript."""
-        rows = self.db.execute("SELECT id, size, indexed, state, current FROM transcripts")
-        return {row[0]: Indexed(row[1], row[2], row[3], bool(row[4])) for row in rows}
+    def indexed(self, transcripts: Collection[int] | None = None) -> dict[int, Indexed]:
+        """What is known of some transcripts, or of all."""
+        columns = "SELECT id, size, indexed, state, current, mtime FROM transcripts"
+        if transcripts is None:
+            rows = self.db.execute(columns).fetchall()
+        else:
+            rows = [
+                row for id_ in transcripts for row in self.db.execute(f"{columns} WHERE id = ?", (id_,))
+            ]
+        return {row[0]: Indexed(row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows}
 
     def known(self, transcript: int) -> int:
         """How many bytes of a transcript are indexed."""
         row = self.db.execute("SELECT indexed FROM transcripts WHERE id = ?", (transcript,)).fetchone()
         return row[0] if row else 0
 
-    def forget(self, transcript: int) -> None:
-        """Drop a transcript's rows, to index it from its first byte."""
-        base = transcript << schema.OFFSET_BITS
-        self._forget(base, base + schema.OFFSET_MASK)
-        self.db.execute("DELETE FROM transcripts WHERE id = ?", (transcript,))
-
     def feed(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
         """Index the bytes that follow what is indexed of a transcript; returns how many records that were."""
         base = transcript.id << schema.OFFSET_BITS
-        row = self.db.execute("SELECT indexed, tail, fold FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
-        indexed, tail, state = (row[0], row[1], load(row[2])) if row else (0, 0, State())
+        row = self.db.execute(
+            "SELECT indexed, tail, fold, session_id FROM transcripts WHERE id = ?", (transcript.id,)
+        ).fetchone()
+        indexed, tail, state, session_id = (row[0], row[1], load(row[2]), row[3]) if row else (0, 0, State(), None)
         if tail:
-            self._forget(base + indexed, base + schema.OFFSET_MASK)
+            self._forget_tail(transcript.id, indexed)
         before = state.records
         lines = Lines(pieces, indexed)
+        fold: Fold | HistoryFold
         if transcript.kind == "history":
-            rows = Rows()
-            fold_history(lines, base, state, rows)
-            self._write(rows)
-            self._save(transcript, state, dump(state), lines.offset, tail=0)
-            return state.records - before
-        fold = Fold(
-            base,
-            path=transcript.sort_path,
-            session_id=transcript.session_id,
-            agent_id=transcript.agent_id,
-            is_agent=transcript.kind in ("agent", "journal"),
-            state=state,
-            seen_message=self._seen_message(base) if indexed else lambda _key: None,
-        )
+            fold = HistoryFold(base, state)
+        else:
+            fold = Fold(
+                base,
+                path=transcript.sort_path,
+                session_id=transcript.session_id,
+                agent_id=transcript.agent_id,
+                is_agent=transcript.kind in ("agent", "journal"),
+                state=state,
+                seen_message=self._seen_message(base) if indexed else lambda _key: None,
+            )
+        read = fold.items if isinstance(fold, HistoryFold) else items
         checkpoint = indexed
+        flush = state.lines + _FLUSH_LINES
         for offset, line in lines:
             state.lines += 1
-            for item in items(line, offset):
+            for item in read(line, offset):
                 fold.feed(item)
-            if len(fold.rows.records) >= _FLUSH_RECORDS:
-                self._write(fold.rows)
+            if state.lines >= flush:
+                flush = state.lines + _FLUSH_LINES
+                session_id = self._write(transcript, state, session_id, fold.rows)
                 fold.rows = Rows()
                 if lines.offset - checkpoint > _CHECKPOINT_BYTES:
                     checkpoint = lines.offset
-                    self._save(transcript, state, dump(state), checkpoint, tail=0)
+                    self._save(transcript, state, dump(state), None, checkpoint, checkpoint, tail=0)
         cursor_state = dump(state)
-        rest = unfinished(lines.rest, lines.offset)
+        rest = unfinished(lines.rest, lines.offset, read)
         if rest:
             state.lines += 1
             for item in rest:
                 fold.feed(item)
-        self._write(fold.rows)
-        self._save(transcript, state, cursor_state, lines.offset, tail=1 if rest else 0)
+        self._write(transcript, state, session_id, fold.rows)
+        self._save(
+            transcript,
+            state,
+            cursor_state,
+            dump(state) if rest else None,
+            lines.offset,
+            lines.offset + len(lines.rest),
+            tail=1 if rest else 0,
+        )
         return state.records - before
 
     def _seen_message(self, base: int) -> Any:
@@ -145,12 +159,30 @@ class RowIndex(Disposable):
 
         return seen
 
-    def _forget(self, low: int, high: int) -> None:
+    def _forget_tail(self, transcript: int, indexed: int) -> None:
         """Take back the rows of an unfinished last line; they come again when it is read again."""
+        base = transcript << schema.OFFSET_BITS
         for table in _RANGED:
-            self.db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (low, high))
+            self.db.execute(
+                f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK)
+            )
+        self.db.execute("DELETE FROM record_kinds WHERE transcript = ?", (transcript,))
+        self.db.execute("DELETE FROM drift WHERE transcript = ?", (transcript,))
 
-    def _write(self, rows: Rows) -> None:
+    def _write(self, transcript: Transcript, state: State, former: str | None, rows: Rows) -> str:
+        """Write rows; returns the session they belong to, which may be another than what came before them told."""
+        session_id = _session(transcript, state)
+        if former is not None and former != session_id:
+            if former:
+                self.touch(former)
+            self._usage.move(transcript.id, former, session_id)
+        if not transcript.session_id:
+            for stated in rows.usage.values():
+                stated.session_id = stated.session_id or session_id
+        self._insert(rows)
+        return session_id
+
+    def _insert(self, rows: Rows) -> None:
         many = self.db.executemany
         if rows.records:
             many("INSERT OR REPLACE INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records)
@@ -184,15 +216,17 @@ class RowIndex(Disposable):
         if rows.usage:
             self._usage.merge(rows.usage)
 
-    def _save(self, transcript: Transcript, state: State, fold: bytes, indexed: int, *, tail: int) -> None:
-        session_id = transcript.session_id or state.session_id
+    def _save(
+        self, transcript: Transcript, state: State, fold: bytes, tail_fold: bytes | None, indexed: int, size: int, *, tail: int
+    ) -> None:
+        session_id = _session(transcript, state)
         self.db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?)"
+            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,?)"
             " ON CONFLICT (id) DO UPDATE SET current = excluded.current, state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
             " root_uuid = excluded.root_uuid, lines = excluded.lines, records = excluded.records,"
             " issues = excluded.issues, first_ts = excluded.first_ts, last_ts = excluded.last_ts,"
-            " version = excluded.version, fold = excluded.fold",
+            " version = excluded.version, fold = excluded.fold, tail_fold = excluded.tail_fold",
             (
                 transcript.id,
                 transcript.root,
@@ -201,7 +235,7 @@ class RowIndex(Disposable):
                 transcript.generation,
                 int(transcript.current),
                 transcript.state,
-                transcript.size,
+                size,
                 indexed,
                 tail,
                 transcript.mtime,
@@ -216,6 +250,7 @@ class RowIndex(Disposable):
                 state.last_ts,
                 state.version,
                 fold,
+                tail_fold,
             ),
         )
         self._kinds(transcript.id, state)
@@ -237,17 +272,25 @@ class RowIndex(Disposable):
         self.db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (session_id,))
 
     def note(self, transcript: Transcript) -> None:
-        """Take over what changed about a transcript that has no new bytes: gone, live again, superseded."""
+        """Take over what changed about a transcript that has no new bytes: gone, live again, superseded, touched."""
         self.db.execute(
-            "UPDATE transcripts SET current = ?, state = ?, mtime = ?, size = ? WHERE id = ?",
-            (int(transcript.current), transcript.state, transcript.mtime, transcript.size, transcript.id),
+            "UPDATE transcripts SET current = ?, state = ?, mtime = ? WHERE id = ?",
+            (int(transcript.current), transcript.state, transcript.mtime, transcript.id),
         )
         self.db.execute(
             "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''", (transcript.id,)
         )
+        # The titles in it are weighed by its age, and count only while it is the current one.
+        touch_sighted(self.db, [transcript.id])
 
     def finish_bulk(self) -> None:
         """Make the indexes that a first sync left out."""
         if self.bulk:
-            self.db.execute(schema.INDEXES)
+            with telling(self.path):
+                self.db.execute(schema.INDEXES)
             self.bulk = False
+
+
+def _session(transcript: Transcript, state: State) -> str:
+    """The session a transcript belongs to: the one its path names, else its lines, else its own name."""
+    return transcript.session_id or state.session_id or transcript.stem

@@ -29,7 +29,7 @@ CREATE TABLE transcripts (
     generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
     current     INTEGER NOT NULL,     -- 1 for the last generation
     state       TEXT NOT NULL,        -- live, gone
-    size        INTEGER NOT NULL,     -- bytes in the record
+    size        INTEGER NOT NULL,     -- bytes of the record that were read
     indexed     INTEGER NOT NULL,     -- bytes indexed, up to the end of a line
     tail        INTEGER NOT NULL,     -- 1 when rows after `indexed` come from an unfinished last line
     mtime       INTEGER,              -- of the source file, ms
@@ -44,7 +44,8 @@ CREATE TABLE transcripts (
     last_ts     INTEGER,
     version     TEXT NOT NULL,        -- the client that wrote last
     derived     INTEGER NOT NULL,     -- bytes that the derived tables know of
-    fold        BLOB                  -- what the next sync goes on from
+    fold        BLOB NOT NULL,        -- what the next sync goes on from, at `indexed`
+    tail_fold   BLOB                  -- the same with the unfinished last line, where there is one
 );
 
 -- One row per conversation record (what has a uuid).
@@ -348,6 +349,8 @@ CREATE VIEW file_changes AS
 INDEXES = """
 CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
 CREATE INDEX IF NOT EXISTS transcripts_root_uuid ON transcripts (root_uuid);
+CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, root, kind, issues);
+CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived, indexed) WHERE derived < indexed OR tail = 1;
 CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
 CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
 CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id);
@@ -355,6 +358,8 @@ CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
 CREATE INDEX IF NOT EXISTS tool_calls_use ON tool_calls (tool_use_id);
 CREATE INDEX IF NOT EXISTS tool_calls_path ON tool_calls (path) WHERE path IS NOT NULL;
 CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
+CREATE INDEX IF NOT EXISTS sightings_record ON sightings (record_id);
+CREATE INDEX IF NOT EXISTS side_files_path ON side_files (path);
 CREATE INDEX IF NOT EXISTS side_files_session ON side_files (session_id);
 CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended_at);
 CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
@@ -369,7 +374,8 @@ CREATE TABLE meta (
 -- How far each transcript's text is indexed; it trails the record by itself.
 CREATE TABLE cursors (
     transcript INTEGER PRIMARY KEY,   -- the generation's id in the record
-    indexed    INTEGER NOT NULL,
+    indexed    INTEGER NOT NULL,      -- up to the end of a line
+    size       INTEGER NOT NULL,      -- bytes of the record that were read
     tail       INTEGER NOT NULL       -- 1 when rows after `indexed` come from an unfinished last line
 );
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import posixpath
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
 import msgspec
 
-from hansard.index import schema
 from hansard.parse import wire
 from hansard.parse.meaning import lenient
 
@@ -49,12 +49,15 @@ def put(db: apsw.Connection, side: SideFile, data: bytes | None) -> None:
         (side.id, side.root, side.path, side.kind, session_id, agent_id, side.size, side.mtime, facts),
     )
     if side.kind in ("todo", "task") and data is not None:
-        rows = [
-            (side.id, number, session_id, agent_id, *item) for number, item in enumerate(_todos(side, data))
-        ]
+        rows = [(side.id, number, session_id, agent_id, *item) for number, item in enumerate(_todos(side, data))]
         db.executemany("INSERT OR REPLACE INTO todos VALUES (?,?,?,?,?,?)", rows)
     if session_id:
         db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (session_id,))
+
+
+def retouch(db: apsw.Connection, dates: Iterable[tuple[int, int]]) -> None:
+    """Take over the dates of snapshots that were seen again with the same content."""
+    db.executemany("UPDATE side_files SET mtime = ?2 WHERE id = ?1 AND mtime IS NOT ?2", dates)
 
 
 def _todos(side: SideFile, data: bytes) -> list[tuple[str, str]]:
@@ -68,36 +71,41 @@ def _todos(side: SideFile, data: bytes) -> list[tuple[str, str]]:
     for item in items:
         if isinstance(item, dict):
             text = item.get("content") or item.get("subject") or posixpath.basename(side.path)
-            found.append((str(item.get("status") or ""), str(text)))
+            found.append((storable(str(item.get("status") or "")), storable(str(text))))
     return found
+
+
+def storable(text: str) -> str:
+    """Text as a database takes it: JSON may name half of a surrogate pair, UTF-8 cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def titles(db: apsw.Connection, session_id: str) -> str:
     """The title in <session>/custom-title.json, empty when there is none."""
     row = db.execute(
-        "SELECT facts FROM side_files WHERE session_id = ? AND kind = 'title' AND current = 1 AND facts IS NOT NULL", (session_id,)
+        "SELECT facts FROM side_files WHERE session_id = ? AND kind = 'title' AND current = 1 AND facts IS NOT NULL"
+        " ORDER BY path, root",
+        (session_id,),
     ).fetchone()
     if row is None:
         return ""
     try:
         value = json.loads(row[0])
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     title = value.get("customTitle") if isinstance(value, dict) else None
-    return title if isinstance(title, str) else ""
+    return storable(title) if isinstance(title, str) else ""
 
 
 def agent_meta(db: apsw.Connection, session_id: str) -> dict[str, wire.AgentMeta]:
     """What meta.json files say of a session's subagents."""
     found = {}
     for agent_id, facts in db.execute(
-        "SELECT agent_id, facts FROM side_files WHERE session_id = ? AND kind = 'agent_meta' AND current = 1 AND facts IS NOT NULL",
+        "SELECT agent_id, facts FROM side_files WHERE session_id = ? AND kind = 'agent_meta' AND current = 1 AND facts IS NOT NULL"
+        " ORDER BY path, root",
         (session_id,),
     ):
-        meta = lenient(msgspec.json.Decoder(wire.AgentMeta).decode, msgspec.Raw(facts))
+        meta = lenient(_meta, msgspec.Raw(facts))
         if meta is not None:
             found[agent_id] = meta
     return found
-
-
-__all__ = ["WITH_CONTENT", "SideFile", "agent_meta", "put", "schema", "titles"]

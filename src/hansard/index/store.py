@@ -20,10 +20,49 @@ def create_private(path: str) -> None:
 
 
 def discard(path: str) -> None:
-    """Remove a disposable database and its journals."""
-    for suffix in ("-wal", "-shm", ""):
+    """Remove a disposable database and its journals.
+
+    The database goes first: SQLite throws away the log of an empty one, but would trust an old one that lost its log.
+    """
+    for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path + suffix)
+
+
+class IndexDamaged(StoreCorrupt):
+    """A disposable database is damaged; whoever holds the sync lock may discard it and make it again."""
+
+    def __init__(self, path: str, reason: object) -> None:
+        super().__init__(
+            f"{path} is damaged ({reason}); it holds nothing that the record does not. Run `hansard rebuild`"
+        )
+        self.path = path
+
+
+@contextlib.contextmanager
+def telling(path: str) -> Iterator[None]:
+    """Turn what SQLite and the file system say about a disposable database into errors that say what to do."""
+    try:
+        yield
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise IndexDamaged(path, error) from error
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
+            raise IndexDamaged(path, error) from error
+        raise StoreUnusable(f"cannot read or write {path}: {error}. Check the disk") from error
+    except apsw.FullError as error:
+        raise StoreUnusable(
+            f"no space left while writing {path}; nothing is lost. Free some space and run `hansard sync` again"
+        ) from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"another process is writing {path}. Wait for it to end, then run this again") from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreUnusable(
+            f"cannot write {path}: {error}. Check the permissions of the data directory, or name another with --home"
+        ) from error
+    except apsw.Error as error:
+        # Another layout under our version number, a missing table: whatever it is, it can be made again.
+        raise IndexDamaged(path, error) from error
 
 
 class Disposable:
@@ -34,25 +73,44 @@ class Disposable:
         self.fresh = False
         try:
             self._open(tables, version, store_id, revision)
-        except (apsw.CorruptError, apsw.NotADBError):
-            discard(path)
+        except IndexDamaged:
+            self._discard()
             self._open(tables, version, store_id, revision)
 
     def _open(self, tables: str, version: int, store_id: str, revision: int) -> None:
+        with telling(self.path):
+            self._connect()
+            try:
+                if not self._fits(version, store_id, revision):
+                    self.db.close()
+                    self._discard()
+                    self._connect()
+                    self._create(tables, version, store_id)
+            except BaseException:
+                self.db.close()
+                raise
+
+    def _connect(self) -> None:
         try:
             create_private(self.path)
-            self.db = apsw.Connection(self.path)
+        except OSError as error:
+            raise StoreUnusable(
+                f"cannot write {self.path}: {error.strerror or error}. Check the data directory, or name another with --home"
+            ) from error
+        self.db = apsw.Connection(self.path)
+        try:
             self._tune()
-            if not self._fits(version, store_id, revision):
-                self.db.close()
-                discard(self.path)
-                create_private(self.path)
-                self.db = apsw.Connection(self.path)
-                self._tune()
-                self._create(tables, version, store_id)
-        except (apsw.CantOpenError, apsw.ReadOnlyError, PermissionError) as error:
-            message = f"cannot write {self.path}: {error}. Check the permissions of the data directory, or name another with --home"
-            raise StoreUnusable(message) from error
+        except BaseException:
+            self.db.close()
+            raise
+
+    def _discard(self) -> None:
+        try:
+            discard(self.path)
+        except OSError as error:
+            raise StoreUnusable(
+                f"cannot make {self.path} again: {error.strerror or error}. Close the programs that read it, or remove it by hand"
+            ) from error
 
     def _tune(self) -> None:
         self.db.set_busy_timeout(10_000)
@@ -85,25 +143,19 @@ class Disposable:
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """One write transaction; what SQLite complains about becomes an error that says what to do."""
-        try:
+        with telling(self.path):
             self.db.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self.db.execute("COMMIT")
             except BaseException:
                 if self.db.in_transaction:
                     self.db.execute("ROLLBACK")
                 raise
-            self.db.execute("COMMIT")
-        except apsw.FullError as error:
-            message = f"the disk is full while writing {self.path}; nothing is lost. Free some space and run `hansard sync` again"
-            raise StoreUnusable(message) from error
-        except apsw.BusyError as error:
-            raise StoreBusy(f"another process is writing {self.path}") from error
-        except (apsw.CorruptError, apsw.NotADBError) as error:
-            message = f"{self.path} is damaged; it holds nothing that the record does not. Run `hansard rebuild`"
-            raise StoreCorrupt(message) from error
-        except (apsw.ReadOnlyError, apsw.IOError) as error:
-            raise StoreUnusable(f"cannot write {self.path}: {error}") from error
+
+    def sign(self, revision: int) -> None:
+        """Note the revision of the record that this was made from in full."""
+        self.set_meta("revision", revision)
 
     def close(self) -> None:
         """Close the connection."""
@@ -118,7 +170,10 @@ def signature(path: str) -> tuple[object, object] | None:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             db.set_busy_timeout(2000)
-            rows = dict(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')"))  # type: ignore[arg-type]
+            rows: dict[object, object] = {
+                name: value
+                for name, value in db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')")
+            }
         finally:
             db.close()
     except apsw.Error:

@@ -31,15 +31,15 @@ class TextIndex(Disposable):
         """Collect more before writing a segment: twice as fast for a backlog."""
         self.db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
 
-    def indexed(self) -> dict[int, int]:
-        """Bytes indexed per transcript."""
-        return dict(self.db.execute("SELECT transcript, indexed FROM cursors"))  # type: ignore[arg-type]
-
-    def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str]]:
-        """Which of (transcript, kind, size in the record) have text that is not indexed yet, in the order to take them."""
-        known = self.indexed()
-        waiting = [(id_, kind) for id_, kind, size in sizes if kind in _INDEXED_LOGS and known.get(id_, 0) < size]
-        return sorted(waiting)
+    def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
+        """Of (transcript, kind, size in the record) those with bytes not yet read, and how many, in the order to take them."""
+        known: dict[int, int] = {}
+        known.update(self.db.execute("SELECT transcript, size FROM cursors"))
+        return sorted(
+            (id_, kind, size - known.get(id_, 0))
+            for id_, kind, size in sizes
+            if kind in _INDEXED_LOGS and known.get(id_, 0) < size
+        )
 
     def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
@@ -58,10 +58,12 @@ class TextIndex(Disposable):
         rest = [item for item in unfinished(lines.rest, lines.offset) if type(item) is Record]
         for item in rest:
             put(base, item, is_agent=is_agent)
+        size = lines.offset + len(lines.rest)
         self.db.execute(
-            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?)", (transcript, lines.offset, 1 if lines.rest.strip() else 0)
+            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?)",
+            (transcript, lines.offset, size, 1 if lines.rest.strip() else 0),
         )
-        return lines.offset + len(lines.rest) - indexed
+        return size - indexed
 
     def _put(self, base: int, record: Record, *, is_agent: bool) -> None:
         body = record.body
@@ -85,4 +87,3 @@ class TextIndex(Disposable):
         """The last snapshot whose text is indexed."""
         known: Any = self.meta("snapshot")
         return int(known or 0)
-

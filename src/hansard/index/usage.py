@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import apsw
 
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.usage import Stated, merge
 
 _FIND = (
@@ -19,6 +22,11 @@ _ADD = (
     " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,"
     " cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,"
     " cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens"
+)
+# Sums as `_add` makes them.
+_SUM = (
+    "INSERT INTO session_usage SELECT session_id, count(*), sum(final_output < output), sum(input), sum(output), sum(cache_read),"
+    " sum(max(cache_write, cache_write_5m + cache_write_1h)) FROM usage WHERE session_id = ? GROUP BY session_id"
 )
 
 
@@ -38,7 +46,8 @@ class UsageTable:
             new = stated
             if found is not None:
                 known = Stated(*(found if found[1] is not None else (found[0], stated.path, *found[2:])))
-                new = merge(known, stated)
+                # The same line may stand at the same place in two generations of a file: the older one owns it.
+                new = merge(known, stated) if known.record_id <= stated.record_id else merge(stated, known)
                 if new == known:
                     continue
                 _add(sums, known, -1)
@@ -66,7 +75,24 @@ class UsageTable:
             )
         self._db.executemany(_PUT, rows)
         self._db.executemany(_ADD, ((session_id, *amounts) for session_id, amounts in sums.items()))
-        self._db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", ((session_id,) for session_id in sums if session_id))
+        self._settle(sums)
+
+    def move(self, transcript: int, former: str, session_id: str) -> None:
+        """Give the messages that a transcript owns to another session."""
+        base = transcript << OFFSET_BITS
+        self._db.execute(
+            "UPDATE usage SET session_id = ? WHERE session_id = ? AND record_id BETWEEN ? AND ?",
+            (session_id, former, base, base + OFFSET_MASK),
+        )
+        for changed in (former, session_id):
+            self._db.execute("DELETE FROM session_usage WHERE session_id = ?", (changed,))
+            self._db.execute(_SUM, (changed,))
+        self._settle((former, session_id))
+
+    def _settle(self, sessions: Iterable[str]) -> None:
+        changed = [(session_id,) for session_id in sessions]
+        self._db.executemany("DELETE FROM session_usage WHERE session_id = ? AND api_messages = 0", changed)
+        self._db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", (row for row in changed if row[0]))
 
 
 def _add(sums: dict[str, list[int]], stated: Stated, sign: int) -> None:

@@ -1,8 +1,8 @@
 """Bytes of a log -> records, tolerant of everything: a line that is damaged costs an `Issue`, never its neighbours.
 
-The fast path is one msgspec decode per line. Whatever it refuses goes through `_Salvage`, which in this order tries: the
-same record with fields nobody has seen, odd encodings, wrong types in single fields, several objects glued together, and the
-whole objects inside a torn line.
+The fast path is one msgspec decode per line. Whatever it refuses goes through `salvage`, which in this order tries: the same
+record with fields nobody has seen, wrong types in single fields, odd encodings, several objects glued together, and the whole
+objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over.
 """
 
 from __future__ import annotations
@@ -10,28 +10,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from types import UnionType
+from typing import Any, NamedTuple, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
 
+# What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
+REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _strict = msgspec.json.Decoder(wire.StrictEntry).decode
 _loose = msgspec.json.Decoder(wire.Entry).decode
 _keys = msgspec.json.Decoder(dict[str, Raw]).decode
-_tag = msgspec.json.Decoder(wire.Tail).decode
+_parts = msgspec.json.Decoder(list[Raw]).decode
+_any = msgspec.json.Decoder().decode
+_bare = msgspec.json.Decoder(wire.Bare).decode
 _metadata = {kind: msgspec.json.Decoder(shape).decode for kind, shape in wire.METADATA.items()}
-_KNOWN_FIELDS = (
-    frozenset(field.encode_name for field in msgspec.structs.fields(wire.StrictEntry)) | wire.RARE_FIELDS
-)
+_KNOWN_FIELDS = frozenset(field.encode_name for field in msgspec.structs.fields(wire.StrictEntry)) | wire.RARE_FIELDS
 _TAGGED = b'{"type":"'
 _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
-# Where a record may begin inside a damaged line: never right after `:`, `,` or `[`, where nested objects stand.
-_RECORD_START = re.compile(rb'(?<![:,\[])\s*(\{"[A-Za-z]+":)')
-_MAX_ATTEMPTS = 64
+_BLANK = b" \t\r\n"
+# What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
+_BEFORE = re.compile(rb"(?:\xef\xbb\xbf|[\x00 \t\r\n])*")
+_OBJECT = re.compile(rb'\{[ \t\r]*"')
+_NULS = ("nul_bytes", "NUL bytes beside the record")
+_UNREADABLE = frozenset({"not_json", "too_deep"})
+_MAX_FAILURES = 64
+_UNFIT = object()
 
 
 class Record(NamedTuple):
@@ -65,94 +74,122 @@ def decode(line: bytes, offset: int) -> Record | None:
             if name not in _ENTRY_NAMES:
                 return None
         body = _strict(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except REFUSED:
         return None
     kind = body.type
     if kind not in wire.ENTRY_KINDS:
+        return None
+    message = body.message
+    if message is not None and message.content is None:
         return None
     return Record(offset, len(line), kind, body)
 
 
 def salvage(line: bytes, offset: int) -> Iterator[Record | Issue]:
     """Get what can be had from a line that `decode` refused."""
-    start = len(line) - len(line.lstrip(b"\x00\xef\xbb\xbf \t\r")) if line[:1] in b"\x00\xef \t\r" else 0
-    body = line[start:].rstrip(b"\x00 \t\r") if line[-1:] in b"\x00 \t\r" or start else line
-    if start and line[:start].strip(b"\xef\xbb\xbf \t\r"):
-        yield Issue(offset, start, "nul_bytes", "NUL bytes before the record")
+    before = _BEFORE.match(line)
+    start = before.end() if before else 0
+    body = line[start:].rstrip(b"\x00" + _BLANK)
+    lead = line[:start]
+    if lead.strip(_BLANK):
+        yield Issue(offset, start, *_NULS) if b"\x00" in lead else Issue(offset, start, "bom", "a byte order mark")
     if not body:
         return
-    whole = list(_one(body, offset + start, len(line) - start))
-    if whole:
-        yield from whole
-        return
-    yield from _pieces(body, offset + start)
+    end = start + len(body)
+    whole = list(_one(body, offset + start))
+    yield from whole or _pieces(body, offset + start)
+    if b"\x00" in line[end:]:
+        yield Issue(offset + end, len(line) - end, *_NULS)
 
 
-def _one(line: bytes, offset: int, length: int) -> Iterator[Record | Issue]:
+def _one(line: bytes, offset: int) -> Iterator[Record | Issue]:
     """A single record in full, by ever slower means; yields nothing when the line is not one JSON value."""
+    length = len(line)
+    clean, reason, detail = _in_utf8(line)
     try:
-        keys = _keys(line)
-        kind = _kind(keys)
-        if kind in _metadata:
-            yield Record(offset, length, kind, _metadata[kind](line))
-        elif kind in wire.ENTRY_KINDS:
-            yield Record(offset, length, kind, _loose(line), tuple(k for k in keys if k not in _KNOWN_FIELDS))
-        elif kind is None:
-            yield Issue(offset, length, "no_type", "an object without a type")
-            yield Record(offset, length, "", wire.Tail(), tuple(keys))
-        else:
-            yield Record(offset, length, kind, wire.Bare(), ("",))
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        pass
-    else:
-        return
-    value, reason = _parse_anyhow(line)
-    if reason == "not_json":
-        return
-    if not isinstance(value, dict):
-        yield Issue(offset, length, "not_an_object", f"a JSON {type(value).__name__}")
-        return
+        keys = _keys(clean)
+    except REFUSED:
+        clean, odd = _mended(clean)
+        if odd in _UNREADABLE:
+            return
+        reason = reason or odd
+        if not clean.startswith(b"{"):
+            yield Issue(offset, length, "not_an_object", "a JSON value that is no object")
+            return
+        keys = _keys(clean)
     if reason:
-        yield Issue(offset, length, reason)
-    yield from _by_fields(value, offset, length)
+        yield Issue(offset, length, reason, detail)
+    kind = _kind(keys)
+    if kind is None:
+        yield Issue(offset, length, "no_type", "an object without a type")
+        yield Record(offset, length, "", wire.Tail(), tuple(keys))
+        return
+    is_entry = kind in wire.ENTRY_KINDS
+    body: Any
+    try:
+        body = (_loose if is_entry else _metadata.get(kind, _bare))(clean)
+    except REFUSED:
+        wrong: list[str] = []
+        body = _shape(wire.Entry if is_entry else wire.METADATA.get(kind, wire.Bare), keys, "", wrong)
+        yield Issue(offset, length, "wrong_type", ", ".join(wrong[:8]))
+    strange: tuple[str, ...] = ()
+    if is_entry:
+        strange = tuple(key for key in keys if key not in _KNOWN_FIELDS)
+        if body.message is not None and body.message.content is None and _unspread(body.message, keys["message"]):
+            yield Issue(offset, length, "no_content", "a message without content")
+    elif kind not in _metadata:
+        strange = ("",)
+    yield Record(offset, length, kind, body, strange)
+
+
+def _in_utf8(line: bytes) -> tuple[bytes, str, str]:
+    """The line in valid UTF-8, and what was wrong with it."""
+    if not line.isascii():
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            return line.decode("utf-8", "replace").encode(), "invalid_utf8", f"first at byte {error.start}"
+    return line, "", ""
 
 
 def _kind(keys: dict[str, Raw]) -> str | None:
-    raw = keys.get("type")
-    if raw is None:
-        return None
-    tag = msgspec.json.decode(raw)
+    tag = _fit(str, keys["type"], "", []) if "type" in keys else None
     return tag if isinstance(tag, str) else None
 
 
-def _parse_anyhow(line: bytes) -> tuple[Any, str]:
-    """Parse a line that is JSON but for its encoding; the second value says what was wrong with it."""
-    reason = ""
+def _mended(data: bytes) -> tuple[bytes, str]:
+    """Write anew what is JSON but for details, so that strict parsers take it; the second value says what was wrong."""
     try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError:
-        text = line.decode("utf-8", "replace")
-        reason = "invalid_utf8"
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None, "not_json"
-    if not reason:
+        value = _relaxed.decode(data.decode("utf-8", "replace"))
         try:
-            msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError):
-            reason = "odd_json"  # lone surrogates, NaN, numbers out of range: stdlib reads them, strict parsers do not
-    return _clean(value), reason
+            _any(data)
+        except REFUSED:
+            # Lone surrogates, NaN, control characters, numbers out of range: the standard library reads them.
+            data = msgspec.json.encode(_clean(value))
+            _any(data)
+            return data, "odd_json"
+    except RecursionError:
+        return b"", "too_deep"
+    except ValueError:
+        return b"", "not_json"
+    return data.strip(_BLANK), ""
+
+
+def _int(digits: str) -> int | None:
+    """An integer that fits into 64 bits, else nothing: Python itself refuses thousands of digits."""
+    value = int(digits) if len(digits) < 24 else 1 << 64
+    return value if -(1 << 63) <= value < 1 << 63 else None
+
+
+_relaxed = json.JSONDecoder(strict=False, parse_int=_int)
 
 
 def _clean(value: Any) -> Any:
     """Replace what no other JSON parser and no database would take (lone surrogates, NaN)."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 (NaN)
-    if isinstance(value, int):
-        return value if abs(value) < 1 << 63 else None
     if isinstance(value, list):
         return [_clean(item) for item in value]
     if isinstance(value, dict):
@@ -160,103 +197,131 @@ def _clean(value: Any) -> Any:
     return value
 
 
-def _by_fields(value: dict[str, Any], offset: int, length: int) -> Iterator[Record | Issue]:
-    """Build a record field by field, leaving out the fields whose types make no sense."""
-    kind = value.get("type")
-    if not isinstance(kind, str):
-        yield Issue(offset, length, "no_type", "an object without a type")
-        yield Record(offset, length, "", wire.Tail(), tuple(value))
-        return
-    wrong: list[str] = []
-    if kind in wire.ENTRY_KINDS:
-        body = _shape(wire.Entry, value, "", wrong)
-        strange = tuple(key for key in value if key not in _KNOWN_FIELDS)
-    elif kind in wire.METADATA:
-        body, strange = _shape(wire.METADATA[kind], value, "", wrong), ()
-    else:
-        body, strange = wire.Bare(), ("",)
-    if wrong:
-        yield Issue(offset, length, "wrong_type", ", ".join(wrong[:8]))
-    yield Record(offset, length, kind, body, strange)
+def _unspread(message: wire.Message, raw: Raw) -> bool:
+    """Whether a message has no content; a text that a client spread to {"0": "e", "1": "v", ...} is put together again."""
+    keys = _keys(raw)
+    if "content" in keys:
+        return False
+    letters = (_fit(str, keys[str(place)], "", []) for place in range(len(keys)) if str(place) in keys)
+    message.content = "".join(letter for letter in letters if letter is not _UNFIT) or None
+    return True
 
 
-_NESTED: dict[tuple[type[Any], str], type[Any]] = {
-    (wire.Entry, "message"): wire.Message,
-    (wire.Message, "usage"): wire.Usage,
-}
+def survivors(kind: Any, raw: Raw) -> Any:
+    """What fits of a raw value that is not quite of the type asked for, or None when nothing does."""
+    clean = _in_utf8(bytes(raw))[0]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and not clean.startswith(b"{"):
+        return None
+    try:
+        _any(clean)
+    except REFUSED:
+        clean, odd = _mended(clean)
+        if odd in _UNREADABLE:
+            return None
+    found = _fit(kind, Raw(clean), "", [])
+    return None if found is _UNFIT else found
 
 
-def _shape(shape: type[Any], value: dict[str, Any], path: str, wrong: list[str]) -> Any:
-    """Fill a struct from plain values, noting in `wrong` each field that does not fit."""
+def _shape(shape: type[Any], keys: dict[str, Raw], path: str, wrong: list[str]) -> Any:
+    """Fill a struct from raw values, noting in `wrong` each field that does not fit."""
     filled: dict[str, Any] = {}
     for field in msgspec.structs.fields(shape):
-        if field.encode_name not in value:
-            continue
-        item = value[field.encode_name]
-        where = f"{path}{field.encode_name}"
-        nested = _NESTED.get((shape, field.name))
-        try:
-            if nested is not None and isinstance(item, dict):
-                filled[field.name] = _shape(nested, item, where + ".", wrong)
-            elif field.type is Raw:
-                filled[field.name] = Raw(msgspec.json.encode(item))
-            elif shape is wire.Message and field.name == "content" and isinstance(item, list):
-                filled[field.name] = [
-                    _shape(wire.Block, block, f"{where}.", wrong) if isinstance(block, dict) else _text_block(block)
-                    for block in item
-                ]
-            else:
-                filled[field.name] = msgspec.convert(item, field.type)
-        except (msgspec.ValidationError, ValueError, RecursionError):
-            wrong.append(where)
+        raw = keys.get(field.encode_name)
+        if raw is not None:
+            value = _fit(field.type, raw, path + field.encode_name, wrong)
+            if value is not _UNFIT:
+                filled[field.name] = value
     return shape(**filled)
 
 
-def _text_block(value: Any) -> wire.Block:
-    """A bare string, number or null among content blocks, as the text it is."""
-    text = value if isinstance(value, str) else json.dumps(value)
-    return wire.Block(type="text", text=Raw(msgspec.json.encode(text)))
+def _fit(kind: Any, raw: Raw, where: str, wrong: list[str]) -> Any:
+    """Read a raw value as a type, leaving out the parts inside it that do not fit."""
+    try:
+        return raw if kind is Raw else msgspec.json.decode(raw, type=kind)
+    except REFUSED:
+        pass
+    for choice in get_args(kind) if isinstance(kind, UnionType) else (kind,):
+        try:
+            if get_origin(choice) is list:
+                element = get_args(choice)[0]
+                fits = [_fit(element, part, f"{where}[{place}]", wrong) for place, part in enumerate(_parts(raw))]
+                return [fit for fit in fits if fit is not _UNFIT]
+            if isinstance(choice, type) and issubclass(choice, msgspec.Struct):
+                return _shape(choice, _keys(raw), f"{where}.", wrong)
+        except REFUSED:
+            continue
+    wrong.append(where)
+    # A block keeps its place, whatever it is: blocks are known by their numbers.
+    return _block(raw) if kind is wire.Block else _UNFIT
+
+
+def _block(raw: Raw) -> wire.Block:
+    """A bare string among content blocks as the text it is; anything else as a block of no type."""
+    return wire.Block(type="text", text=raw) if bytes(memoryview(raw)[:1]) == b'"' else wire.Block()
 
 
 def _pieces(line: bytes, offset: int) -> Iterator[Record | Issue]:
-    """Glued and torn lines: every whole object in them, and an issue for each stretch that is lost to reading."""
+    """Glued and torn lines: every whole record in them, and an issue for each stretch that is lost to reading."""
     text = line.decode("utf-8", "surrogateescape")
-    scanner = json.JSONDecoder()
-    position = 0  # in bytes
-    lost_from = 0
-    found = 0
-    for attempt, match in enumerate(_RECORD_START.finditer(line)):
-        start = match.start(1)
+    found: list[Record | Issue] = []
+    gaps: list[tuple[int, int]] = []
+    position = gap = counted = chars = 0  # all in bytes of the line, but for `chars`
+    records = failures = 0
+    reason = "not_json"
+    for match in _OBJECT.finditer(line):
+        start = match.start()
         if start < position:
             continue
-        if attempt >= _MAX_ATTEMPTS:
+        if failures >= _MAX_FAILURES:
             break
+        chars += len(line[counted:start].decode("utf-8", "surrogateescape"))
+        counted = start
         try:
-            chars = len(line[:start].decode("utf-8", "surrogateescape"))
-            _, end_chars = scanner.raw_decode(text, chars)
-        except (ValueError, RecursionError):
+            _, end = _relaxed.raw_decode(text, chars)
+        except (ValueError, RecursionError) as error:
+            reason = "too_deep" if isinstance(error, RecursionError) else reason
+            failures += 1
             continue
-        end = start + len(text[chars:end_chars].encode("utf-8", "surrogateescape"))
-        pieces = list(_one(line[start:end], offset + start, end - start))
-        if not any(isinstance(piece, Record) and piece.kind for piece in pieces):
-            continue
-        if line[lost_from:start].strip(b" \t\r\x00"):
-            yield Issue(offset + lost_from, start - lost_from, "torn", "not JSON")
-        yield from pieces
-        found += 1
-        position = lost_from = end
-    if found > 1:
-        yield Issue(offset, len(line), "glued", f"{found} records on one line")
-    if line[lost_from:].strip(b" \t\r\x00"):
-        yield Issue(offset + lost_from, len(line) - lost_from, "torn" if found else "not_json", "not JSON")
+        position = start + len(text[chars:end].encode("utf-8", "surrogateescape"))
+        pieces = list(_one(line[start:position], offset + start))
+        if pieces and _stands_alone(pieces[-1], line, start):
+            gaps.append((gap, start))
+            gap = position
+            found += pieces
+            records += 1
+    gaps.append((gap, len(line)))
+    if records:
+        reason = "torn"
+    elif not failures:
+        reason = _mended(line)[1] or reason
+    torn = [
+        Issue(offset + start, end - start, reason, f"beside {records} whole records" if records else "")
+        for start, end in gaps
+        if line[start:end].strip(_BLANK)
+    ]
+    if records > 1 and not torn:
+        yield Issue(offset, len(line), "glued", f"{records} records on one line")
+    yield from sorted([*torn, *found], key=lambda item: item.offset)
+
+
+def _stands_alone(piece: Record | Issue, line: bytes, start: int) -> bool:
+    """Whether an object inside a damaged line is a record of its own and no part of one."""
+    if not isinstance(piece, Record) or not piece.kind:
+        return False
+    body = piece.body
+    known = piece.kind in wire.ENTRY_KINDS or piece.kind in _metadata
+    while start and line[start - 1] in _BLANK:
+        start -= 1
+    if start and line[start - 1] in b":,[":
+        # Where nested objects stand. Copies of messages inside progress records have no session of their own.
+        return known and bool(getattr(body, "session_id", None) or getattr(body, "stream_session", None))
+    return known or bool(body.uuid or body.session_id or body.timestamp)
 
 
 def text_of(raw: Raw) -> str:
-    """A raw JSON value as text: a string as it is, anything else as compact JSON, nothing as the empty string."""
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        value, _ = _parse_anyhow(bytes(raw))
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    """A raw JSON value as text: a string as it is, anything else as the JSON that it is, nothing as the empty string."""
+    data = bytes(raw)
+    if data[:1] != b'"':
+        return "" if data == b"null" else data.decode("utf-8", "replace")
+    found = survivors(str, raw)
+    return found if isinstance(found, str) else ""

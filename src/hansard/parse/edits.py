@@ -84,7 +84,9 @@ def _line_count(text: str | None) -> int:
 
 def _difference(old: str, new: str) -> tuple[int, int]:
     """Added and removed lines, not counting what both texts begin and end with."""
-    before, after = old.splitlines(), new.splitlines()
+    # Not splitlines(): U+2028 and form feeds stand inside lines.
+    before, after = old.removesuffix("\n").split("\n"), new.removesuffix("\n").split("\n")
+    before, after = before if old else [], after if new else []
     shorter = min(len(before), len(after))
     head = 0
     while head < shorter and before[head] == after[head]:

@@ -25,6 +25,7 @@ from hansard.parse.meaning import (
     milliseconds,
     progress_of,
     prompt_text,
+    queued_says,
     raw_is_string,
     result_text,
     says,
@@ -47,7 +48,11 @@ _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
 _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # Before this client version a prompt that was typed while the model worked stands in the queue's records only.
 _QUEUED_AS_ATTACHMENT = (2, 1, 90)
-_NO_TITLE = frozenset({"/clear", "/effort", "/model", "/compact", "/exit", "/login", "/logout", "/config", "/resume", "/status"})
+# Keys of a damaged or foreign file are not a report; the first ones say enough.
+_MAX_DRIFT = 500
+_NO_TITLE = frozenset(
+    {"/clear", "/effort", "/model", "/compact", "/exit", "/login", "/logout", "/config", "/resume", "/status"}
+)
 
 
 class Fold:
@@ -77,8 +82,7 @@ class Fold:
     def feed(self, item: Record | Issue) -> None:
         """Take the next record or issue of the transcript."""
         if isinstance(item, Issue):
-            self.state.issues += 1
-            self.rows.issues.append((self.base + item.offset, item.length, item.reason, item.detail[:300]))
+            self._issue(item)
             return
         kind = item.kind
         body = item.body
@@ -109,6 +113,18 @@ class Fold:
             self._session(body.session_id)
         if item.strange:
             self._drift(item)
+
+    def _issue(self, item: Issue) -> None:
+        issues = self.rows.issues
+        record_id = self.base + item.offset
+        if issues and issues[-1][0] == record_id:
+            # One row for each place: what else is wrong there is said in the first one's detail.
+            _, length, reason, detail = issues[-1]
+            more = f"{detail}; {item.reason}: {item.detail}".removeprefix("; ")
+            issues[-1] = (record_id, max(length, item.length), reason, more[:300])
+            return
+        self.state.issues += 1
+        issues.append((record_id, item.length, item.reason, item.detail[:300]))
 
     # -- conversation records
 
@@ -301,9 +317,9 @@ class Fold:
         self.rows.calls[block_id] = [
             block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
         ]  # fmt: skip
-        state.open_calls[tool_use_id] = OpenCall(
-            block_id, name, ts, path, edit.change if edit else None, edit.added if edit else 0, edit.removed if edit else 0
-        )
+        if tool_use_id:
+            change, added, removed, _ = edit or (None, 0, 0, None)
+            state.open_calls[tool_use_id] = OpenCall(block_id, name, ts, path, change, added, removed)
 
     def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
         state = self.state
@@ -360,10 +376,10 @@ class Fold:
     def _attachment(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> str | None:
         if sub == "queued_command":
             attachment = attachment_of(body)
-            text = prompt_text(attachment.prompt) if attachment else ""
-            meaning = says(
-                wire.Entry(origin=attachment.origin if attachment else wire.ABSENT), text, has_result=False, sidechain=False
-            )
+            if attachment is None:
+                return None
+            text = prompt_text(attachment.prompt)
+            meaning = queued_says(attachment, text)
             if meaning == "prompt":
                 self._queued(record_id, ts, text)
                 return "prompt"
@@ -425,10 +441,14 @@ class Fold:
 
     def _drift(self, item: Record) -> None:
         version = getattr(item.body, "version", None) or self.state.version
+        drift = self.state.drift
         for field in item.strange:
-            key = f"{version}\t{item.kind}\t{field}"
-            count, first = self.state.drift.get(key, (0, item.offset))
-            self.state.drift[key] = (count + 1, first)
+            key = f"{version[:40]}\t{item.kind[:80]}\t{field[:80]}"
+            if key in drift:
+                count, first = drift[key]
+                drift[key] = (count + 1, first)
+            elif len(drift) < _MAX_DRIFT:
+                drift[key] = (1, item.offset)
 
 
 def _preview(text: str) -> str:
@@ -441,6 +461,6 @@ def _digest(text: str) -> str:
 
 def _version(version: str) -> tuple[int, ...]:
     try:
-        return tuple(int(part) for part in version.split("-")[0].split("."))
+        return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
     except ValueError:
         return (0,)

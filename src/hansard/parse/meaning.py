@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
-from hansard.parse.decode import Record, text_of
+from hansard.parse.decode import REFUSED, Record, survivors, text_of
 
 SYNTHETIC = "<synthetic>"
 
@@ -33,12 +33,11 @@ _NOT_HUMAN_ORIGIN = {"task-notification": "notification", "peer": "teammate", "c
 # Text blocks that an editor puts beside the prompt; the human did not type them.
 _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 
-_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.S)
-_COMMAND_ARGS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.S)
-_BASH = re.compile(r"<bash-input>(.*?)</bash-input>", re.S)
+# Before hooks had records of their own, what they said was a user line: <session-start-hook>, <post-tool-use-hook>, ...
+_HOOK = re.compile(r"<[A-Za-z][A-Za-z0-9_-]*-hook>")
 _DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
 _string = msgspec.json.Decoder(str).decode
@@ -56,20 +55,20 @@ def milliseconds(timestamp: str | None) -> int | None:
     try:
         moment = datetime.fromisoformat(timestamp)
         if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=timezone.utc)
+            moment = moment.replace(tzinfo=UTC)
         return (moment - _EPOCH) // _MILLISECOND
     except (ValueError, OverflowError):
         return None
 
 
 def lenient(decoder: Any, raw: Raw) -> Any:
-    """Decode a raw value into a small struct, or None when it has another shape."""
+    """Decode a raw value into a small struct, without the fields that do not fit; None when it has another shape."""
     if not raw:
         return None
     try:
         return decoder(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    except REFUSED:
+        return survivors(decoder.__self__.type, raw)
 
 
 def string(raw: Raw) -> str:
@@ -78,22 +77,22 @@ def string(raw: Raw) -> str:
         return ""
     try:
         return _string(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except REFUSED:
         return text_of(raw)
 
 
 def sub_kind(record: Record) -> str | None:
     """The second half of a kind: a system record's subtype, an attachment's or a progress record's inner type."""
     body = record.body
-    if record.kind == "system" or record.kind == "result":
-        return body.subtype
+    inner: Any = None
+    if record.kind in ("system", "result"):
+        found: str | None = body.subtype
+        return found
     if record.kind == "attachment":
         inner = lenient(_attachment, body.attachment)
-        return inner.type if inner else None
-    if record.kind == "progress":
+    elif record.kind == "progress":
         inner = lenient(_progress, body.data)
-        return inner.type if inner else None
-    return None
+    return inner.type if inner is not None else None
 
 
 def full_kind(kind: str, sub: str | None) -> str:
@@ -124,14 +123,20 @@ def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> s
     for prefix, meaning in _PREFIXES:
         if text.startswith(prefix):
             return meaning
+    if text.startswith("<") and _HOOK.match(text):
+        return "hook"
     if body.origin:
         origin = lenient(_origin, body.origin)
-        meaning = _NOT_HUMAN_ORIGIN.get(origin.kind or "") if origin else None
-        if meaning:
-            return meaning
+        if origin is not None and origin.kind in _NOT_HUMAN_ORIGIN:
+            return _NOT_HUMAN_ORIGIN[origin.kind]
     if body.prompt_source == "system":
         return "notification"
     return "instruction" if sidechain else "prompt"
+
+
+def queued_says(attachment: wire.Attachment, text: str) -> str:
+    """What a queued command is, by the same rules as a user line."""
+    return says(wire.Entry(origin=attachment.origin), text, has_result=False, sidechain=False)
 
 
 def user_text(content: str | list[wire.Block] | None) -> str:
@@ -149,29 +154,25 @@ def prompt_text(raw: Raw) -> str:
     """A queued prompt, which is a string or a list of blocks."""
     if not raw:
         return ""
-    try:
-        value = _any(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return text_of(raw)
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        blocks = lenient(_blocks, raw)
-        if blocks is not None:
-            return user_text(blocks)
-    return ""
+    if raw_is_string(raw):
+        return string(raw)
+    return user_text(lenient(_blocks, raw))
 
 
 def command_of(text: str) -> str:
     """`/name arguments` of a slash command line, `!command` of a shell line."""
-    shell = _BASH.search(text)
-    if shell:
-        return "!" + shell.group(1).strip()
-    name = _COMMAND.search(text)
-    if not name:
-        return ""
-    arguments = _COMMAND_ARGS.search(text)
-    return f"{name.group(1)} {arguments.group(1) if arguments else ''}".strip()
+    shell = _between(text, "bash-input")
+    if shell is not None:
+        return "!" + shell
+    name = _between(text, "command-name")
+    return f"{name} {_between(text, 'command-args') or ''}".strip() if name else ""
+
+
+def _between(text: str, tag: str) -> str | None:
+    """What stands in the first such tag; linear, however often a hostile text opens it without an end."""
+    start = text.find(f"<{tag}>")
+    end = text.find(f"</{tag}>", start)
+    return text[start + len(tag) + 2 : end].strip() if 0 <= start < end else None
 
 
 def result_text(raw: Raw) -> str:
@@ -180,34 +181,31 @@ def result_text(raw: Raw) -> str:
         return ""
     if raw_is_string(raw):
         return string(raw)
-    blocks = lenient(_blocks, raw)
-    if blocks is None:
-        return ""
-    return "\n".join(string(block.text) for block in blocks if block.text)
+    return "\n".join(string(block.text) for block in lenient(_blocks, raw) or () if block.text)
 
 
 def raw_is_string(raw: Raw) -> bool:
     """Whether a raw JSON value is a string."""
-    return memoryview(raw)[:1] == b'"'
+    return bytes(memoryview(raw)[:1]) == b'"'
 
 
 def leaf_strings(value: Any, found: list[str]) -> None:
     """Collect every string in a tool's input, at any depth, in order."""
-    if isinstance(value, str):
-        found.append(value)
-    elif isinstance(value, dict):
-        for item in value.values():
-            leaf_strings(item, found)
-    elif isinstance(value, list):
-        for item in value:
-            leaf_strings(item, found)
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
 
 
 def input_text(raw: Raw) -> str:
     """A tool's input as text: its string values, one per line."""
-    value = lenient(_any, raw)
     found: list[str] = []
-    leaf_strings(value, found)
+    leaf_strings(lenient(_any, raw), found)
     return "\n".join(found)
 
 
@@ -217,33 +215,23 @@ def without_base64(text: str) -> str:
 
 
 # Attachments that carry text a reader sees; the others are reminders, listings and snapshots of prompts.
-_SHOWN_ATTACHMENTS = frozenset({"file", "edited_text_file", "hook_additional_context", "hook_system_message", "hook_success"})
+_SHOWN_ATTACHMENTS = frozenset(
+    {"file", "edited_text_file", "hook_additional_context", "hook_system_message", "hook_success"}
+)
 
 
 def texts(record: Record, *, sidechain: bool) -> Iterator[tuple[int, str, str]]:
     """The searchable texts of a record: (block number, column, text). Base64, signatures and twins are not among them."""
     body = record.body
     kind = record.kind
-    if kind == "assistant":
+    if kind in ("assistant", "user"):
         message = body.message
-        if message is None:
+        if message is None or not message.content:
             return
         content = message.content
         if isinstance(content, str):
-            yield 0, "reply", content
-        elif content:
-            for number, block in enumerate(content):
-                shown = block_text(block)
-                if shown is not None and shown[1]:
-                    yield number, shown[0], shown[1]
-    elif kind == "user":
-        message = body.message
-        if message is None or message.content is None:
-            return
-        content = message.content
-        if isinstance(content, str):
-            meaning = says(body, content, has_result=False, sidechain=sidechain)
-            yield 0, "prompt" if meaning == "prompt" else "note", content
+            is_prompt = kind == "user" and says(body, content, has_result=False, sidechain=sidechain) == "prompt"
+            yield 0, "reply" if kind == "assistant" else "prompt" if is_prompt else "note", content
             return
         meaning = ""
         for number, block in enumerate(content):
@@ -251,24 +239,33 @@ def texts(record: Record, *, sidechain: bool) -> Iterator[tuple[int, str, str]]:
             if shown is None or not shown[1]:
                 continue
             column, text = shown
-            if column == "reply":
-                meaning = meaning or says(body, user_text(content), has_result=False, sidechain=sidechain)
+            if column == "reply" and kind == "user":
+                if not meaning:
+                    has_result = any(other.type == "tool_result" for other in content)
+                    meaning = says(body, user_text(content), has_result=has_result, sidechain=sidechain)
                 column = "prompt" if meaning == "prompt" else "note"
             yield number, column, text
-    elif kind == "attachment":
+        return
+    column, text = _side_text(record)
+    if text:
+        yield 0, column, text
+
+
+def _side_text(record: Record) -> tuple[str, str]:
+    """The text of a record that is neither the user's nor the assistant's, and its column."""
+    body = record.body
+    if record.kind == "attachment":
         attachment = attachment_of(body)
-        if attachment is None:
-            return
-        if attachment.type == "queued_command":
+        if attachment is not None and attachment.type == "queued_command":
             text = prompt_text(attachment.prompt)
-            yield 0, "note" if text.startswith("<") else "prompt", text
-        elif attachment.type in _SHOWN_ATTACHMENTS:
-            yield 0, "note", without_base64(input_text(body.attachment))
-    elif kind == "system":
-        if body.content:
-            yield 0, "note", string(body.content)
-    elif kind == "summary" and body.summary:
-        yield 0, "note", body.summary
+            return "prompt" if queued_says(attachment, text) == "prompt" else "note", text
+        if attachment is not None and attachment.type in _SHOWN_ATTACHMENTS:
+            return "note", without_base64(input_text(body.attachment))
+    elif record.kind == "system":
+        return "note", string(body.content)
+    elif record.kind == "summary":
+        return "note", body.summary or ""
+    return "note", ""
 
 
 def block_text(block: wire.Block) -> tuple[str, str] | None:

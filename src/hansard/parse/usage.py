@@ -45,17 +45,19 @@ class Stated(msgspec.Struct, gc=False):
         """Whether the output tokens are only a lower bound: no line that knows the end of the answer states this many."""
         return self.final_output < self.output
 
-    def owner(self) -> tuple[int, str, int]:
-        """The order by which the earliest line wins the message."""
-        return (self.ts, self.path, self.record_id & OFFSET_MASK)
+    def owner(self) -> tuple[int | str, ...]:
+        """The order by which the earliest line wins the message; a line that states no time is later than any that does."""
+        place = (self.ts or _NEVER, self.path, self.record_id & OFFSET_MASK, self.record_id)
+        return (*place, self.model, self.session_id, self.agent_id)
 
 
 OFFSET_MASK = (1 << 40) - 1
+_NEVER = 1 << 62
 
 
 def merge(one: Stated, other: Stated) -> Stated:
     """Both statements in one; the order of the arguments does not matter."""
-    first, second = (one, other) if one.owner() <= other.owner() else (other, one)
+    first = one if one.owner() <= other.owner() else other
     return Stated(
         ts=first.ts,
         path=first.path,

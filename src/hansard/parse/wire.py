@@ -8,11 +8,15 @@ the last one was found.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, cast
 
-from msgspec import Raw, Struct, defstruct, field
+from msgspec import Meta, Raw, Struct, defstruct, field
 
 ABSENT = Raw(b"")
+
+# Numbers that end up in a database column as they are; beyond these bounds they are no counts and no times.
+Number = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
+Moment = Number | Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)] | str
 
 
 class Usage(Struct, gc=False):
@@ -142,12 +146,15 @@ HOT_FIELDS = (
     "isVisibleInTranscriptOnly imagePasteIds planContent messageCount renderedBesideToolResult attributionSkill"
 ).split()
 
-StrictEntry: type[Entry] = defstruct(
-    "StrictEntry",
-    [(name, Raw, field(default=ABSENT, name=name)) for name in HOT_FIELDS],
-    bases=(Entry,),
-    forbid_unknown_fields=True,
-    gc=False,
+StrictEntry = cast(
+    "type[Entry]",
+    defstruct(
+        "StrictEntry",
+        [(name, Raw, field(default=ABSENT, name=name)) for name in HOT_FIELDS],
+        bases=(Entry,),
+        forbid_unknown_fields=True,
+        gc=False,
+    ),
 )
 
 # Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
@@ -209,7 +216,7 @@ class Pointer(Struct, gc=False):
     timestamp: str | None = None
     parent_session: str | None = field(default=None, name="parentSessionId")
     pr_url: str | None = field(default=None, name="prUrl")
-    pr_number: int | None = field(default=None, name="prNumber")
+    pr_number: Number | None = field(default=None, name="prNumber")
     worktree: Raw = field(default=ABSENT, name="worktreeSession")
 
 
@@ -219,6 +226,7 @@ class Bare(Struct, gc=False):
     session_id: str | None = field(default=None, name="sessionId")
     timestamp: str | None = None
     version: str | None = None
+    uuid: str | None = None
 
 
 class HistoryLine(Struct, gc=False):
@@ -226,7 +234,7 @@ class HistoryLine(Struct, gc=False):
 
     display: str | None = None
     pasted: Raw = field(default=ABSENT, name="pastedContents")
-    timestamp: int | float | str | None = None
+    timestamp: Moment | None = None
     project: str | None = None
     session_id: str | None = field(default=None, name="sessionId")
 
@@ -350,8 +358,8 @@ class CompactMetadata(Struct, gc=False):
     """What a compaction was and how much it dropped."""
 
     trigger: str | None = None
-    pre_tokens: int | None = field(default=None, name="preTokens")
-    post_tokens: int | None = field(default=None, name="postTokens")
+    pre_tokens: Number | None = field(default=None, name="preTokens")
+    post_tokens: Number | None = field(default=None, name="postTokens")
 
 
 class AgentMeta(Struct, gc=False):
@@ -361,5 +369,5 @@ class AgentMeta(Struct, gc=False):
     description: str | None = None
     tool_use_id: str | None = field(default=None, name="toolUseId")
     parent_agent_id: str | None = field(default=None, name="parentAgentId")
-    spawn_depth: int | None = field(default=None, name="spawnDepth")
+    spawn_depth: Number | None = field(default=None, name="spawnDepth")
     name: str | None = None

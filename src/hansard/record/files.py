@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from hansard.record.database import Database, bind_name, read_name
+from hansard.record.database import Database, Row, bind_name, read_name
 from hansard.sources.tail import Mark, settled
 
 if TYPE_CHECKING:
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 LIVE = "live"
 GONE = "gone"
+_KNOWN = """\
+SELECT path, id, kind, state, coalesce(generation_id, snapshot_id), size, mark_offset, mark_mtime_ns, mark_inode, mark_head,
+mark_last, mark_seen_ns FROM file"""
 WIDEST_INTEGER = (1 << 63) - 1
 
 
@@ -52,6 +55,11 @@ class Known(NamedTuple):
         return self.offset is not None and settled(cast("Mark", self), size, mtime_ns, inode)
 
 
+def _known(row: Row) -> Known:
+    """A row of `_KNOWN` whose path or inode may be in its other form."""
+    return Known._make(row)._replace(path=read_name(row[0]), inode=int(row[8] or 0))
+
+
 class LeftOutRow(NamedTuple):
     """A file that was seen and not kept."""
 
@@ -89,19 +97,19 @@ class Files(Database):
         """Every file of a root by its relative path."""
         result: dict[str, Known] = {}
         # The plus keeps SQLite from hopping through the index: nearly every row is wanted.
-        rows = self._rows(
-            "SELECT path, id, kind, state, coalesce(generation_id, snapshot_id), size, mark_offset, mark_mtime_ns, "
-            "mark_inode, mark_head, mark_last, mark_seen_ns FROM file WHERE +root_id = ?",
-            (root_id,),
-        )
-        for row in rows:
+        for row in self._rows(f"{_KNOWN} WHERE +root_id = ?", (root_id,)):
             path, inode = row[0], row[8]
             if type(path) is str and type(inode) is int:
                 result[path] = Known._make(row)
             else:
-                path = read_name(path)
-                result[path] = Known._make(row)._replace(path=path, inode=int(inode or 0))
+                known = _known(row)
+                result[known.path] = known
         return result
+
+    def known_file(self, root_id: int, path: str) -> Known | None:
+        """One file of a root, None when it was never seen."""
+        row = self._one_or_none(f"{_KNOWN} WHERE root_id = ? AND path = ?", (root_id, bind_name(path)))
+        return _known(row) if row is not None else None
 
     def set_state(self, file_ids: Iterable[int], state: str, when: str) -> None:
         """Note that files are gone from their place, or there again, since `when`."""

@@ -18,23 +18,24 @@ def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
     The lock is an exclusive transaction on an empty SQLite file of its own.
     """
     path = os.path.join(home, "sync.lock")
+    db: apsw.Connection | None = None
     try:
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        db = apsw.Connection(path)
-    except (OSError, apsw.CantOpenError) as error:
-        raise StoreUnusable(f"cannot write in {home}: {error}. Check its permissions, or name another with --home") from error
-    try:
-        db.set_busy_timeout(int(wait_seconds * 1000))
         try:
+            os.makedirs(home, mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            db = apsw.Connection(path)
+            db.set_busy_timeout(int(wait_seconds * 1000))
             db.execute("BEGIN EXCLUSIVE")
+            held = True
         except apsw.BusyError:
-            yield False
-            return
-        except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError) as error:
+            held = False
+        except (OSError, apsw.Error) as error:
+            reason = getattr(error, "strerror", None) or error
             raise StoreUnusable(
-                f"cannot write in {home}: {error}. Check its permissions, or name another with --home"
+                f"cannot write in {home}: {reason}. Check its permissions, or name another with --home"
             ) from error
-        yield True
+        yield held
     finally:
-        db.close()
+        if db is not None:
+            db.close()

@@ -2,27 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a sync is; the same object is passed again and again."""
+    """How far a sync is; the same object is passed again and again, and each phase counts from nothing."""
 
-    phase: str = "reading"  # reading, indexing, text
+    phase: str = "reading"  # reading: from the sources; indexing: what only the record had; text: the full text
     files: int = 0
     files_total: int = 0
     bytes: int = 0
-    bytes_total: int = 0
+    bytes_total: int = 0  # an estimate: files grow and are rewritten while they are read
 
 
 class Listener(Protocol):
-    """Is told of progress, a few times a second at the most."""
+    """Is told of progress: at the start and the end of each phase, and a few times a second between them."""
 
     def __call__(self, progress: Progress) -> None:
         """Take note."""
+
+
+class Teller:
+    """Counts, and tells a listener of it now and then."""
+
+    def __init__(self, listener: Listener | None) -> None:
+        self.progress = Progress()
+        self._listener = listener
+        self._told = 0.0
+
+    def begin(self, phase: str, *, files: int, size: int) -> None:
+        """Begin a phase with so many files and bytes to do."""
+        progress = self.progress
+        progress.phase, progress.files_total, progress.bytes_total = phase, files, size
+        progress.files = progress.bytes = 0
+        self._tell()
+
+    def step(self, size: int = 0, *, files: int = 0) -> None:
+        """Note that some more is done."""
+        progress = self.progress
+        progress.files += files
+        progress.bytes += size
+        progress.bytes_total = max(progress.bytes_total, progress.bytes)
+        if time.perf_counter() - self._told > 0.1:
+            self._tell()
+
+    def end(self) -> None:
+        """End a phase: whatever the estimate was, it is all done."""
+        progress = self.progress
+        progress.files_total = progress.files = max(progress.files_total, progress.files)
+        progress.bytes_total = progress.bytes
+        self._tell()
+
+    def _tell(self) -> None:
+        self._told = time.perf_counter()
+        if self._listener is not None:
+            self._listener(self.progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +75,3 @@ class SyncReport:
     seconds: float = 0.0
     busy: bool = False  # another process is syncing: the answer is from what is there
     unreadable: tuple[str, ...] = field(default=())
-
-
-Clock = Callable[[], float]

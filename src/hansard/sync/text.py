@@ -2,39 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hansard.record.store import Record
-from hansard.sync.report import Progress
+from hansard.sync.places import RECORD, TEXT, place
+from hansard.sync.report import Teller
 
 if TYPE_CHECKING:
     from hansard.index.text import TextIndex
 
-_TEXT = "text.db"
-_RECORD = "record.db"
+WORKER_BYTES = 24 << 20  # a backlog over this is worth a second process
 _COMMIT_BYTES = 256 << 20
 _REPORT_BYTES = 8 << 20
+_END = b"end\n"
+
+
+def worker_command(home: str, name: str) -> list[str]:
+    """How the second process is started; -P keeps what lies in the working directory from being imported."""
+    return [sys.executable, "-P", "-m", "hansard.sync.worker", home, name]
 
 
 class TextRun:
-    """Keeps `text.db` in step during a sync."""
+    """Keeps `text.db`, or another file of that make, in step with the record."""
 
-    def __init__(self, home: str, record: Record, *, backlog: int, workers: bool, minimum: int) -> None:
+    def __init__(self, home: str, record: Record, *, name: str = TEXT, behind: bool, coming: int, workers: bool) -> None:
+        """`behind`: the record holds more than the file knows; `coming`: how many bytes the record is about to gain."""
         self.home = home
         self.record = record
+        self.name = name
         self.worker: subprocess.Popen[bytes] | None = None
-        self.backlog = backlog
-        if workers and backlog > minimum and (os.cpu_count() or 1) > 1:
-            self.worker = subprocess.Popen(
-                [sys.executable, "-m", "hansard.sync.worker", home],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
+        self.backlog = coming
+        self._discard_unfit()
+        if behind:
+            self.backlog += self._waiting()
+        if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1 and sys.executable:
+            with contextlib.suppress(OSError):  # no second process then: all is done here at the end
+                self.worker = subprocess.Popen(
+                    worker_command(home, name),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+        if behind:
+            self.more()
+
+    def _discard_unfit(self) -> None:
+        """Drop a file that is ahead of the record while that shows: soon the record may be as far again, with other bytes."""
+        from hansard.index.store import signature
+        from hansard.index.text import TextIndex
+
+        found = signature(place(self.home, self.name))
+        if found is not None and found != (self.record.store_id, self.record.revision()):
+            TextIndex(place(self.home, self.name), self.record.store_id, self.record.revision()).close()
+
+    def _waiting(self) -> int:
+        text = _open(self.home, self.name, self.record)
+        try:
+            return sum(size for _, _, size in text.backlog(_sizes(self.record, None)))
+        finally:
+            text.close()
 
     def more(self) -> None:
         """Say that the record has committed something new."""
@@ -46,23 +77,29 @@ class TextRun:
             except OSError:  # it died: what it has not done is done at the end
                 self.abandon()
 
-    def finish(self, touched: Collection[int] | None, tell: Callable[[Progress], None]) -> None:
+    def finish(self, touched: Collection[int] | None, teller: Teller) -> None:
         """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind)."""
         worker, self.worker = self.worker, None
         if worker is not None and worker.stdin is not None and worker.stdout is not None:
-            progress = Progress(phase="text", bytes_total=self.backlog)
-            try:
+            teller.begin("text", files=0, size=self.backlog)
+            with contextlib.suppress(OSError):
+                worker.stdin.write(_END)
+            with contextlib.suppress(OSError):
                 worker.stdin.close()
-            except OSError:
-                pass
-            for line in worker.stdout:
-                progress.bytes = int(line)
-                tell(progress)
-            worker.stdout.close()
-            if worker.wait() == 0:
+            try:
+                for line in worker.stdout:
+                    teller.step(int(line))
+            except BaseException:
+                worker.kill()
+                raise
+            finally:
+                worker.stdout.close()
+                code = worker.wait()
+            if code == 0:
+                teller.end()
                 return
             touched = None
-        catch_up(self.home, self.record, touched)
+        catch_up(self.home, self.name, self.record, touched, teller)
 
     def abandon(self) -> None:
         """End the second process; its work up to its last commit stays."""
@@ -72,33 +109,35 @@ class TextRun:
             worker.communicate()
 
 
-def open_text(home: str, record: Record) -> TextIndex:
-    """Open `text.db` for writing."""
-    from hansard.index.text import TextIndex
-
-    return TextIndex(os.path.join(home, _TEXT), record.store_id, record.revision())
-
-
-def catch_up(home: str, record: Record, touched: Collection[int] | None = None) -> None:
-    """Index the text that the record has and `text.db` has not, and sign it."""
-    text = open_text(home, record)
+def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, teller: Teller) -> None:
+    """Index the text that the record has of some generations (None: of all) and the file has not, and sign it."""
+    text = _open(home, name, record)
     try:
         with text.transaction():
-            feed(text, record, touched, lambda _bytes: None)
-            feed_snapshots(text, record)
-            text.set_meta("revision", record.revision())
+            waiting = text.backlog(_sizes(record, touched))
+            if waiting:
+                teller.begin("text", files=len(waiting), size=sum(size for _, _, size in waiting))
+                for transcript, kind, _ in waiting:
+                    teller.step(text.feed(transcript, kind, record.read), files=1)
+                teller.end()
+            _feed_snapshots(text, record)
+            text.sign(record.revision())
     finally:
         text.close()
 
 
-def feed(text: TextIndex, record: Record, touched: Collection[int] | None, done: Callable[[int], None]) -> None:
-    """Index the text of logs, in the order of their ids."""
-    generations = record.generations() if touched is None else (record.generation(id_) for id_ in sorted(touched))
-    for transcript, kind in text.backlog((item.id, item.kind, item.size) for item in generations):
-        done(text.feed(transcript, kind, record.read))
+def _open(home: str, name: str, record: Record) -> TextIndex:
+    from hansard.index.text import TextIndex
+
+    return TextIndex(place(home, name), record.store_id, record.revision())
 
 
-def feed_snapshots(text: TextIndex, record: Record) -> None:
+def _sizes(record: Record, touched: Collection[int] | None) -> list[tuple[int, str, int]]:
+    generations = record.generations() if touched is None else (record.generation(id_) for id_ in touched)
+    return [(generation.id, generation.kind, generation.size) for generation in generations]
+
+
+def _feed_snapshots(text: TextIndex, record: Record) -> None:
     """Index the text of overflowed tool results."""
     last = done = text.snapshots_indexed()
     for snapshot in record.snapshots(kinds=("tool_result",), after=last):
@@ -108,35 +147,51 @@ def feed_snapshots(text: TextIndex, record: Record) -> None:
         text.set_meta("snapshot", done)
 
 
-def work(home: str) -> None:
-    """The second process: index the text of whatever the record commits, until standard input ends.
+def work(home: str, name: str) -> bool:
+    """The second process: index the text of whatever the record commits, until it is told the end.
 
-    A line on standard input means that there is more; each line on standard output says how many bytes are done.
+    A line on standard input means that there is more; each line on standard output says how many more bytes are done.
+    Returns False when the input ended without a word: whoever started this is gone, and another sync may be waiting.
     """
-    record = Record.open(os.path.join(home, _RECORD), readonly=True)
-    text = open_text(home, record)
-    text.begin_bulk()
-    total = reported = uncommitted = 0
+    record = Record.open(place(home, RECORD), readonly=True)
+    text = _open(home, name, record)
+    parent = os.getppid()
+    unreported = 0
 
-    def done(size: int) -> None:
-        nonlocal total, reported, uncommitted
-        total += size
-        uncommitted += size
-        if total - reported >= _REPORT_BYTES:
-            reported = total
-            sys.stdout.write(f"{total}\n")
-            sys.stdout.flush()
+    def feed() -> int:
+        nonlocal unreported
+        done = 0
+        for transcript, kind, _ in text.backlog(_sizes(record, None)):
+            size = text.feed(transcript, kind, record.read)
+            done += size
+            unreported = _report(unreported + size)
+            if os.getppid() != parent:
+                break
+        return done
 
-    more = True
-    while more:
-        with text.transaction():
-            uncommitted = 0
-            while uncommitted < _COMMIT_BYTES:
-                more = bool(sys.stdin.buffer.readline())
-                feed(text, record, None, done)
-                if not more:
-                    feed_snapshots(text, record)
-                    text.set_meta("revision", record.revision())
-                    break
-    text.close()
-    record.close()
+    try:
+        text.begin_bulk()
+        while True:
+            with text.transaction():
+                uncommitted = 0
+                while uncommitted < _COMMIT_BYTES:
+                    word = sys.stdin.buffer.readline()
+                    if not word:
+                        return False
+                    uncommitted += feed()
+                    if word == _END:
+                        _feed_snapshots(text, record)
+                        text.sign(record.revision())
+                        return True
+    finally:
+        text.close()
+        record.close()
+
+
+def _report(size: int) -> int:
+    """Say how many bytes are done once there are enough of them; returns how many stay unsaid."""
+    if size < _REPORT_BYTES:
+        return size
+    sys.stdout.write(f"{size}\n")
+    sys.stdout.flush()
+    return 0

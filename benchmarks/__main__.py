@@ -1,0 +1,141 @@
+"""`python -m benchmarks`: measure the budgets as ratios within one run, and print them in one table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import data, sync_cases
+from benchmarks.measure import Failed, child, cli, environment, has_cli, run
+from benchmarks.peers import Peers
+from benchmarks.table import Figure, Section, format_table
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
+
+
+def _size(text: str) -> int:
+    given = re.fullmatch(r"(\d+)([kmg]?)b?", text.lower())
+    if given is None:
+        raise argparse.ArgumentTypeError(f"{text} is not a size: say 1G, 200M or a number of bytes")
+    return int(given[1]) * _UNITS[given[2]]
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", choices=("public", "bulk"), help="measure on this history alone")
+    parser.add_argument(
+        "--runs", type=int, default=3, metavar="N", help="cold syncs per history; the median counts (3)"
+    )
+    parser.add_argument("--size", type=_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
+    parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there too")
+    parser.add_argument(
+        "--scratch",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "hansard-benchmarks",
+        metavar="DIR",
+        help="where histories and stores are kept; about 4 times --size (%(default)s)",
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="?",
+        type=Path,
+        const=Path(),
+        metavar="DIR",
+        help="compare with others, installed there (SCRATCH/peers)",
+    )
+    return parser.parse_args()
+
+
+def tell(text: str) -> None:
+    """Say on stderr what is going on."""
+    print(f"· {text}", file=sys.stderr, flush=True)
+
+
+def _machine(scratch: Path) -> dict[str, str]:
+    found = run(child("versions"), environment(scratch / "home")).answer
+    load = f"{os.getloadavg()[0]:.2f}" if hasattr(os, "getloadavg") else "unknown"
+    return {
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "cores": str(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count()),
+        "load before": load,
+        "python": platform.python_version(),
+        "sqlite": found["sqlite"],
+        "apsw": found["apsw"],
+    }
+
+
+def _warm_up(scratch: Path) -> None:
+    """Sync a small history and start every command once, so that all modules are compiled and on hand."""
+    root, store, env = data.bulk(scratch, 60_000_000), scratch / "warm-up", environment(scratch / "home")
+    shutil.rmtree(store, ignore_errors=True)
+    run(child("sync", store, root), env)
+    if has_cli():
+        run(cli("--version"), env)
+        run(cli("sync"), {**env, "HANSARD_HOME": str(store), "CLAUDE_CONFIG_DIR": str(root)})
+
+
+def _section(name: str, options: argparse.Namespace, peers: Peers | None) -> Section:
+    scratch: Path = options.scratch
+    try:
+        tell(f"{name}: preparing")
+        source = data.public(scratch) if name == "public" else data.bulk(scratch, options.size)
+    except Failed as reason:
+        return Section(name, notes=(str(reason),))
+    dataset = data.working_copy(name, source, scratch / "history")
+    cases = sync_cases.SyncCases(dataset, scratch, options.runs, options.idle, lambda text: tell(f"{name}: {text}"))
+    title = dataset.title
+    figures, notes = _collect(cases.figures())
+    if peers is not None:
+        more, words = _collect(peers.figures(dataset, options.runs, cases.cold_seconds))
+        figures, notes = figures + more, notes + words
+    return Section(title, figures, notes)
+
+
+def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
+    """Take figures as far as they come."""
+    figures = []
+    try:
+        for figure in source:
+            figures.append(figure)  # noqa: PERF402 - what came before a failure counts
+    except Failed as reason:
+        first, *more = str(reason).splitlines()
+        return tuple(figures), (f"{first} … {more[-1]}" if more else first,)
+    return tuple(figures), ()
+
+
+def main() -> None:
+    """Measure what the options ask for."""
+    options = _options()
+    scratch = options.scratch = options.scratch.resolve()
+    scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
+    tell("warming up")
+    machine = _machine(scratch)
+    _warm_up(scratch)
+    peers = None
+    if options.peers is not None:
+        peers = Peers(scratch / "peers" if options.peers == Path() else options.peers.resolve(), tell)
+        peers.install()
+        machine |= peers.versions()
+    names = [options.only] if options.only else ["public", "bulk"]
+    sections = [_section(name, options, peers) for name in names]
+    line, line_notes = _collect(sync_cases.long_line(scratch, tell))
+    start, start_notes = _collect(sync_cases.start_up(scratch, tell))
+    sections.append(Section("any history", line + start, line_notes + start_notes))
+    print(", ".join(f"{name}: {value}" for name, value in machine.items()))
+    print(format_table(sections))
+    if options.json:
+        document = {"machine": machine, "runs": options.runs, "sections": [section.as_json() for section in sections]}
+        options.json.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

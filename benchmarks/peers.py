@@ -1,0 +1,104 @@
+"""Other tools on the same files in the same run: agentsview (PyPI) and ccusage (npm), installed in a scratch place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks.data import DataSet
+from benchmarks.measure import Failed, environment, run
+from benchmarks.table import Figure
+
+_BIN = "Scripts" if sys.platform == "win32" else "bin"
+# Nothing leaves the machine while they run, and nobody waits for a network: whatever they try to fetch is refused at once.
+_OFFLINE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+_INSTALLING = ("PIP_", "NPM_", "npm_", "HTTP", "http", "NO_PROXY", "no_proxy", "SSL_", "NODE_EXTRA_CA_CERTS")
+
+Tell = Callable[[str], None]
+
+
+class Peers:
+    """The other tools, in their own folder with a home of their own."""
+
+    def __init__(self, folder: Path, tell: Tell) -> None:
+        self.folder = folder
+        self.tell = tell
+        self.agentsview = folder / "venv" / _BIN / "agentsview"
+        self.ccusage = folder / "npm" / "node_modules" / ".bin" / "ccusage"
+
+    def install(self) -> None:
+        """Install whichever is not there yet, at its newest version."""
+        env = {name: value for name, value in os.environ.items() if name.startswith(_INSTALLING)}
+        env = environment(self.folder / "home", **env)
+        if not self.agentsview.exists():
+            self.tell("installing agentsview")
+            run([sys.executable, "-m", "venv", str(self.folder / "venv")], env)
+            run([str(self.folder / "venv" / _BIN / "pip"), "install", "--quiet", "agentsview"], env)
+        npm = shutil.which("npm")
+        if not self.ccusage.exists() and npm:
+            self.tell("installing ccusage")
+            places = [
+                "--prefix",
+                str(self.folder / "npm"),
+                "--cache",
+                str(self.folder / "npm-cache"),
+                "--no-audit",
+                "--no-fund",
+            ]
+            run([npm, "install", *places, "--include=optional", "ccusage"], env)
+
+    def versions(self) -> dict[str, str]:
+        """What was installed."""
+        env = environment(self.folder / "home", **_OFFLINE)
+        found = {}
+        for tool in (self.agentsview, self.ccusage):
+            if tool.exists():
+                found[tool.name] = run([str(tool), "--version"], env).output.strip().splitlines()[0]
+        return found
+
+    def figures(self, dataset: DataSet, runs: int, cold_seconds: list[float]) -> Iterator[Figure]:
+        """Both tools on one history; `cold_seconds` is what Hansard needed."""
+        yield from self._agentsview(dataset, runs, cold_seconds)
+        yield from self._ccusage(dataset, runs)
+
+    def _agentsview(self, dataset: DataSet, runs: int, cold_seconds: list[float]) -> Iterator[Figure]:
+        store = self.folder / "agentsview"
+        env = environment(
+            self.folder / "home",
+            **_OFFLINE,
+            AGENTSVIEW_NO_DAEMON="1",
+            AGENTSVIEW_DATA_DIR=str(store),
+            CLAUDE_PROJECTS_DIR=str(dataset.root / "projects"),
+        )
+        cold, peak = [], []
+        for number in range(1, runs + 1):
+            self.tell(f"agentsview, {number} of {runs}")
+            shutil.rmtree(store, ignore_errors=True)
+            measured = run([str(self.agentsview), "sync"], env)
+            cold.append(measured.seconds)
+            peak.append(measured.peak_rss / 1e6)
+        size = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
+        if size < dataset.size / 100:
+            raise Failed(f"agentsview kept only {size} bytes: it did not find the history")
+        warm = [run([str(self.agentsview), "sync"], env).seconds * 1000 for _ in range(runs)]
+        yield Figure("agentsview: cold sync, whole process", tuple(cold), "s")
+        ratio = statistics.median(cold) / statistics.median(cold_seconds)
+        yield Figure("  hansard is faster by", (ratio,), "x", 4, at_least=True)
+        yield Figure("  warm sync, whole process", tuple(warm), "ms")
+        yield Figure("  peak RSS", tuple(peak), "MB")
+        yield Figure("  its store / source", (100 * size / dataset.size,), "%")
+
+    def _ccusage(self, dataset: DataSet, runs: int) -> Iterator[Figure]:
+        if not self.ccusage.exists():
+            raise Failed("ccusage is not installed: it needs npm")
+        env = environment(self.folder / "home", **_OFFLINE, CLAUDE_CONFIG_DIR=str(dataset.root))
+        self.tell("ccusage")
+        measured = [run([str(self.ccusage), "daily", "--json", "--offline"], env) for _ in range(runs)]
+        if '"date"' not in measured[0].output:
+            raise Failed(f"ccusage found nothing: {measured[0].output[:200]}")
+        yield Figure("ccusage: daily --json --offline, whole process", tuple(m.seconds for m in measured), "s")
+        yield Figure("  peak RSS", tuple(m.peak_rss / 1e6 for m in measured), "MB")

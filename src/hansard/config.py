@@ -1,0 +1,110 @@
+"""Settings of the front ends: options first, then the environment, then the configuration file, then the usual places."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hansard.errors import UsageError
+
+HOME_VARIABLE = "HANSARD_HOME"
+FILE_NAME = "config.toml"
+DEFAULT_MAX_FILE_MB = 64
+KEYS = {
+    "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
+    "max_file_mb": "the largest side file (tool result, image, ...) that is kept, in MiB; larger ones are listed as left out",
+}
+"""Everything the configuration file may say, with what it means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a front end needs to open the engine."""
+
+    home: str
+    roots: tuple[str, ...]
+    max_file: int  # bytes
+    warnings: tuple[str, ...] = field(default=())
+
+
+def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence[str] = ()) -> Settings:
+    """Put the settings together; `home` and `roots` are what the user said on the command line."""
+    path, values = _read_file()
+    warnings: list[str] = []
+    user = os.path.expanduser("~")
+    if not roots:
+        roots, source = _default_roots(environ, user, path, values)
+        there = [root for root in roots if os.path.exists(os.path.expanduser(root))]
+        warnings += [f"{source} names {root}, which does not exist" for root in roots if root not in there]
+        roots = there
+    return Settings(
+        home=os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_data())),
+        roots=tuple(roots),
+        max_file=int(values.get("max_file_mb", DEFAULT_MAX_FILE_MB) * (1 << 20)),
+        warnings=tuple(warnings),
+    )
+
+
+def usual_places(environ: Mapping[str, str]) -> list[str]:
+    """Where a history is looked for when nobody named a place."""
+    user = os.path.expanduser("~")
+    xdg = environ.get("XDG_CONFIG_HOME", "")
+    return [os.path.join(user, ".claude"), os.path.join(xdg if os.path.isabs(xdg) else os.path.join(user, ".config"), "claude")]
+
+
+def config_path() -> str:
+    """Where the configuration file is looked for on this system."""
+    import platformdirs
+
+    return os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), FILE_NAME)
+
+
+def _user_data() -> str:
+    import platformdirs
+
+    return platformdirs.user_data_dir("hansard", appauthor=False)
+
+
+def _default_roots(environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]) -> tuple[list[str], str]:
+    """The roots of a user who gave no --root, and who named them."""
+    from hansard.sources.claude_code import default_root_paths
+
+    if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):
+        base = os.path.dirname(path)
+        return [os.path.join(base, os.path.expanduser(root)) for root in values["roots"]], path
+    return default_root_paths(environ, user), "CLAUDE_CONFIG_DIR"
+
+
+def _read_file() -> tuple[str, dict[str, Any]]:
+    path = config_path()
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return path, {}
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
+    import tomllib
+
+    try:
+        values = tomllib.loads(content.decode("utf-8-sig"))
+    except ValueError as error:  # tomllib's own error, and text that is not UTF-8
+        raise UsageError(f"{path}: not valid TOML ({error})") from error
+    return path, _checked(path, values)
+
+
+def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(values) - set(KEYS))
+    if unknown:
+        raise UsageError(f"{path}: no such setting: {', '.join(unknown)}; there are {' and '.join(KEYS)}")
+    roots = values.get("roots", [])
+    if isinstance(roots, str):
+        roots = values["roots"] = [roots]
+    if not isinstance(roots, list) or not all(isinstance(root, str) and root for root in roots):
+        raise UsageError(f'{path}: roots is a list of paths, e.g. roots = ["~/.claude", "/backup/claude"]')
+    limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < 1 << 20:
+        raise UsageError(f"{path}: max_file_mb is a number of MiB above 0, e.g. max_file_mb = {DEFAULT_MAX_FILE_MB}")
+    return values

@@ -1,0 +1,126 @@
+"""From the record to `index.db`: what a sync and a rebuild have in common."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import time
+from collections.abc import Iterable
+
+from hansard.index.derive import derive
+from hansard.index.rows import RowIndex, Transcript
+from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
+from hansard.index.store import IndexDamaged
+from hansard.record.store import Generation, Record
+from hansard.sources.names import agent_of, project_dir_of, session_of
+from hansard.sync.report import Teller
+
+_COMMIT_BYTES = 64 << 20
+_IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+
+
+def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None) -> Transcript:
+    """What the index must know of a generation."""
+    path = generation.path
+    session_id = session_of(path) or ""
+    stem = ""
+    if generation.kind == "main" and not _IS_UUID(session_id):
+        # A saved stream or a renamed file: its name says nothing of the session, its lines do.
+        session_id, stem = "", session_id or posixpath.basename(path)
+    return Transcript(
+        id=generation.id,
+        root=root,
+        path=path,
+        kind=generation.kind,
+        generation=generation.seq,
+        current=generation.current,
+        state=generation.state,
+        mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
+        session_id=session_id,
+        agent_id=agent_of(path) or "",
+        project_dir=project_dir_of(path) or "",
+        stem=stem,
+    )
+
+
+def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: Teller) -> int:
+    """Index what the record has of some generations (None: of all) and the index has not; returns how many records."""
+    roots = {row.id: row.path for row in record.roots()}
+    known = index.indexed(touched)
+    wanted: Iterable[Generation] = (
+        record.generations() if touched is None else (record.generation(id_) for id_ in sorted(touched))
+    )
+    waiting: list[tuple[Transcript, int, int]] = []
+    notes: list[Transcript] = []
+    for generation in wanted:
+        transcript = transcript_of(generation, roots[generation.root_id])
+        had = known.get(generation.id)
+        if had is None:
+            waiting.append((transcript, 0, generation.size))
+        elif had.size > generation.size:
+            raise IndexDamaged(index.path, f"it knows more of {generation.path} than the record")
+        elif had.size < generation.size:
+            waiting.append((transcript, had.indexed, generation.size))
+        elif (had.state, had.current, had.mtime) != (transcript.state, transcript.current, transcript.mtime):
+            notes.append(transcript)
+    if notes:
+        with index.transaction():
+            for transcript in notes:
+                index.note(transcript)
+    if not waiting:
+        return 0
+    teller.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
+    records = 0
+    while waiting:
+        done = 0
+        with index.transaction():
+            while waiting and done < _COMMIT_BYTES:
+                transcript, start, size = waiting.pop()
+                pieces = _counted(record.read(transcript.id, start, size), teller)
+                records += index.feed(transcript, pieces)
+                teller.step(files=1)
+                done += size - start
+    teller.end()
+    return records
+
+
+def _counted(pieces: Iterable[bytes], teller: Teller) -> Iterable[bytes]:
+    for piece in pieces:
+        yield piece
+        teller.step(len(piece))
+
+
+def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None) -> None:
+    """Take over the small files, make the derived rows again and sign; `retouched` are snapshots with a new date (None: any)."""
+    index.finish_bulk()
+    with index.transaction():
+        _side_files(record, index, retouched)
+        derive(index.db)
+        index.sign(record.revision())
+        index.set_meta("synced_at", int(time.time() * 1000))
+
+
+def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | None) -> None:
+    roots = {row.id: row.path for row in record.roots()}
+    last = index.meta("snapshot")
+    done = last if isinstance(last, int) else 0
+    if retouched is None:
+        known = ((snapshot.id, snapshot.mtime_ns // 1_000_000) for snapshot in record.snapshots() if snapshot.id <= done)
+        retouch(index.db, known)
+    else:
+        retouch(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))
+    for snapshot in record.snapshots(after=done):
+        data = record.read_snapshot(snapshot.id) if snapshot.kind in WITH_CONTENT else None
+        side = SideFile(
+            snapshot.id,
+            roots[snapshot.root_id],
+            snapshot.path,
+            snapshot.kind,
+            session_of(snapshot.path) or "",
+            agent_of(snapshot.path) or "",
+            snapshot.size,
+            snapshot.mtime_ns // 1_000_000,
+        )
+        put(index.db, side, data)
+        done = snapshot.id
+    index.set_meta("snapshot", done)
