@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import data, sync_cases
-from benchmarks.measure import Failed, child, cli, environment, has_cli, run
+from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
@@ -78,8 +78,7 @@ def _warm_up(scratch: Path) -> None:
     root, store, env = data.bulk(scratch, 60_000_000), scratch / "warm-up", environment(scratch / "home")
     shutil.rmtree(store, ignore_errors=True)
     run(child("sync", store, root), env)
-    if has_cli():
-        run(cli("--version"), env)
+    if has_command(scratch / "home", "sync", "--help"):
         run(cli("sync"), {**env, "HANSARD_HOME": str(store), "CLAUDE_CONFIG_DIR": str(root)})
 
 
@@ -123,8 +122,12 @@ def main() -> None:
     peers = None
     if options.peers is not None:
         peers = Peers(scratch / "peers" if options.peers == Path() else options.peers.resolve(), tell)
-        peers.install()
-        machine |= peers.versions()
+        try:
+            peers.install()
+            machine |= peers.versions()
+        except Failed as reason:
+            tell(f"without peers: {reason}")
+            peers = None
     names = [options.only] if options.only else ["public", "bulk"]
     sections = [_section(name, options, peers) for name in names]
     line, line_notes = _collect(sync_cases.long_line(scratch, tell))
@@ -138,4 +141,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failed as reason:
+        sys.exit(str(reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
+import functools
 import json
 import os
 import subprocess
@@ -32,6 +32,7 @@ class Run:
     """What one run of a program cost."""
 
     seconds: float
+    cpu_seconds: float  # of it and all its descendants; 0 on Windows
     peak_rss: int  # bytes, of it and all its descendants at the same moment; 0 where there is no /proc
     output: str
 
@@ -52,9 +53,14 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**kept, **places, "PYTHONPATH": os.pathsep.join((str(PROJECT / "src"), str(PROJECT))), **more}
 
 
-def has_cli() -> bool:
-    """Whether this tree has a command line."""
-    return importlib.util.find_spec("hansard.cli") is not None
+@functools.cache
+def has_command(home: Path, *arguments: str) -> bool:
+    """Whether this tree's command line knows a command; the engine is measured directly where it does not."""
+    try:
+        run(cli(*arguments), environment(home))
+    except Failed:
+        return False
+    return True
 
 
 def cli(*arguments: str) -> list[str]:
@@ -69,7 +75,7 @@ def child(*arguments: str | Path | int) -> list[str]:
 
 def run(command: Sequence[str], env: Mapping[str, str]) -> Run:
     """Run a program to its end."""
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _children_cpu()
     with subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=env["HOME"]
     ) as process:
@@ -79,7 +85,12 @@ def run(command: Sequence[str], env: Mapping[str, str]) -> Run:
     if process.returncode:
         told = (errors or output).decode("utf-8", "replace").strip()[-2000:]
         raise Failed(f"{' '.join(command[:6])} ended with {process.returncode}: {told}")
-    return Run(seconds, peak[0], output.decode("utf-8", "replace"))
+    return Run(seconds, _children_cpu() - used, peak[0], output.decode("utf-8", "replace"))
+
+
+def _children_cpu() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 @contextlib.contextmanager

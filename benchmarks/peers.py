@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import shutil
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,10 @@ from benchmarks.table import Figure
 
 _BIN = "Scripts" if sys.platform == "win32" else "bin"
 # Nothing leaves the machine while they run, and nobody waits for a network: whatever they try to fetch is refused at once.
-_OFFLINE = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+_OFFLINE = {
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9"),
+    "DO_NOT_TRACK": "1",
+}
 _INSTALLING = ("PIP_", "NPM_", "npm_", "HTTP", "http", "NO_PROXY", "no_proxy", "SSL_", "NODE_EXTRA_CA_CERTS")
 
 Tell = Callable[[str], None]
@@ -49,7 +53,8 @@ class Peers:
                 "--no-audit",
                 "--no-fund",
             ]
-            run([npm, "install", *places, "--include=optional", "ccusage"], env)
+            # Its program is an optional dependency, which npm may leave out without a word: so it is named.
+            run([npm, "install", *places, "ccusage", f"@ccusage/ccusage-{_node_platform()}"], env)
 
     def versions(self) -> dict[str, str]:
         """What was installed."""
@@ -60,12 +65,12 @@ class Peers:
                 found[tool.name] = run([str(tool), "--version"], env).output.strip().splitlines()[0]
         return found
 
-    def figures(self, dataset: DataSet, runs: int, cold_seconds: list[float]) -> Iterator[Figure]:
-        """Both tools on one history; `cold_seconds` is what Hansard needed."""
-        yield from self._agentsview(dataset, runs, cold_seconds)
+    def figures(self, dataset: DataSet, runs: int, ours: Callable[[], float]) -> Iterator[Figure]:
+        """Both tools on one history; `ours` times a cold sync of Hansard, in turn with theirs."""
+        yield from self._agentsview(dataset, runs, ours)
         yield from self._ccusage(dataset, runs)
 
-    def _agentsview(self, dataset: DataSet, runs: int, cold_seconds: list[float]) -> Iterator[Figure]:
+    def _agentsview(self, dataset: DataSet, runs: int, ours: Callable[[], float]) -> Iterator[Figure]:
         store = self.folder / "agentsview"
         env = environment(
             self.folder / "home",
@@ -74,20 +79,23 @@ class Peers:
             AGENTSVIEW_DATA_DIR=str(store),
             CLAUDE_PROJECTS_DIR=str(dataset.root / "projects"),
         )
-        cold, peak = [], []
+        cold, cpu, peak, ratios = [], [], [], []
         for number in range(1, runs + 1):
             self.tell(f"agentsview, {number} of {runs}")
             shutil.rmtree(store, ignore_errors=True)
             measured = run([str(self.agentsview), "sync"], env)
             cold.append(measured.seconds)
+            cpu.append(measured.cpu_seconds)
             peak.append(measured.peak_rss / 1e6)
+            ratios.append(measured.seconds / ours())
         size = sum(path.stat().st_size for path in store.rglob("*") if path.is_file())
         if size < dataset.size / 100:
             raise Failed(f"agentsview kept only {size} bytes: it did not find the history")
         warm = [run([str(self.agentsview), "sync"], env).seconds * 1000 for _ in range(runs)]
         yield Figure("agentsview: cold sync, whole process", tuple(cold), "s")
-        ratio = statistics.median(cold) / statistics.median(cold_seconds)
-        yield Figure("  hansard is faster by", (ratio,), "x", 4, at_least=True)
+        if any(cpu):
+            yield Figure("  its CPU time", tuple(cpu), "s")
+        yield Figure("  its wall time divided by hansard's, in turn with it", tuple(ratios), "x", 4, at_least=True)
         yield Figure("  warm sync, whole process", tuple(warm), "ms")
         yield Figure("  peak RSS", tuple(peak), "MB")
         yield Figure("  its store / source", (100 * size / dataset.size,), "%")
@@ -98,7 +106,12 @@ class Peers:
         env = environment(self.folder / "home", **_OFFLINE, CLAUDE_CONFIG_DIR=str(dataset.root))
         self.tell("ccusage")
         measured = [run([str(self.ccusage), "daily", "--json", "--offline"], env) for _ in range(runs)]
-        if '"date"' not in measured[0].output:
-            raise Failed(f"ccusage found nothing: {measured[0].output[:200]}")
+        if not json.loads(measured[0].output)["totals"]["totalTokens"]:
+            raise Failed("ccusage found nothing to count")
         yield Figure("ccusage: daily --json --offline, whole process", tuple(m.seconds for m in measured), "s")
         yield Figure("  peak RSS", tuple(m.peak_rss / 1e6 for m in measured), "MB")
+
+
+def _node_platform() -> str:
+    machine = platform.machine().lower()
+    return f"{sys.platform}-{ {'x86_64': 'x64', 'amd64': 'x64', 'aarch64': 'arm64'}.get(machine, machine) }"

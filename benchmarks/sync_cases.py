@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import data
-from benchmarks.measure import Failed, Run, child, cli, environment, has_cli, idle_share, run, running
+from benchmarks.measure import Failed, Run, child, cli, environment, has_command, idle_share, run, running
 from benchmarks.table import Figure
 
 MB = 1e6
@@ -25,13 +25,13 @@ class SyncCases:
     def __init__(self, dataset: data.DataSet, scratch: Path, runs: int, idle_seconds: float, tell: Tell) -> None:
         self.dataset = dataset
         self.store = scratch / "store"
+        self.home = scratch / "home"
         self.runs = runs
         self.idle_seconds = idle_seconds
         self.tell = tell
         self.env = environment(
-            scratch / "home", HANSARD_HOME=str(self.store), CLAUDE_CONFIG_DIR=str(dataset.root), NO_COLOR="1"
+            self.home, HANSARD_HOME=str(self.store), CLAUDE_CONFIG_DIR=str(dataset.root), NO_COLOR="1"
         )
-        self.cold_seconds: list[float] = []  # for the comparison with others
 
     def figures(self) -> Iterator[Figure]:
         """All figures, in the order of the table."""
@@ -42,28 +42,42 @@ class SyncCases:
         yield from self.idle()
         yield from self.append()  # last: it changes the history
 
+    def cold_seconds(self) -> float:
+        """Time a sync into an empty store."""
+        return self._cold_sync().seconds
+
+    def _cold_sync(self) -> Run:
+        shutil.rmtree(self.store, ignore_errors=True)
+        return self._sync()
+
     def _sync(self) -> Run:
-        return run(cli("sync", "--json") if has_cli() else self._in_child("sync"), self.env)
+        return run(self._command("sync"), self.env)
+
+    def _command(self, name: str) -> list[str]:
+        return cli(name) if has_command(self.home, name, "--help") else self._in_child(name)
 
     def _in_child(self, case: str, *more: str | Path | int) -> list[str]:
         return child(case, self.store, self.dataset.root, *more)
 
     def cold(self) -> Iterator[Figure]:
-        """Time the floor and a sync into an empty store, in turn."""
-        parsing, whole, speed = [], [], []
+        """Time the floor and a cold sync, in turn."""
+        parsing, whole, speed, cold, cpu = [], [], [], [], []
         for number in range(1, self.runs + 1):
             self.tell(f"floor and cold sync, {number} of {self.runs}")
             floor = run([*child()[:2], "benchmarks.floor", str(self.dataset.root)], self.env).answer
             parsing.append(floor["parsing"])
             whole.append(floor["whole"])
             speed.append(floor["bytes"] / floor["parsing"] / MB)
-            shutil.rmtree(self.store, ignore_errors=True)
-            self.cold_seconds.append(self._sync().seconds)
+            synced = self._cold_sync()
+            cold.append(synced.seconds)
+            cpu.append(synced.cpu_seconds)
         yield Figure("floor: orjson.loads of every line, reading excluded", tuple(parsing), "s")
         yield Figure("floor: speed", tuple(speed), "MB/s")
         yield Figure("floor with reading and splitting", tuple(whole), "s")
-        yield Figure("cold sync, whole process", tuple(self.cold_seconds), "s")
-        ratios = [cold / floor for cold, floor in zip(self.cold_seconds, parsing, strict=True)]
+        yield Figure("cold sync, whole process", tuple(cold), "s")
+        if any(cpu):
+            yield Figure("cold sync, CPU time of both its processes", tuple(cpu), "s")
+        ratios = [seconds / floor for seconds, floor in zip(cold, parsing, strict=True)]
         yield Figure("cold sync / floor", tuple(ratios), "x", 3)
 
     def memory(self) -> Iterator[Figure]:
@@ -95,7 +109,7 @@ class SyncCases:
     def idle(self) -> Iterator[Figure]:
         """Watch `watch` while nothing happens."""
         self.tell("idle watch")
-        with running(cli("watch") if has_cli() else self._in_child("watch"), self.env) as pid:
+        with running(self._command("watch"), self.env) as pid:
             share = idle_share(pid, self.idle_seconds)
         yield Figure("watch, nothing changing", (share,), "% of a core", 0.1)
 
@@ -137,7 +151,7 @@ def long_line(scratch: Path, tell: Tell) -> Iterator[Figure]:
 
 def start_up(scratch: Path, tell: Tell) -> Iterator[Figure]:
     """Time `hansard --version` against a Python that does nothing."""
-    if not has_cli():
+    if not has_command(scratch / "home", "--version"):
         raise Failed("start-up: there is no command line in this tree")
     tell("start-up")
     env = environment(scratch / "home")

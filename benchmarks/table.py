@@ -31,6 +31,10 @@ class Figure:
         return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     @property
+    def mark(self) -> str:
+        return {None: "", True: "ok", False: "UNDER" if self.at_least else "OVER"}[self.ok]
+
+    @property
     def shown(self) -> str:
         return _shown(self.value, self.unit)
 
@@ -73,8 +77,7 @@ def _shown(value: float, unit: str) -> str:
 
 def format_table(sections: Sequence[Section]) -> str:
     """Lay the figures of all data sets out under one heading."""
-    marks = {True: "ok", False: "OVER", None: ""}
-    body = [[(f.what, f.shown, f.budget, marks[f.ok]) for f in section.figures] for section in sections]
+    body = [[(f.what, f.shown, f.budget, f.mark) for f in section.figures] for section in sections]
     rows = [_HEADINGS, *(row for group in body for row in group)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
 

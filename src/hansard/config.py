@@ -51,7 +51,10 @@ def usual_places(environ: Mapping[str, str]) -> list[str]:
     """Where a history is looked for when nobody named a place."""
     user = os.path.expanduser("~")
     xdg = environ.get("XDG_CONFIG_HOME", "")
-    return [os.path.join(user, ".claude"), os.path.join(xdg if os.path.isabs(xdg) else os.path.join(user, ".config"), "claude")]
+    return [
+        os.path.join(user, ".claude"),
+        os.path.join(xdg if os.path.isabs(xdg) else os.path.join(user, ".config"), "claude"),
+    ]
 
 
 def config_path() -> str:
@@ -67,7 +70,9 @@ def _user_data() -> str:
     return platformdirs.user_data_dir("hansard", appauthor=False)
 
 
-def _default_roots(environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]) -> tuple[list[str], str]:
+def _default_roots(
+    environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]
+) -> tuple[list[str], str]:
     """The roots of a user who gave no --root, and who named them."""
     from hansard.sources.claude_code import default_root_paths
 

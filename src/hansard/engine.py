@@ -16,10 +16,11 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from hansard.errors import Ambiguous, NotFound
+from hansard.errors import Ambiguous, NotFound, StoreUnusable
 from hansard.model import (
+    Activity,
     Agent,
     Conversation,
     FileChange,
@@ -37,14 +38,16 @@ from hansard.sync.report import Listener, SyncReport
 
 if TYPE_CHECKING:
     from hansard.query.health import Diagnosis, Status
-    from hansard.record.restore import RestoreItem, Restored
+    from hansard.record.restore import Restored, RestoreItem
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
 
 _DEFAULT_MAX_FILE = 64 << 20
 
 
-def open(home: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = (), *, max_file: int = _DEFAULT_MAX_FILE) -> Hansard:  # noqa: A001 - `hansard.open()` is the library's door
+def open(  # noqa: A001 - `hansard.open()` is the library's door
+    home: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = (), *, max_file: int = _DEFAULT_MAX_FILE
+) -> Hansard:
     """Open the store in `home` with its source roots; nothing is created or read before it is needed."""
     return Hansard(os.fspath(home), open_roots([os.fspath(root) for root in roots]), max_file=max_file)
 
@@ -62,7 +65,9 @@ class Hansard:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -82,6 +87,12 @@ class Hansard:
         """Keep and index whatever is new in the source roots."""
         from hansard.sync.run import sync
 
+        try:
+            os.makedirs(self.home, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StoreUnusable(
+                f"{self.home}: the data directory cannot be made ({error.strerror or error}). Name another with --home"
+            ) from error
         report = sync(
             self.home, self.roots, max_file=self.max_file, listener=listener, only=only, wait_seconds=wait_seconds
         )
@@ -157,9 +168,17 @@ class Hansard:
         """The session with that id, beginning of an id, title, or `@last`."""
         return find_session(self.reader, name)
 
-    def projects(self, *, since: datetime | None = None, until: datetime | None = None, text: str | None = None) -> list[Project]:
+    def projects(
+        self, *, since: datetime | None = None, until: datetime | None = None, text: str | None = None
+    ) -> list[Project]:
         """Projects and what happened in them, the most recent first."""
         return list_projects(self.reader, SessionFilter(project=text, since=since, until=until))
+
+    def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
+        """How much happened between two times."""
+        from hansard.query.activity import count_activity
+
+        return count_activity(self.reader, since, until)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """A session's thread, or a subagent's, ready to read."""
@@ -190,7 +209,7 @@ class Hansard:
             f" first_ts, last_ts FROM transcripts WHERE {where} ORDER BY agent_id <> '', path, root, generation",
             values,
         )
-        return [Transcript(*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14])) for row in rows]
+        return [_transcript(row) for row in rows]
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
         """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
@@ -263,12 +282,14 @@ class Hansard:
                 )
             )
             if not rows:
-                raise NotFound(f"session {session.session_id} has no such transcript; `hansard show` lists its subagents")
+                raise NotFound(
+                    f"session {session.session_id} has no such transcript; `hansard show` lists its subagents"
+                )
         if len(rows) > 1:
             shown = "\n".join(f"  {row[2]}" for row in rows[:8])
             raise Ambiguous(f"{len(rows)} transcripts are called {name!r}:\n{shown}")
         row = rows[0]
-        return row[0], Transcript(*row[1:5], bool(row[5]), *row[6:14], moment(row[14]), moment(row[15]))
+        return row[0], _transcript(row[1:])
 
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a session's main transcript, or of any transcript."""
@@ -282,10 +303,21 @@ class Hansard:
         return verify(self.record, self.roots, deep, progress)  # type: ignore[arg-type]
 
     def plan_restore(self, names: Iterable[str] | None, to: str, *, all_generations: bool = False) -> list[RestoreItem]:
-        """What a restore of these sessions (None: of everything) would write under `to`."""
-        from hansard.record.restore import plan
+        """What a restore of these sessions (None: of everything) would write under `to`.
 
-        return plan(self.record, self._files_of(names), to, all_generations=all_generations)
+        A config directory that the store knows as a root gets its files where the client looks for them.
+        """
+        from hansard.record.restore import Layout, plan
+
+        selection = self._files_of(names)
+        target = os.path.realpath(os.path.expanduser(to))
+        layout = Layout.AUTO
+        for root in self.record.roots():
+            if os.path.normcase(root.path) == os.path.normcase(target):
+                layout = Layout.FLAT
+                if selection is None:
+                    selection = [known.file_id for known in self.record.known(root.id).values()]
+        return plan(self.record, selection, os.path.expanduser(to), layout, all_generations=all_generations)
 
     def restore(self, items: list[RestoreItem], *, overwrite: bool = False, progress: object = None) -> Restored:
         """Write what `plan_restore` planned."""
@@ -312,3 +344,8 @@ class Hansard:
                 if (root, path) in paths or session_of(path) in wanted:
                     found.append(known.file_id)
         return found
+
+
+def _transcript(row: Any) -> Transcript:
+    values: Any = (*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14]))
+    return Transcript(*values)

@@ -89,6 +89,21 @@ class Project:
 
 
 @dataclass(frozen=True, slots=True)
+class Activity:
+    """What happened in a stretch of time."""
+
+    sessions: int  # active in it
+    projects: int
+    prompts: int
+    messages: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """One generation of a log in the record."""
 

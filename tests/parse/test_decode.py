@@ -7,14 +7,12 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import fields
 
 from hansard.index.lines import items
 from hansard.parse import wire
-from hansard.parse.decode import Issue, Record, decode, salvage, survivors, text_of
+from hansard.parse.decode import Issue, Record, decode, survivors, text_of
 from hansard.parse.meaning import texts
 from tests.parse.making import (
     SESSION,
@@ -160,7 +158,12 @@ def test_a_block_that_is_wrong_keeps_its_place_and_its_neighbours() -> None:
     (issue,) = issues(line(value))
     assert issue.reason == "wrong_type"
     assert issue.detail == "message.content[1], message.content[2], message.content[3].id"
-    assert said(value) == [(0, "reply", "one"), (1, "reply", "a bare string"), (3, "reply", "four"), (4, "reply", "five")]
+    assert said(value) == [
+        (0, "reply", "one"),
+        (1, "reply", "a bare string"),
+        (3, "reply", "four"),
+        (4, "reply", "five"),
+    ]
 
 
 def test_wrong_types_in_metadata() -> None:
@@ -177,7 +180,11 @@ def test_null_is_right_everywhere() -> None:
         assert not issues(line(value))
         assert said(value) == []
         fold(value)
-    blocks = [{"type": None, "text": None}, {"type": "text", "text": None}, {"type": "tool_use", "input": None, "id": None}]
+    blocks = [
+        {"type": None, "text": None},
+        {"type": "text", "text": None},
+        {"type": "tool_use", "input": None, "id": None},
+    ]
     value = assistant(*blocks, {"type": "tool_result", "content": None, "tool_use_id": None}, usage=None)
     value["message"].update(usage=None, stop_reason=None, model=None, id=None)
     assert not issues(line(value))
@@ -358,7 +365,7 @@ def test_invalid_utf8(bad: bytes) -> None:
     assert issue == Issue(0, len(damaged), "invalid_utf8", f"first at byte {damaged.find(bad)}")
     assert isinstance(record, Record)
     assert record.body.uuid == "uuid-of-user"
-    assert record.body.message.content.strip("befor") .strip("\ufffd") == ""
+    assert record.body.message.content.strip("befor").strip("\ufffd") == ""
     kept_raw = line(assistant(text("be?fore"))).replace(b"?", bad)
     ((_, column, found),) = said(kept_raw)
     assert (column, found.replace("\ufffd", "")) == ("reply", "before")
@@ -425,48 +432,6 @@ def test_tool_names_are_only_text() -> None:
     assert folded.state.tools == {name: (1, 1)}
 
 
-# -- the SDK's stream
-
-
-def test_a_saved_stream_is_read() -> None:
-    session = {"session_id": SESSION, "uuid": "u"}
-    lines = [
-        {"type": "system", "subtype": "init", "cwd": "/w", "tools": ["Bash"], "model": "m", "mcp_servers": [], **session},
-        {
-            "type": "assistant",
-            "message": {"id": "msg_01s", "model": "m", "content": [text("hi")], "usage": {"output_tokens": 2}},
-            "parent_tool_use_id": None,
-            **session,
-        },
-        {
-            "type": "user",
-            "message": {"role": "user", "content": "to a subagent"},
-            "parent_tool_use_id": "toolu_7",
-            **session,
-        },
-        {"type": "stream_event", "event": {"type": "message_start"}, "parent_tool_use_id": None, **session},
-        {
-            "type": "result",
-            "subtype": "success",
-            "is_error": False,
-            "num_turns": 1,
-            "result": "hi",
-            "total_cost_usd": 0.1,
-            "usage": {},
-            **session,
-        },
-    ]
-    assert not issues(b"\n".join(line(value) for value in lines))
-    folded = fold(*lines)
-    assert folded.state.session_id == SESSION
-    assert folded.state.cwd == "/w"
-    assert folded.state.kinds == {"system/init": 1, "assistant": 1, "user": 1, "stream_event": 1, "result": 1}
-    assert folded.state.drift == {}
-    assert [row[4] for row in folded.rows.records] == [None, "reply", "instruction", None, None]
-    assert [row[8] for row in folded.rows.records] == [0, 0, 1, 0, 0]
-    assert [stated.output for stated in folded.rows.usage.values()] == [2]
-
-
 # -- pieces that are asked for later
 
 
@@ -493,68 +458,6 @@ def test_survivors_of_a_raw_value() -> None:
     assert [hunk.lines for hunk in found.patch] == [["+a"]]
     assert survivors(wire.ToolResult, Raw(b"[1]")) is None
     assert survivors(wire.ToolResult, Raw(deep())) is None
-
-
-# -- anything at all
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["user", "text", "tool_use", "\ud800"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=12,
-)
-NAMES = sorted(
-    "type message content usage id model role uuid timestamp sessionId session_id toolUseResult attachment data subtype "
-    "isMeta origin forkedFrom prompt input name tool_use_id text thinking structuredPatch filePath lines iterations "
-    "cache_creation server_tool_use operation modelUsage worktreeSession prUrl compactMetadata agentId version 0 1".split()
-)
-SHAPED = st.recursive(
-    JSON,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
-    max_leaves=20,
-)
-RECORD = st.builds(
-    lambda kind, fields: {**fields, "type": kind},
-    st.sampled_from(sorted(wire.ENTRY_KINDS | set(wire.METADATA))),
-    st.dictionaries(st.sampled_from(NAMES), SHAPED, max_size=8),
-)
-
-
-def swallow(data: bytes) -> None:
-    """Take a line through everything that parse does with it."""
-    for each in data.split(b"\n"):
-        found = list(items(each, 0)) if each else []
-        assert uncovered(each, found) == b""
-        again = list(salvage(each, 0))
-        assert uncovered(each, again) == b""
-        for item in (*found, *again):
-            folded = folding()
-            folded.feed(item)
-            assert_storable(folded)
-            if isinstance(item, Record):
-                for _, _, shown in texts(item, sidechain=False):
-                    shown.encode()
-
-
-@given(st.binary(max_size=300))
-def test_any_bytes(data: bytes) -> None:
-    swallow(data)
-
-
-@given(st.binary(max_size=60), st.binary(max_size=60))
-def test_a_record_among_any_bytes(before: bytes, after: bytes) -> None:
-    swallow(before + GOOD + after)
-
-
-@given(JSON | SHAPED)
-def test_any_json(value: Any) -> None:
-    swallow(json.dumps(value).encode())
-    swallow(line(value))
-
-
-@settings(max_examples=400)
-@given(RECORD)
-def test_any_record(value: Any) -> None:
-    swallow(json.dumps(value).encode())
 
 
 # -- size

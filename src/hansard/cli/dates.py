@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +12,10 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from typing import Any
+
+    _ParamType = click.ParamType[datetime]  # generic for the type checker only: older clicks do not know it
+else:
+    _ParamType = click.ParamType
 
 EXAMPLES = "2026-05-01, 2026-05-01T14:30, 7d, 24h, 2w, today or yesterday"
 _BACK = re.compile(r"(\d{1,6})\s*([hdw])", re.IGNORECASE | re.ASCII)
@@ -33,18 +37,18 @@ def parse_moment(text: str, now: datetime, *, end: bool = False) -> datetime:
             return now
         if _DAY.fullmatch(wanted):
             return _midnight(date.fromisoformat(wanted) + days)
-        if len(wanted) < len("2026-05-01"):
-            raise ValueError
-        return datetime.fromisoformat(wanted).astimezone(timezone.utc)
+        if len(wanted) > len("2026-05-01"):  # shorter ones are weeks and other forms that nobody means
+            return datetime.fromisoformat(wanted).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"{text!r} is no date; write for example {EXAMPLES}") from None
+        pass
+    raise UsageError(f"{text!r} is no date; write for example {EXAMPLES}")
 
 
 def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time()).astimezone(timezone.utc)
+    return datetime.combine(day, time()).astimezone(UTC)
 
 
-class Moment(click.ParamType):
+class Moment(_ParamType):
     """A date or a distance back from now."""
 
     name = "when"
@@ -57,6 +61,6 @@ class Moment(click.ParamType):
         if isinstance(value, datetime):
             return value
         try:
-            return parse_moment(str(value), datetime.now(timezone.utc), end=self.end)
+            return parse_moment(str(value), datetime.now(UTC), end=self.end)
         except UsageError as error:
             self.fail(str(error), param, ctx)

@@ -12,7 +12,9 @@ ESCAPES = re.compile(
 )
 BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # What may not reach a terminal: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
-FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
 _WORDS = re.compile(r" +|[^ ]+")
@@ -69,6 +71,8 @@ def fit(text: str, columns: int) -> str:
             break
         kept.append(character)
         taken += size
+    while kept and width("".join(kept)) > columns - 1:  # a selector may make the character before it wider
+        kept.pop()
     return "".join(kept).rstrip() + "…"
 
 
@@ -115,12 +119,10 @@ def _wrap_line(line: str, columns: int) -> list[str]:
         current, taken = indent, len(indent)
         if word.isspace():
             continue
-        if taken + size > columns:
-            *full, word = _chop(word, columns - taken)
-            lines += [indent + piece for piece in full]
-            size = width(word)
-        current += word
-        taken += size
+        *full, last = _chop(word, columns - taken) if taken + size > columns else [word]
+        lines += [indent + piece for piece in full]
+        current += last
+        taken += width(last)
     if current.strip() or not lines:
         lines.append(current.rstrip())
     return lines

@@ -77,7 +77,7 @@ def span(start: datetime | None, end: datetime | None) -> str:
     same_day = local(start).date() == local(end).date()
     if same_day and clock(start) == clock(end):
         return full(start)
-    return f"{full(start)} – {clock(end) if same_day else full(end)}"
+    return f"{full(start)} to {clock(end) if same_day else full(end)}"
 
 
 def duration(milliseconds: int) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import apsw
-
 from hansard.index import schema
 from hansard.index.sides import agent_meta
+from hansard.index.sql import Sql
 
 if TYPE_CHECKING:
     from hansard.index.derive import Part
@@ -38,7 +37,7 @@ class _Agent:
     calls: set[int] = field(default_factory=set)  # of one inside a main transcript: the calls that it made
 
 
-def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> None:
+def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
     """Make the rows of a session's subagents again."""
     db.execute("DELETE FROM agents WHERE session_id = ?", (session_id,))
     agents = _found(db, parts)
@@ -98,7 +97,7 @@ def derive_agents(db: apsw.Connection, session_id: str, parts: list[Part]) -> No
     )
 
 
-def _found(db: apsw.Connection, parts: list[Part]) -> dict[str, _Agent]:
+def _found(db: Sql, parts: list[Part]) -> dict[str, _Agent]:
     """Every subagent of the session: one per agent transcript, one per sidechain inside a main transcript."""
     agents: dict[str, _Agent] = {}
     sizes: dict[str, int] = {}
@@ -124,7 +123,7 @@ def _found(db: apsw.Connection, parts: list[Part]) -> dict[str, _Agent]:
     return agents
 
 
-def _inside(db: apsw.Connection, part: Part) -> dict[str, _Agent]:
+def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
     """The subagents that the oldest clients wrote into the main transcript itself, by following their lines' parents."""
     span = (part.low, part.high)
     found: dict[str, _Agent] = {}
@@ -139,7 +138,8 @@ def _inside(db: apsw.Connection, part: Part) -> dict[str, _Agent]:
         return found
     by_message: dict[int, _Agent] = {}
     for uuid, parent_uuid, ts, message_id in db.execute(
-        "SELECT uuid, parent_uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ? AND sidechain = 1 ORDER BY id", span
+        "SELECT uuid, parent_uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ? AND sidechain = 1 ORDER BY id",
+        span,
     ):
         line_of = by_uuid.get(uuid) or by_uuid.get(parent_uuid)
         if line_of is None:
@@ -157,10 +157,14 @@ def _inside(db: apsw.Connection, part: Part) -> dict[str, _Agent]:
     return found
 
 
-def _link(db: apsw.Connection, agent: _Agent, owners: Owners, tool_use_id: str, rank: int) -> bool:
+def _link(db: Sql, agent: _Agent, owners: Owners, tool_use_id: str, rank: int) -> bool:
     """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
     calls = db.execute("SELECT id FROM tool_calls WHERE tool_use_id = ? ORDER BY id", (tool_use_id,)).fetchall()
-    own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners and row[0] >> schema.OFFSET_BITS != agent.transcript]
+    own = [
+        row[0]
+        for row in calls
+        if row[0] >> schema.OFFSET_BITS in owners and row[0] >> schema.OFFSET_BITS != agent.transcript
+    ]
     if agent.record_id is not None:
         own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners]
     if not own:
@@ -170,7 +174,7 @@ def _link(db: apsw.Connection, agent: _Agent, owners: Owners, tool_use_id: str, 
     return True
 
 
-def _link_by_prompt(db: apsw.Connection, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
+def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
     """The oldest clients left nothing but the same prompt on both sides: the n-th such agent is of the n-th such call."""
     waiting = sorted(
         (agent for agent in agents.values() if agent.call_id is None and agent.prompt_hash),

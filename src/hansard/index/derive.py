@@ -10,12 +10,11 @@ import json
 import re
 from dataclasses import dataclass
 
-import apsw
-
 from hansard.index import schema
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, see
 from hansard.index.sides import titles
+from hansard.index.sql import Sql
 from hansard.parse.state import State, load
 
 _WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\]+.*$")
@@ -46,7 +45,7 @@ class Part:
         return self.low + schema.OFFSET_MASK
 
 
-def derive(db: apsw.Connection) -> int:
+def derive(db: Sql) -> int:
     """Bring every dirty session's derived rows up to date; returns how many there were."""
     see(db)
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
@@ -60,16 +59,19 @@ def derive(db: apsw.Connection) -> int:
     return len(sessions)
 
 
-def _parts(db: apsw.Connection, session_id: str) -> list[Part]:
+def _parts(db: Sql, session_id: str) -> list[Part]:
     rows = db.execute(
         "SELECT id, root, path, kind, state, size, agent_id, project_dir, coalesce(tail_fold, fold) FROM transcripts"
         " WHERE session_id = ? AND current = 1 AND kind <> 'history' ORDER BY path, root",
         (session_id,),
     )
-    return [Part(*row[:4], row[4] == "live", *row[5:8], load(row[8])) for row in rows]
+    return [
+        Part(id_, root, path, kind, state == "live", size, agent_id, project_dir, load(fold))
+        for id_, root, path, kind, state, size, agent_id, project_dir, fold in rows
+    ]
 
 
-def _derive_session(db: apsw.Connection, session_id: str, parts: list[Part]) -> None:
+def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
     db.execute("DELETE FROM session_tools WHERE session_id = ?", (session_id,))
     if not parts:
         db.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
@@ -149,11 +151,12 @@ def _derive_session(db: apsw.Connection, session_id: str, parts: list[Part]) -> 
         ),
     )
     db.executemany(
-        "INSERT INTO session_tools VALUES (?,?,?,?)", ((session_id, tool, *counts) for tool, counts in sorted(tools.items()))
+        "INSERT INTO session_tools VALUES (?,?,?,?)",
+        ((session_id, tool, *counts) for tool, counts in sorted(tools.items())),
     )
 
 
-def _title(db: apsw.Connection, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:
+def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:
     """The best title there is, and where it comes from."""
     state = lead.state
     custom = state.custom_title or titles(db, session_id)
@@ -175,7 +178,7 @@ def _title(db: apsw.Connection, session_id: str, lead: Part, *, is_main: bool) -
     return "", "none"
 
 
-def _files_changed(db: apsw.Connection, parts: list[Part]) -> int:
+def _files_changed(db: Sql, parts: list[Part]) -> int:
     paths: set[str] = set()
     for part in parts:
         paths.update(

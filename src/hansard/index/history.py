@@ -46,7 +46,9 @@ class HistoryFold:
             state.first_ts = ts if state.first_ts is None else min(ts, state.first_ts)
             state.last_ts = ts if state.last_ts is None else max(ts, state.last_ts)
         if entry.display is not None:
-            self.rows.prompts.append((self.base + item.offset, "history", ts, entry.display, entry.project, entry.session_id))
+            self.rows.prompts.append(
+                (self.base + item.offset, "history", ts, entry.display, entry.project, entry.session_id)
+            )
 
 
 def _moment(stated: float | str | None) -> int | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import apsw
-
+from hansard.index.sql import Sql
 from hansard.parse.state import State, load
 
 _BULK = 5000
@@ -43,7 +42,7 @@ _TITLED = (
 )
 
 
-def see(db: apsw.Connection) -> None:
+def see(db: Sql) -> None:
     """Note where conversation roots and summary leaves appear again, for all records that are new since the last time.
 
     A root or leaf may be indexed before or after the transcript that repeats it, so both directions are looked up: new roots
@@ -77,7 +76,7 @@ def see(db: apsw.Connection) -> None:
         db.executemany("UPDATE transcripts SET derived = indexed WHERE id = ?", ((row[0],) for row in waiting))
 
 
-def touch_sighted(db: apsw.Connection, transcripts: Iterable[int]) -> None:
+def touch_sighted(db: Sql, transcripts: Iterable[int]) -> None:
     """Note that sessions are behind which hold a root or a summary's leaf of these transcripts.
 
     A session whose title stands in another file, or which another one forked, changes without a byte of its own.
@@ -91,7 +90,7 @@ def touch_sighted(db: apsw.Connection, transcripts: Iterable[int]) -> None:
     )
 
 
-def derive_links(db: apsw.Connection, session_id: str) -> None:
+def derive_links(db: Sql, session_id: str) -> None:
     """Make the links from and to a session again."""
     db.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", (session_id,))
     found: set[tuple[str, str, str]] = set()
@@ -110,16 +109,26 @@ def derive_links(db: apsw.Connection, session_id: str) -> None:
     db.execute("DELETE FROM link_claims WHERE session_id = ?", (session_id,))
     db.executemany(
         "INSERT OR IGNORE INTO link_claims VALUES (?, ?)",
-        {(session_id, end) for state in stated_here for link in _stated(session_id, state) for end in link[:2] if end != session_id},
+        {
+            (session_id, end)
+            for state in stated_here
+            for link in _stated(session_id, state)
+            for end in link[:2]
+            if end != session_id
+        },
     )
-    db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", ((source, target, relation) for source, target, relation in found))
+    db.executemany(
+        "INSERT OR IGNORE INTO links VALUES (?, ?, ?)",
+        ((source, target, relation) for source, target, relation in found),
+    )
 
 
-def _states(db: apsw.Connection, session_id: str) -> list[State]:
+def _states(db: Sql, session_id: str) -> list[State]:
     return [
         load(row[0])
         for row in db.execute(
-            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind IN ('main', 'agent', 'log')", (session_id,)
+            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind IN ('main', 'agent', 'log')",
+            (session_id,),
         )
     ]
 
@@ -136,12 +145,12 @@ def _stated(session_id: str, state: State) -> set[tuple[str, str, str]]:
     if state.cleared and state.process_session and state.process_session != session_id:
         found.add((state.process_session, session_id, "clear"))
     for other in state.other_sessions:
-        if other != session_id and other != state.forked_from:
+        if other not in (session_id, state.forked_from):
             found.add((other, session_id, "resumed"))
     return found
 
 
-def _forks(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
+def _forks(db: Sql, session_id: str) -> set[tuple[str, str, str]]:
     """Sessions that hold the same first record: one was copied from the other. Subagents that replay their parent."""
     found = set()
     pairs = db.execute(_BEGINNINGS, (session_id,)).fetchall()
@@ -152,13 +161,15 @@ def _forks(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
                 found.add((a_session, a_agent, "replay"))
             continue
         parent, child = _direction(db, a_id, a_session, b_id, b_session)
-        branch = db.execute("SELECT coalesce(tail_fold, fold) FROM transcripts WHERE id = ?", (a_id if child == a_session else b_id,)).fetchone()
+        branch = db.execute(
+            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE id = ?", (a_id if child == a_session else b_id,)
+        ).fetchone()
         if load(branch[0]).forked_from != parent:
             found.add((parent, child, "fork"))
     return found
 
 
-def _direction(db: apsw.Connection, a_id: int, a_session: str, b_id: int, b_session: str) -> tuple[str, str]:
+def _direction(db: Sql, a_id: int, a_session: str, b_id: int, b_session: str) -> tuple[str, str]:
     """Which of two sessions with common records is the original: the stated one, else the one with nothing of its own."""
     own = []
     for one, other, session, other_session in ((a_id, b_id, a_session, b_session), (b_id, a_id, b_session, a_session)):
@@ -174,6 +185,6 @@ def _direction(db: apsw.Connection, a_id: int, a_session: str, b_id: int, b_sess
     return own[0][5], own[1][5]
 
 
-def _summaries(db: apsw.Connection, session_id: str) -> set[tuple[str, str, str]]:
+def _summaries(db: Sql, session_id: str) -> set[tuple[str, str, str]]:
     """Transcripts that carry the title of another session."""
     return {(source, target, "summary") for source, target in db.execute(_TITLED, (session_id,))}

@@ -74,19 +74,24 @@ class RowIndex(Disposable):
         self.bulk = self.fresh
         if not self.bulk:
             with telling(path):
-                self.db.execute(schema.INDEXES)
+                missing = self.db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (schema.LAST_INDEX,)).fetchone() is None
+            if missing:
+                with self.transaction():
+                    self.db.execute(schema.INDEXES)
         self._usage = UsageTable(self.db)
 
     def indexed(self, transcripts: Collection[int] | None = None) -> dict[int, Indexed]:
         """What is known of some transcripts, or of all."""
         columns = "SELECT id, size, indexed, state, current, mtime FROM transcripts"
+        rows: list[Any] = []
         if transcripts is None:
-            rows = self.db.execute(columns).fetchall()
-        else:
-            rows = [
-                row for id_ in transcripts for row in self.db.execute(f"{columns} WHERE id = ?", (id_,))
-            ]
-        return {row[0]: Indexed(row[1], row[2], row[3], bool(row[4]), row[5]) for row in rows}
+            rows += self.db.execute(columns)
+        for id_ in transcripts or ():
+            rows += self.db.execute(f"{columns} WHERE id = ?", (id_,))
+        return {
+            id_: Indexed(size, indexed, state, current == 1, mtime)
+            for id_, size, indexed, state, current, mtime in rows
+        }
 
     def known(self, transcript: int) -> int:
         """How many bytes of a transcript are indexed."""
@@ -217,7 +222,15 @@ class RowIndex(Disposable):
             self._usage.merge(rows.usage)
 
     def _save(
-        self, transcript: Transcript, state: State, fold: bytes, tail_fold: bytes | None, indexed: int, size: int, *, tail: int
+        self,
+        transcript: Transcript,
+        state: State,
+        fold: bytes,
+        tail_fold: bytes | None,
+        indexed: int,
+        size: int,
+        *,
+        tail: int,
     ) -> None:
         session_id = _session(transcript, state)
         self.db.execute(
@@ -259,7 +272,8 @@ class RowIndex(Disposable):
 
     def _kinds(self, transcript: int, state: State) -> None:
         self.db.executemany(
-            "INSERT OR REPLACE INTO record_kinds VALUES (?,?,?)", ((transcript, kind, n) for kind, n in state.kinds.items())
+            "INSERT OR REPLACE INTO record_kinds VALUES (?,?,?)",
+            ((transcript, kind, n) for kind, n in state.kinds.items()),
         )
         if state.drift:
             self.db.executemany(
@@ -278,7 +292,8 @@ class RowIndex(Disposable):
             (int(transcript.current), transcript.state, transcript.mtime, transcript.id),
         )
         self.db.execute(
-            "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''", (transcript.id,)
+            "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''",
+            (transcript.id,),
         )
         # The titles in it are weighed by its age, and count only while it is the current one.
         touch_sighted(self.db, [transcript.id])
@@ -286,7 +301,7 @@ class RowIndex(Disposable):
     def finish_bulk(self) -> None:
         """Make the indexes that a first sync left out."""
         if self.bulk:
-            with telling(self.path):
+            with self.transaction():
                 self.db.execute(schema.INDEXES)
             self.bulk = False
 

@@ -28,7 +28,7 @@ CREATE TABLE transcripts (
     kind        TEXT NOT NULL,        -- main, agent, journal, history, log
     generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
     current     INTEGER NOT NULL,     -- 1 for the last generation
-    state       TEXT NOT NULL,        -- live, gone
+    state       TEXT NOT NULL,        -- live, gone; rewritten for former generations
     size        INTEGER NOT NULL,     -- bytes of the record that were read
     indexed     INTEGER NOT NULL,     -- bytes indexed, up to the end of a line
     tail        INTEGER NOT NULL,     -- 1 when rows after `indexed` come from an unfinished last line
@@ -364,6 +364,8 @@ CREATE INDEX IF NOT EXISTS side_files_session ON side_files (session_id);
 CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended_at);
 CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
 """
+
+LAST_INDEX = "sessions_project"
 
 TEXT_TABLES = """
 CREATE TABLE meta (

@@ -7,9 +7,9 @@ import posixpath
 from collections.abc import Iterable
 from typing import Any
 
-import apsw
 import msgspec
 
+from hansard.index.sql import Sql
 from hansard.parse import wire
 from hansard.parse.meaning import lenient
 
@@ -31,7 +31,7 @@ class SideFile(msgspec.Struct, frozen=True):
     mtime: int | None
 
 
-def put(db: apsw.Connection, side: SideFile, data: bytes | None) -> None:
+def put(db: Sql, side: SideFile, data: bytes | None) -> None:
     """Take a new snapshot over: it replaces the one that the same path had."""
     facts: bytes | None = None
     session_id, agent_id = side.session_id, side.agent_id
@@ -41,7 +41,8 @@ def put(db: apsw.Connection, side: SideFile, data: bytes | None) -> None:
     elif side.kind == "title" and data is not None:
         facts = data[:4096]
     db.execute(
-        "DELETE FROM todos WHERE side_file IN (SELECT id FROM side_files WHERE root = ? AND path = ?)", (side.root, side.path)
+        "DELETE FROM todos WHERE side_file IN (SELECT id FROM side_files WHERE root = ? AND path = ?)",
+        (side.root, side.path),
     )
     db.execute("UPDATE side_files SET current = 0 WHERE root = ? AND path = ?", (side.root, side.path))
     db.execute(
@@ -55,7 +56,7 @@ def put(db: apsw.Connection, side: SideFile, data: bytes | None) -> None:
         db.execute("INSERT OR IGNORE INTO dirty VALUES (?)", (session_id,))
 
 
-def retouch(db: apsw.Connection, dates: Iterable[tuple[int, int]]) -> None:
+def retouch(db: Sql, dates: Iterable[tuple[int, int]]) -> None:
     """Take over the dates of snapshots that were seen again with the same content."""
     db.executemany("UPDATE side_files SET mtime = ?2 WHERE id = ?1 AND mtime IS NOT ?2", dates)
 
@@ -80,7 +81,7 @@ def storable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def titles(db: apsw.Connection, session_id: str) -> str:
+def titles(db: Sql, session_id: str) -> str:
     """The title in <session>/custom-title.json, empty when there is none."""
     row = db.execute(
         "SELECT facts FROM side_files WHERE session_id = ? AND kind = 'title' AND current = 1 AND facts IS NOT NULL"
@@ -97,7 +98,7 @@ def titles(db: apsw.Connection, session_id: str) -> str:
     return storable(title) if isinstance(title, str) else ""
 
 
-def agent_meta(db: apsw.Connection, session_id: str) -> dict[str, wire.AgentMeta]:
+def agent_meta(db: Sql, session_id: str) -> dict[str, wire.AgentMeta]:
     """What meta.json files say of a session's subagents."""
     found = {}
     for agent_id, facts in db.execute(

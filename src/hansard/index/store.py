@@ -170,10 +170,8 @@ def signature(path: str) -> tuple[object, object] | None:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             db.set_busy_timeout(2000)
-            rows: dict[object, object] = {
-                name: value
-                for name, value in db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')")
-            }
+            rows: dict[object, object] = {}
+            rows.update(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')"))
         finally:
             db.close()
     except apsw.Error:

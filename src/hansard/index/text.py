@@ -10,7 +10,7 @@ from typing import Any
 
 from hansard.index import schema
 from hansard.index.lines import Lines, items, unfinished
-from hansard.index.store import Disposable
+from hansard.index.store import Disposable, telling
 from hansard.parse.decode import Record
 from hansard.parse.meaning import texts, without_base64
 
@@ -29,7 +29,8 @@ class TextIndex(Disposable):
 
     def begin_bulk(self) -> None:
         """Collect more before writing a segment: twice as fast for a backlog."""
-        self.db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
+        with telling(self.path):
+            self.db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
 
     def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
         """Of (transcript, kind, size in the record) those with bytes not yet read, and how many, in the order to take them."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import apsw
-
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.index.sql import Sql
 from hansard.parse.usage import Stated, merge
 
 _FIND = (
@@ -33,16 +32,15 @@ _SUM = (
 class UsageTable:
     """Merges statements into `usage` and keeps the sums per session in step."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: Sql) -> None:
         self._db = db
 
     def merge(self, statements: dict[str, Stated]) -> None:
         """Add what some lines state to what is known; sessions that gain or lose a message become dirty."""
         sums: dict[str, list[int]] = {}
         rows = []
-        find = self._db.cursor()
         for key, stated in statements.items():
-            found = find.execute(_FIND, (key,)).fetchone()
+            found = self._db.execute(_FIND, (key,)).fetchone()
             new = stated
             if found is not None:
                 known = Stated(*(found if found[1] is not None else (found[0], stated.path, *found[2:])))
@@ -98,5 +96,7 @@ class UsageTable:
 def _add(sums: dict[str, list[int]], stated: Stated, sign: int) -> None:
     amounts = sums.setdefault(stated.session_id, [0] * 6)
     write = max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
-    for place, amount in enumerate((1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)):
+    for place, amount in enumerate(
+        (1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)
+    ):
         amounts[place] += sign * amount

@@ -187,7 +187,11 @@ _relaxed = json.JSONDecoder(strict=False, parse_int=_int)
 def _clean(value: Any) -> Any:
     """Replace what no other JSON parser and no database would take (lone surrogates, NaN)."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return value
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else None  # noqa: PLR0124 (NaN)
     if isinstance(value, list):
@@ -262,11 +266,10 @@ def _block(raw: Raw) -> wire.Block:
 
 def _pieces(line: bytes, offset: int) -> Iterator[Record | Issue]:
     """Glued and torn lines: every whole record in them, and an issue for each stretch that is lost to reading."""
-    text = line.decode("utf-8", "surrogateescape")
+    text = line.decode("latin-1")  # a character for each byte: only where objects end is asked of it
     found: list[Record | Issue] = []
     gaps: list[tuple[int, int]] = []
-    position = gap = counted = chars = 0  # all in bytes of the line, but for `chars`
-    records = failures = 0
+    position = gap = records = failures = 0
     reason = "not_json"
     for match in _OBJECT.finditer(line):
         start = match.start()
@@ -274,15 +277,12 @@ def _pieces(line: bytes, offset: int) -> Iterator[Record | Issue]:
             continue
         if failures >= _MAX_FAILURES:
             break
-        chars += len(line[counted:start].decode("utf-8", "surrogateescape"))
-        counted = start
         try:
-            _, end = _relaxed.raw_decode(text, chars)
+            position = _relaxed.raw_decode(text, start)[1]
         except (ValueError, RecursionError) as error:
             reason = "too_deep" if isinstance(error, RecursionError) else reason
             failures += 1
             continue
-        position = start + len(text[chars:end].encode("utf-8", "surrogateescape"))
         pieces = list(_one(line[start:position], offset + start))
         if pieces and _stands_alone(pieces[-1], line, start):
             gaps.append((gap, start))

@@ -14,8 +14,6 @@ from hansard.parse import wire
 from hansard.parse.meaning import SYNTHETIC, lenient
 
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
-_cache = msgspec.json.Decoder(wire.CacheCreation).decode
-_server = msgspec.json.Decoder(wire.ServerToolUse).decode
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
 
 
@@ -98,7 +96,7 @@ def stated(
         return
     usage = message.usage
     write_5m, write_1h = _split(usage.cache_creation)
-    server = lenient(_server, usage.server_tool_use)
+    server = usage.server_tool_use
     output = _count(usage.output_tokens)
     own = Stated(
         ts=ts,
@@ -142,8 +140,7 @@ def stated(
                 )
 
 
-def _split(raw: msgspec.Raw) -> tuple[int, int]:
-    split = lenient(_cache, raw)
+def _split(split: wire.CacheCreation | None) -> tuple[int, int]:
     return (_count(split.ephemeral_5m_input_tokens), _count(split.ephemeral_1h_input_tokens)) if split else (0, 0)
 
 

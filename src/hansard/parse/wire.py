@@ -19,21 +19,6 @@ Number = Annotated[int, Meta(ge=-(1 << 53), le=1 << 53)]
 Moment = Number | Annotated[float, Meta(ge=-(2.0**53), le=2.0**53)] | str
 
 
-class Usage(Struct, gc=False):
-    """Token counts of one API answer, as one line states them."""
-
-    input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation: Raw = ABSENT
-    output_tokens: int | None = None
-    server_tool_use: Raw = ABSENT
-    service_tier: str | None = None
-    inference_geo: str | None = None
-    iterations: Raw = ABSENT
-    speed: str | None = None
-
-
 class CacheCreation(Struct, gc=False):
     """Cache writes split by lifetime."""
 
@@ -48,6 +33,21 @@ class ServerToolUse(Struct, gc=False):
     web_fetch_requests: int | None = None
 
 
+class Usage(Struct, gc=False):
+    """Token counts of one API answer, as one line states them."""
+
+    input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+    output_tokens: int | None = None
+    server_tool_use: ServerToolUse | None = None
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    iterations: Raw = ABSENT
+    speed: str | None = None
+
+
 class Iteration(Struct, gc=False):
     """One model call inside an answer; only advisor calls count on their own."""
 
@@ -57,7 +57,7 @@ class Iteration(Struct, gc=False):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
-    cache_creation: Raw = ABSENT
+    cache_creation: CacheCreation | None = None
 
 
 class Block(Struct, gc=False):

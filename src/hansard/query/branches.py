@@ -124,7 +124,5 @@ def _number(
             resolved[passed] = branch
         if branch:
             found[uuid] = branch
-    forks = [
-        Fork(fork.parent_uuid, (resolved[fork.uuids[0]], *fork.branches[1:]), fork.uuids) for fork in forks
-    ]
+    forks = [Fork(fork.parent_uuid, (resolved[fork.uuids[0]], *fork.branches[1:]), fork.uuids) for fork in forks]
     return found, forks

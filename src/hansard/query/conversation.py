@@ -14,8 +14,8 @@ from hansard.errors import NotFound
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model import Agent, Conversation, Entry, Session, ToolCall
-from hansard.parse import wire
 from hansard.parse import meaning as m
+from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
 from hansard.query.branches import Node, branches
 from hansard.query.reader import Reader, moment
@@ -28,6 +28,7 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
+_BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
 
 # What a user line that is no prompt is called for a reader; the rest says nothing to one.
@@ -76,7 +77,12 @@ def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
         " WHERE a.session_id = ? ORDER BY coalesce(a.started_at, 0), a.agent_id",
         (session_id,),
     )
-    return tuple(Agent(*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11]) for row in rows)
+    return tuple(_agent(row) for row in rows)
+
+
+def _agent(row: Any) -> Agent:
+    values: Any = (*row[:7], bool(row[7]), moment(row[8]), moment(row[9]), row[10], row[11])
+    return Agent(*values)
 
 
 class _Build:
@@ -248,7 +254,9 @@ class _Build:
 
     def _tool_use(self, record: Decoded, block: wire.Block, model: str | None) -> None:
         tool_use_id = block.id or ""
-        ts, result_ts, path, change, added, removed, _ = self.calls.get(tool_use_id, (None, None, None, None, 0, 0, None))
+        ts, result_ts, path, change, added, removed, _ = self.calls.get(
+            tool_use_id, (None, None, None, None, 0, 0, None)
+        )
         self.places[tool_use_id] = len(self.entries)
         self._add(
             record,
@@ -332,7 +340,7 @@ class _Build:
 
 def inner_text(text: str) -> str:
     """The text of a command's output without the tags that the client put around it."""
-    return _OUTPUT_TAGS.sub("", text).strip("\n")
+    return _OUTPUT_TAGS.sub("", _BETWEEN_OUTPUTS.sub("\n", text)).strip("\n")
 
 
 def patch_of(raw: msgspec.Raw) -> str | None:

@@ -7,7 +7,7 @@ import stat
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from hansard.model import Drift, IssueKind
 from hansard.query.reader import Reader, moment
@@ -69,7 +69,9 @@ class Status:
     doomed_unkept: int
 
 
-def read_status(reader: Reader, record: Record | None, home: str, roots: Sequence[Root], *, horizon_days: int = 7) -> Status:
+def read_status(
+    reader: Reader, record: Record | None, home: str, roots: Sequence[Root], *, horizon_days: int = 7
+) -> Status:
     """Everything `hansard status` shows."""
     counts = reader.one(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
@@ -110,7 +112,7 @@ def read_status(reader: Reader, record: Record | None, home: str, roots: Sequenc
                     file.path,
                     root.path,
                     file.path.rsplit("/", 1)[-1].removesuffix(".jsonl"),
-                    datetime.fromtimestamp(file.mtime_ns / 1e9, timezone.utc) + timedelta(days=days),
+                    datetime.fromtimestamp(file.mtime_ns / 1e9, UTC) + timedelta(days=days),
                     file.size,
                     kept,
                 )
@@ -182,11 +184,15 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         damage = record.database_damage()
         findings += [Finding("error", "record", line) for line in damage]
         if not damage:
-            findings.append(Finding("ok", "record", "the database is sound (run `hansard verify` to check every chunk)"))
+            findings.append(
+                Finding("ok", "record", "the database is sound (run `hansard verify` to check every chunk)")
+            )
     behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
     dirty = reader.one("SELECT count(*) FROM dirty")[0]
     if behind or dirty:
-        findings.append(Finding("note", "index", f"{behind} transcripts are not fully indexed yet: the next sync goes on with them"))
+        findings.append(
+            Finding("note", "index", f"{behind} transcripts are not fully indexed yet: the next sync goes on with them")
+        )
     else:
         findings.append(Finding("ok", "index", "every kept byte is indexed"))
     findings += _permissions(home, roots)
@@ -211,14 +217,14 @@ def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
         if mode & 0o077:
             loose.append(path)
     if loose:
-        findings.append(Finding("warning", "permissions", f"others can read {', '.join(loose)}: run chmod go-rwx on it"))
+        findings.append(
+            Finding("warning", "permissions", f"others can read {', '.join(loose)}: run chmod go-rwx on it")
+        )
     else:
         findings.append(Finding("ok", "permissions", "nobody else can read the store"))
     for root in roots:
         readable = [
-            file.path
-            for file in discover(root)[0]
-            if file.kind.value in ("main", "agent") and file.mode & 0o044
+            file.path for file in discover(root)[0] if file.kind.value in ("main", "agent") and file.mode & 0o044
         ]
         if readable and _passable(root.projects):
             findings.append(

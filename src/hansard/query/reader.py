@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
-from hansard.errors import StoreCorrupt
-
-_UTC = timezone.utc
+from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
 
 
 class Reader:
@@ -26,8 +24,7 @@ class Reader:
         """The connection, opened at the first question."""
         if self._db is None:
             if os.path.exists(self.path) and os.path.getsize(self.path):
-                self._db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
-                self._db.set_busy_timeout(5000)
+                self._db = _connect(self.path)
             else:
                 from hansard.index.schema import INDEXES, TABLES
 
@@ -43,6 +40,10 @@ class Reader:
             raise StoreCorrupt(
                 f"{self.path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
             ) from error
+        except apsw.BusyError as error:
+            raise StoreBusy(f"{self.path}: another process is writing and did not finish in time. Try again") from error
+        except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
+            raise StoreUnusable(f"{self.path} cannot be read: {error}. Check its permissions") from error
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """The first row, or None."""
@@ -57,17 +58,38 @@ class Reader:
             self._db = None
 
 
+def _connect(path: str) -> apsw.Connection:
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        db.set_busy_timeout(5000)
+        db.pragma("user_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        db.close()
+        if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+            raise
+        # In a read-only directory SQLite cannot make its -shm file; without a pending log none is needed.
+        from urllib.parse import quote
+
+        slashed = os.path.abspath(path).replace(os.sep, "/")
+        address = "file:" + ("" if slashed.startswith("/") else "/") + quote(slashed, safe="/:") + "?immutable=1"
+        return apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
 def moment(milliseconds: int | None) -> datetime | None:
     """Milliseconds since 1970 as an aware time; None where there is none or no calendar has it."""
     if milliseconds is None:
         return None
     try:
-        return datetime.fromtimestamp(milliseconds // 1000, _UTC).replace(microsecond=milliseconds % 1000 * 1000)
+        return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
     except (ValueError, OverflowError, OSError):
         return None
 
 
 def like(text: str) -> str:
-    """A LIKE pattern for text that contains the given one, whatever characters it has (ESCAPE '\\')."""
+    """A LIKE pattern for text that contains the given one, whatever characters it has; a backslash escapes."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,7 +63,12 @@ class SessionFilter:
         if not self.debris:
             add("debris = 0")
         if self.project is not None:
-            add("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", self.project, like(self.project), self.project)
+            add(
+                "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)",
+                self.project,
+                like(self.project),
+                self.project,
+            )
         if self.since is not None:
             add("ended_at >= ?", int(self.since.timestamp() * 1000))
         if self.until is not None:
@@ -137,10 +141,10 @@ def _write_cursor(sort: str, value: Any, session_id: str) -> str:
 def _read_cursor(cursor: str, sort: str) -> tuple[Any, str]:
     try:
         made_for, value, session_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        if made_for != sort or not isinstance(session_id, str) or not isinstance(value, (int, float, str)):
-            raise ValueError
-    except (ValueError, TypeError, binascii.Error, UnicodeDecodeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UsageError("that cursor is not one that this listing gave") from error
+    if made_for != sort or not isinstance(session_id, str) or not isinstance(value, (int, float, str)):
+        raise UsageError("that cursor is of a listing in another order")
     return value, session_id
 
 
@@ -199,19 +203,30 @@ def find_session(reader: Reader, name: str) -> Session:
     if not rows and name:
         stem = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         rows = list(
-            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE session_id LIKE ? ESCAPE '\\' ORDER BY session_id", (stem + "%",))
+            reader.rows(
+                f"SELECT {_COLUMNS} FROM sessions WHERE session_id LIKE ? ESCAPE '\\' ORDER BY session_id",
+                (stem + "%",),
+            )
         )
     if not rows and name:
         rows = list(
-            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE title = ? COLLATE NOCASE AND debris = 0 ORDER BY session_id", (name,))
+            reader.rows(
+                f"SELECT {_COLUMNS} FROM sessions WHERE title = ? COLLATE NOCASE AND debris = 0 ORDER BY session_id",
+                (name,),
+            )
         )
     if not rows and name:
         where, values = SessionFilter(text=name).where()
         rows = list(
-            reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY coalesce(ended_at, 0) DESC, session_id", tuple(values))
+            reader.rows(
+                f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY coalesce(ended_at, 0) DESC, session_id",
+                tuple(values),
+            )
         )
     if not rows:
-        raise NotFound(f"no session is called {name!r}: give a session's id or the beginning of one, words of its title, or @last")
+        raise NotFound(
+            f"no session is called {name!r}: give a session's id or the beginning of one, words of its title, or @last"
+        )
     if len(rows) > 1:
         shown = "\n".join(f"  {row[0]}  {row[2][:60]}" for row in rows[:8])
         more = f"\n  and {len(rows) - 8} more" if len(rows) > 8 else ""
@@ -242,15 +257,18 @@ def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
         f" FROM sessions WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
         tuple(values),
     )
-    return [
-        Project(
-            row[0],
-            row[0].replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or row[0],
-            *row[1:12],
-            moment(row[12]),
-            moment(row[13]),
-            tuple(sorted(json.loads(row[14]))),
-            row[15],
-        )
-        for row in rows
-    ]
+    return [_project(row) for row in rows]
+
+
+def _project(row: Any) -> Project:
+    name = row[0].replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or row[0]
+    values: Any = (
+        row[0],
+        name,
+        *row[1:12],
+        moment(row[12]),
+        moment(row[13]),
+        tuple(sorted(json.loads(row[14]))),
+        row[15],
+    )
+    return Project(*values)

@@ -15,6 +15,7 @@ from hansard.record.store import Generation, Record
 from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sync.report import Teller
 
+REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
 _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
@@ -34,7 +35,8 @@ def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None
         kind=generation.kind,
         generation=generation.seq,
         current=generation.current,
-        state=generation.state,
+        # What a former generation held is not at its place any more, whatever is there now.
+        state=generation.state if generation.current else REWRITTEN,
         mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
         session_id=session_id,
         agent_id=agent_of(path) or "",
@@ -71,6 +73,7 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
         return 0
     teller.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
     records = 0
+    waiting.reverse()  # taken from the end: ids that ascend fill the tables without gaps
     while waiting:
         done = 0
         with index.transaction():
@@ -105,7 +108,9 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
     last = index.meta("snapshot")
     done = last if isinstance(last, int) else 0
     if retouched is None:
-        known = ((snapshot.id, snapshot.mtime_ns // 1_000_000) for snapshot in record.snapshots() if snapshot.id <= done)
+        known = (
+            (snapshot.id, snapshot.mtime_ns // 1_000_000) for snapshot in record.snapshots() if snapshot.id <= done
+        )
         retouch(index.db, known)
     else:
         retouch(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hansard.errors import StoreUnusable
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
-from hansard.sources.names import agent_of, project_dir_of, session_of
+from hansard.sources.layout import FileKind
 from hansard.sources.roots import Root
 from hansard.sources.tail import Tail, Verdict, open_tail
 from hansard.sync.lock import sync_lock
-from hansard.sync.report import Listener, Progress, SyncReport
+from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
+from hansard.sync.report import Listener, SyncReport, Teller
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
-    from hansard.index.rows import RowIndex, Transcript
-    from hansard.record.store import Generation
+    from hansard.index.rows import RowIndex
+    from hansard.sync.text import TextRun
 
-RECORD, INDEX, TEXT = "record.db", "index.db", "text.db"
 DEFAULT_MAX_FILE = 64 << 20
 _COMMIT_BYTES = 24 << 20
-_WORKER_BYTES = 24 << 20  # a backlog over this is worth a second process
 _PIECE = 1 << 20
 
 
@@ -55,35 +54,46 @@ def sync(
 
     The record commits before the indexes do, and each index has its own cursor per transcript. So a crash between any two
     steps leaves an index that is behind, never one that is ahead; the next sync sees that the revisions differ, compares all
-    cursors with the record's sizes and goes on from there.
+    cursors with the record's sizes and goes on from there. An index that is damaged, of another version or ahead of the
+    record (which was put back to an older copy) is made again.
 
     `only` names files (absolute paths) that are known to have changed, which saves the walk.
     """
     started = time.perf_counter()
-    os.makedirs(home, mode=0o700, exist_ok=True)
     if only is None:
-        quick = _nothing_to_do(home, roots)
+        quick = _nothing_to_do(home, roots, max_file)
         if quick is not None:
             return replace(quick, seconds=time.perf_counter() - started)
     with sync_lock(home, wait_seconds) as held:
         if not held:
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
-        record = Record.open(os.path.join(home, RECORD))
+        from hansard.index.store import IndexDamaged, discard
+
+        for name in (INDEX, TEXT):
+            if os.path.exists(place(home, name + NEW)):
+                discard(place(home, name + NEW))
+        record = Record.open(place(home, RECORD))
         try:
-            run = _Run(home, record, roots, max_file=max_file, listener=listener, workers=workers)
-            report = run.go(only)
+            try:
+                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only)
+            except IndexDamaged as damage:
+                discard(damage.path)
+                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only)
         finally:
             record.close()
     return replace(report, seconds=time.perf_counter() - started)
 
 
-def _nothing_to_do(home: str, roots: Sequence[Root]) -> SyncReport | None:
-    path = os.path.join(home, RECORD)
-    if not os.path.exists(path):
+def _nothing_to_do(home: str, roots: Sequence[Root], max_file: int) -> SyncReport | None:
+    path = place(home, RECORD)
+    if not os.path.exists(path) or not os.path.getsize(path):
         return None
-    record = Record.open(path, readonly=True)
     try:
-        surveys = survey(record, roots)
+        record = Record.open(path, readonly=True)
+    except StoreUnusable:
+        return None  # not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong
+    try:
+        surveys = survey(record, roots, max_file)
         if all(result.is_quiet for result in surveys) and _signed(home, record):
             return _report(surveys)
     finally:
@@ -96,7 +106,7 @@ def _signed(home: str, record: Record) -> bool:
     from hansard.index.store import signature
 
     expected = (record.store_id, record.revision())
-    return all(signature(os.path.join(home, name)) == expected for name in (INDEX, TEXT))
+    return all(signature(place(home, name)) == expected for name in (INDEX, TEXT))
 
 
 def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
@@ -114,73 +124,74 @@ class _Run:
         home: str,
         record: Record,
         roots: Sequence[Root],
-        *,
         max_file: int,
         listener: Listener | None,
+        *,
         workers: bool,
     ) -> None:
         self.home = home
         self.record = record
         self.roots = roots
         self.max_file = max_file
-        self.listener = listener
+        self.teller = Teller(listener)
         self.workers = workers
-        self.progress = Progress()
         self.touched: set[int] = set()  # generations with something new
+        self.retouched: dict[int, int] = {}  # snapshots with a new date
         self.changed = 0
+        self.gone = 0
         self.bytes_read = 0
         self.records = 0
-        self._told = 0.0
         self._writing: contextlib.AbstractContextManager[None] | None = None
         self._indexing: contextlib.AbstractContextManager[None] | None = None
         self._uncommitted = 0
         self.index: RowIndex
-        self.worker: object = None
 
     def go(self, only: Collection[str] | None) -> SyncReport:
-        from hansard.index.derive import derive
         from hansard.index.rows import RowIndex
+        from hansard.index.store import telling
+        from hansard.sync.indexing import catch_up, finish
         from hansard.sync.text import TextRun
 
         record = self.record
-        surveys = survey_paths(record, self.roots, only) if only is not None else None
+        surveys = survey_paths(record, self.roots, only, self.max_file) if only is not None else None
         if surveys is None:
-            surveys = survey(record, self.roots)
+            surveys = survey(record, self.roots, self.max_file)
         trusted = _signed(self.home, record)
-        total = sum(max(0, file.size - (known.size if known else 0)) for result in surveys for file, known in result.changed)
-        self.progress.files_total = sum(len(result.changed) for result in surveys)
-        self.progress.bytes_total = total
-        self.index = RowIndex(os.path.join(self.home, INDEX), record.store_id, record.revision())
-        text = TextRun(self.home, record, backlog=total, workers=self.workers, minimum=_WORKER_BYTES)
+        total = sum(result.bytes for result in surveys)
+        self.index = RowIndex(place(self.home, INDEX), record.store_id, record.revision())
+        text: TextRun | None = None
         try:
-            self._begin()
-            for result in surveys:
-                self._root(result, text)
-            self._commit()
-            text.more()
-            self._catch_up(text, everything=not trusted)
-            self.index.finish_bulk()
-            with self.index.transaction():
-                self._side_files()
-                derive(self.index.db)
-                self.index.set_meta("revision", record.revision())
-                self.index.set_meta("synced_at", int(time.time() * 1000))
-            text.finish(self.touched if trusted else None, self._tell)
-            issues = self.index.db.execute("SELECT coalesce(sum(issues), 0) FROM transcripts WHERE current = 1").fetchone()[0]
-        except BaseException:
-            self._abandon()
-            text.abandon()
+            with telling(self.index.path):
+                text = TextRun(self.home, record, behind=not trusted, coming=total, workers=self.workers)
+                self._keep(surveys, total, text)
+                self.records += catch_up(record, self.index, self.touched if trusted else None, self.teller)
+                finish(record, self.index, self.retouched if trusted else None)
+                text.finish(self.touched if trusted else None, self.teller)
+                return self._summary(surveys)
+        except BaseException as error:
+            self._abandon(error)
+            if text is not None:
+                text.abandon()
             raise
         finally:
             self.index.close()
+
+    def _summary(self, surveys: Sequence[RootSurvey]) -> SyncReport:
         report = _report(surveys)
+        if not all(result.complete for result in surveys):
+            logs = self.index.db.execute(
+                "SELECT root, count(*) FROM transcripts WHERE current = 1 AND state = 'live' GROUP BY root"
+            )
+            paths = {root.path for root in self.roots}
+            report = replace(report, transcripts=sum(count for root, count in logs if root in paths))
+        issues = self.index.db.execute("SELECT coalesce(sum(issues), 0) FROM transcripts WHERE current = 1").fetchone()
         return replace(
             report,
             changed=self.changed,
             bytes_read=self.bytes_read,
             records=self.records,
-            issues=issues,
-            gone=sum(len(result.gone) for result in surveys),
+            issues=issues[0] if issues else 0,
+            gone=self.gone,
         )
 
     # -- transactions of both databases, the record's always first
@@ -200,53 +211,72 @@ class _Run:
         if indexing is not None:
             indexing.__exit__(None, None, None)
 
-    def _abandon(self) -> None:
-        error = KeyboardInterrupt()
+    def _abandon(self, error: BaseException) -> None:
+        """Undo what is not committed; the error itself goes on from where it was raised."""
         for open_ in (self._writing, self._indexing):
             if open_ is not None:
                 with contextlib.suppress(BaseException):
-                    open_.__exit__(type(error), error, None)
+                    open_.__exit__(type(error), error, error.__traceback__)
+        self._writing = self._indexing = None
 
     # -- keeping
 
-    def _root(self, result: RootSurvey, text: object) -> None:
+    def _keep(self, surveys: Sequence[RootSurvey], total: int, text: TextRun) -> None:
+        """Take over into the record and its rows what the surveys found."""
+        self.teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
+        self._begin()
+        for result in surveys:
+            self._root(result, text)
+        self._commit()
+        self.teller.end()
+        text.more()
+
+    def _root(self, result: RootSurvey, text: TextRun) -> None:
         record = self.record
         root_id = record.root_id(result.root.path, result.root.name)
         for file, known in sorted(result.changed, key=lambda pair: pair[0].path):
             try:
                 if file.kind.is_log:
-                    self._log(result.root, root_id, file, known)
+                    self._log(result, root_id, file, known)
                 else:
-                    self._whole(result.root, root_id, file, known)
+                    self._whole(result, root_id, file, known)
             except FileNotFoundError:
                 if known is not None and known.state == LIVE:
-                    record.set_state([known.file_id], GONE, _now())
+                    self._lose([known])
             except OSError as error:
                 result.unreadable.append(f"{result.root.locate(file.path)}: {error.strerror or error}")
-            self.progress.files += 1
-            self._tell()
+            self.teller.step(files=1)
             if self._uncommitted >= _COMMIT_BYTES:
                 self._commit()
-                text.more()  # type: ignore[attr-defined]
+                text.more()
                 self._begin()
         if result.gone:
-            record.set_state([known.file_id for known in result.gone], GONE, _now())
-            self.touched.update(known.generation for known in result.gone if known.offset is not None)
+            self._lose(result.gone)
         if result.complete:
             record.forget_left_out(root_id, {item.path for item in result.left_out})
             for item in result.left_out:
                 record.leave_out(root_id, item.path, item.size, item.reason)
 
-    def _log(self, root: Root, root_id: int, file: Found, known: Known | None) -> None:
+    def _lose(self, lost: Sequence[Known]) -> None:
+        self.record.set_state([known.file_id for known in lost], GONE, _now())
+        self.touched.update(known.generation for known in lost if _is_log(known))
+        self.gone += len(lost)
+
+    def _log(self, result: RootSurvey, root_id: int, file: Found, known: Known | None) -> None:
         record = self.record
+        if known is not None and not _is_log(known):
+            known = None
         mark = known.mark if known is not None else None
         same = record.same_prefix(known.generation) if known is not None and mark is not None else None
-        with open_tail(root.locate(file.path), mark, same) as tail:
+        with open_tail(result.root.locate(file.path), mark, same) as tail:
             if known is not None and known.state == GONE:
                 record.set_state([known.file_id], LIVE, _now())
                 self.touched.add(known.generation)
             if tail.verdict is Verdict.SAME and known is not None:
-                record.settle(known.generation, tail.mark(), tail.mode)
+                fresh = tail.mark()
+                record.settle(known.generation, fresh, tail.mode)
+                if fresh.mtime_ns != known.mtime_ns:
+                    self.touched.add(known.generation)
                 return
             self.changed += 1
             if tail.verdict is Verdict.GREW and known is not None:
@@ -256,113 +286,51 @@ class _Run:
                 if known is not None:
                     self.touched.add(known.generation)
             self.touched.add(generation)
-            self._feed(root, file, generation, tail)
+            self._feed(result, file, generation, tail)
 
-    def _feed(self, root: Root, file: Found, generation: int, tail: Tail) -> None:
+    def _feed(self, result: RootSurvey, file: Found, generation: int, tail: Tail) -> None:
         """Read a log's new bytes once: each piece is kept first, then indexed."""
+        from hansard.sync.indexing import transcript_of
+
         record = self.record
         kept = record.size(generation)
         known = self.index.known(generation)
-        transcript = transcript_of(record.generation(generation), root.path, size=tail.size, mtime_ns=file.mtime_ns)
+        transcript = transcript_of(record.generation(generation), result.root.path, tail.mark().mtime_ns)
 
         def pieces() -> Iterator[bytes]:
             if known < kept:
                 yield from record.read(generation, known, kept)
-            for piece in tail.pieces(_PIECE):
-                record.append(generation, piece)
-                self.bytes_read += len(piece)
-                self._uncommitted += len(piece)
-                self.progress.bytes = self.bytes_read
-                self._tell()
-                yield piece
+            try:
+                for piece in tail.pieces(_PIECE):
+                    record.append(generation, piece)
+                    self._count(len(piece))
+                    yield piece
+            except OSError as error:
+                # What was read up to here stays; the next sync tries to go on.
+                result.unreadable.append(f"{result.root.locate(file.path)}: {error.strerror or error}")
 
         self.records += self.index.feed(transcript, pieces())
         record.settle(generation, tail.mark(), tail.mode)
 
-    def _whole(self, root: Root, root_id: int, file: Found, known: Known | None) -> None:
+    def _whole(self, result: RootSurvey, root_id: int, file: Found, known: Known | None) -> None:
         record = self.record
-        if file.size > self.max_file:
-            record.leave_out(root_id, file.path, file.size, f"larger than {self.max_file} bytes")
-            return
-        with open_tail(root.locate(file.path), None) as tail:
-            data = b"".join(itertools.chain(tail.pieces(_PIECE)))
-            if known is not None and known.state == GONE:
-                record.set_state([known.file_id], LIVE, _now())
-            if record.snapshot(root_id, file.path, file.kind.value, data, tail.mark(), tail.mode):
+        with open_tail(result.root.locate(file.path), None) as tail:
+            data = b"".join(tail.pieces(_PIECE))
+            mark = tail.mark()
+            self._count(len(data))
+            if record.snapshot(root_id, file.path, file.kind.value, data, mark, tail.mode):
                 self.changed += 1
-            self.bytes_read += len(data)
-            self._uncommitted += len(data)
+            elif known is not None and not _is_log(known):
+                self.retouched[known.generation] = mark.mtime_ns
 
-    # -- indexing what the record has and the index has not
-
-    def _catch_up(self, text: object, *, everything: bool) -> None:
-        record, index = self.record, self.index
-        roots = {row.id: row.path for row in record.roots()}
-        indexed = index.indexed()
-        with index.transaction():
-            wanted = record.generations() if everything else (record.generation(id_) for id_ in sorted(self.touched))
-            for generation in wanted:
-                transcript = transcript_of(generation, roots[generation.root_id])
-                known = indexed.get(generation.id)
-                if known is None or known.indexed > generation.size:
-                    index.forget(generation.id)
-                    known = None
-                if known is None or known.size < generation.size:
-                    start = known.indexed if known is not None else 0
-                    self.records += index.feed(transcript, record.read(generation.id, start))
-                elif (known.state, known.current) != (transcript.state, transcript.current):
-                    index.note(transcript)
-
-    def _side_files(self) -> None:
-        from hansard.index.sides import WITH_CONTENT, SideFile, put
-
-        record, index = self.record, self.index
-        roots = {row.id: row.path for row in record.roots()}
-        last = index.meta("snapshot")
-        done = last if isinstance(last, int) else 0
-        for snapshot in record.snapshots(after=done):
-            data = record.read_snapshot(snapshot.id) if snapshot.kind in WITH_CONTENT else None
-            side = SideFile(
-                snapshot.id,
-                roots[snapshot.root_id],
-                snapshot.path,
-                snapshot.kind,
-                session_of(snapshot.path) or "",
-                agent_of(snapshot.path) or "",
-                snapshot.size,
-                snapshot.mtime_ns // 1_000_000,
-            )
-            put(index.db, side, data)
-            done = snapshot.id
-        index.set_meta("snapshot", done)
-
-    def _tell(self, progress: Progress | None = None) -> None:
-        if self.listener is not None and (now := time.perf_counter()) - self._told > 0.1:
-            self._told = now
-            self.listener(progress or self.progress)
+    def _count(self, size: int) -> None:
+        self.bytes_read += size
+        self._uncommitted += size
+        self.teller.step(size)
 
 
-def transcript_of(
-    generation: Generation, root: str, *, size: int | None = None, mtime_ns: int | None = None
-) -> Transcript:
-    """What the index must know of a generation."""
-    from hansard.index.rows import Transcript
-
-    path = generation.path
-    return Transcript(
-        id=generation.id,
-        root=root,
-        path=path,
-        kind=generation.kind,
-        generation=generation.seq,
-        current=generation.current,
-        state=generation.state,
-        size=generation.size if size is None else size,
-        mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
-        session_id=session_of(path) or "",
-        agent_id=agent_of(path) or "",
-        project_dir=project_dir_of(path) or "",
-    )
+def _is_log(known: Known) -> bool:
+    return FileKind(known.kind).is_log
 
 
 def _now() -> str:

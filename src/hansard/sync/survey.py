@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from hansard.record.store import GONE, Known, Record
 from hansard.sources.discover import Found, LeftOut, discover
+from hansard.sources.inodes import INODE_BITS
 from hansard.sources.layout import kind_of
+from hansard.sources.names import printable
 from hansard.sources.roots import Root
 
 
@@ -21,6 +24,7 @@ class RootSurvey:
     changed: list[tuple[Found, Known | None]] = field(default_factory=list)
     gone: list[Known] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    left_out_before: frozenset[tuple[str, int, str]] = frozenset()
     unreadable: list[str] = field(default_factory=list)
     logs: int = 0
     complete: bool = True  # every file of the root was looked at
@@ -28,39 +32,72 @@ class RootSurvey:
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing to do."""
-        return not self.changed and not self.gone and self.root_id is not None
+        if self.changed or self.gone or self.root_id is None:
+            return False
+        return self.left_out_before == {(item.path, item.size, item.reason) for item in self.left_out}
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes there are to read, as far as sizes tell."""
+        total = 0
+        for file, known in self.changed:
+            grown = file.size - known.size if known is not None and file.kind.is_log else file.size
+            total += grown if grown >= 0 else file.size
+        return total
 
 
-def survey(record: Record | None, roots: Sequence[Root]) -> list[RootSurvey]:
-    """Walk the roots and compare with what is known; a record that does not exist yet knows nothing."""
-    ids = {row.path: row.id for row in record.roots()} if record is not None else {}
-    return [_survey_root(record, root, ids.get(root.path)) for root in roots]
+def survey(record: Record, roots: Sequence[Root], max_file: int) -> list[RootSurvey]:
+    """Walk the roots and compare with what is known; small files over `max_file` bytes are left out."""
+    ids = {row.path: row.id for row in record.roots()}
+    left_out: dict[int, list[tuple[str, int, str]]] = {}
+    for row in record.left_out():
+        left_out.setdefault(row.root_id, []).append((row.path, row.size, row.reason))
+    results = []
+    for root in roots:
+        result = RootSurvey(root, ids.get(root.path))
+        if result.root_id is not None:
+            result.left_out_before = frozenset(left_out.get(result.root_id, ()))
+        _survey_root(record, result, max_file)
+        results.append(result)
+    return results
 
 
-def _survey_root(record: Record | None, root: Root, root_id: int | None) -> RootSurvey:
-    result = RootSurvey(root, root_id)
-    known = record.known(root_id) if record is not None and root_id is not None else {}
+def _survey_root(record: Record, result: RootSurvey, max_file: int) -> None:
+    root = result.root
+    known = record.known(result.root_id) if result.root_id is not None else {}
     found, unreadable, result.left_out = discover(root)
     changed = result.changed
     for file in found:
         before = known.pop(file.path, None)
         if file.kind.is_log:
             result.logs += 1
+        elif file.size > max_file:
+            result.left_out.append(LeftOut(file.path, file.size, f"larger than {max_file} bytes"))
+            continue
         if before is None or before.state == GONE or not before.settled(file.size, file.mtime_ns, file.inode):
             changed.append((file, before))
     result.unreadable = [f"{item.path}: {item.reason}" for item in unreadable]
     hidden = [item.relative for item in unreadable]
+    if os.path.islink(root.projects) and not os.path.exists(root.projects):
+        # As with a root that is not there: the disk it lies on may come back.
+        result.unreadable.append(f"{printable(root.projects)}: the link leads nowhere")
+        hidden.append("projects")
     for path, before in known.items():
         if before.state != GONE and not any(_under(path, folder) for folder in hidden):
             result.gone.append(before)
-    return result
+    # Of what could not be looked at, what was noted stays noted.
+    result.left_out += [
+        LeftOut(*item) for item in result.left_out_before if any(_under(item[0], folder) for folder in hidden)
+    ]
 
 
 def _under(path: str, folder: str) -> bool:
     return not folder or path == folder or path.startswith(folder + "/")
 
 
-def survey_paths(record: Record, roots: Sequence[Root], paths: Collection[str]) -> list[RootSurvey] | None:
+def survey_paths(
+    record: Record, roots: Sequence[Root], paths: Collection[str], max_file: int
+) -> list[RootSurvey] | None:
     """Compare only some files, named by their absolute paths; None when a whole walk is needed to say what happened."""
     ids = {row.path: row.id for row in record.roots()}
     results = []
@@ -68,22 +105,39 @@ def survey_paths(record: Record, roots: Sequence[Root], paths: Collection[str]) 
         root_id = ids.get(root.path)
         if root_id is None:
             return None
-        wanted = [relative for relative in (root.relative(path) for path in paths) if relative is not None]
-        if not wanted:
-            continue
         result = RootSurvey(root, root_id, complete=False)
-        for relative in wanted:
-            try:
-                status = os.stat(root.locate(relative))
-            except OSError:
+        for path in paths:
+            relative = root.relative(path)
+            if relative is not None and not _look(record, result, relative, max_file):
                 return None
-            kind = kind_of(relative)
-            if kind is None:
-                continue
-            if not os.path.isfile(root.locate(relative)):
-                return None
-            before = record.known_file(root_id, relative)
-            file = Found(relative, kind, status.st_size, status.st_mtime_ns, status.st_ino, status.st_mode & 0o7777)
-            result.changed.append((file, before))
         results.append(result)
     return results
+
+
+def _look(record: Record, result: RootSurvey, relative: str, max_file: int) -> bool:
+    """Compare one file; False when only a walk can tell what became of it."""
+    root, root_id = result.root, result.root_id
+    place = root.locate(relative)
+    kind = kind_of(relative)
+    if root_id is None:
+        return False
+    try:
+        status = os.stat(place)
+    except OSError:
+        # Something passing has passed, or else a file or a folder of ours went.
+        return kind is None and not any(_under(path, relative) for path in record.known(root_id))
+    if stat.S_ISDIR(status.st_mode):
+        return False
+    if kind is None:
+        return True
+    before = record.known_file(root_id, relative)
+    if not stat.S_ISREG(status.st_mode) or (before is None and os.path.realpath(place) != place):
+        return False  # of several names for one file the walk chooses
+    if not kind.is_log and status.st_size > max_file:
+        return False
+    file = Found(
+        relative, kind, status.st_size, status.st_mtime_ns, status.st_ino & INODE_BITS, status.st_mode & 0o7777
+    )
+    if before is None or before.state == GONE or not before.settled(file.size, file.mtime_ns, file.inode):
+        result.changed.append((file, before))
+    return True

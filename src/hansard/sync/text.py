@@ -30,7 +30,9 @@ def worker_command(home: str, name: str) -> list[str]:
 class TextRun:
     """Keeps `text.db`, or another file of that make, in step with the record."""
 
-    def __init__(self, home: str, record: Record, *, name: str = TEXT, behind: bool, coming: int, workers: bool) -> None:
+    def __init__(
+        self, home: str, record: Record, *, name: str = TEXT, behind: bool, coming: int, workers: bool
+    ) -> None:
         """`behind`: the record holds more than the file knows; `coming`: how many bytes the record is about to gain."""
         self.home = home
         self.record = record
@@ -42,7 +44,7 @@ class TextRun:
             self.backlog += self._waiting()
         if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1 and sys.executable:
             with contextlib.suppress(OSError):  # no second process then: all is done here at the end
-                self.worker = subprocess.Popen(
+                self.worker = subprocess.Popen(  # noqa: S603 - this very interpreter, no shell
                     worker_command(home, name),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -111,15 +113,28 @@ class TextRun:
 
 def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, teller: Teller) -> None:
     """Index the text that the record has of some generations (None: of all) and the file has not, and sign it."""
+    from hansard.index.store import telling
+
     text = _open(home, name, record)
     try:
+        with telling(text.path):
+            waiting = text.backlog(_sizes(record, touched))[::-1]
+        size = sum(size for _, _, size in waiting)
+        if size > WORKER_BYTES:
+            text.begin_bulk()
+        if waiting:
+            teller.begin("text", files=len(waiting), size=size)
+        while waiting:
+            done = 0
+            with text.transaction():
+                while waiting and done < _COMMIT_BYTES:
+                    transcript, kind, _ = waiting.pop()
+                    fed = text.feed(transcript, kind, record.read)
+                    teller.step(fed, files=1)
+                    done += fed
+        if size:
+            teller.end()
         with text.transaction():
-            waiting = text.backlog(_sizes(record, touched))
-            if waiting:
-                teller.begin("text", files=len(waiting), size=sum(size for _, _, size in waiting))
-                for transcript, kind, _ in waiting:
-                    teller.step(text.feed(transcript, kind, record.read), files=1)
-                teller.end()
             _feed_snapshots(text, record)
             text.sign(record.revision())
     finally:
@@ -166,7 +181,7 @@ def work(home: str, name: str) -> bool:
             done += size
             unreported = _report(unreported + size)
             if os.getppid() != parent:
-                break
+                return -1
         return done
 
     try:
@@ -178,7 +193,10 @@ def work(home: str, name: str) -> bool:
                     word = sys.stdin.buffer.readline()
                     if not word:
                         return False
-                    uncommitted += feed()
+                    done = feed()
+                    if done < 0:
+                        return False
+                    uncommitted += done
                     if word == _END:
                         _feed_snapshots(text, record)
                         text.sign(record.revision())

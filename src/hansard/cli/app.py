@@ -1,0 +1,152 @@
+"""The command group: which commands there are, where each one lives, and how errors become exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from typing import Any
+
+import click
+
+from hansard import __version__
+from hansard.cli.front import Front, note, pass_front, reads, unwrapped
+from hansard.errors import HansardError
+
+READ, KEEP, GIVE, MORE = "Read the history", "Keep it", "Give it back", "More"
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    # name: (group, module, what it does)
+    "sessions": (READ, "listing", "List sessions, the newest first."),
+    "projects": (READ, "listing", "List projects and what happened in them."),
+    "show": (READ, "showing", "Read a session as text, Markdown or JSON."),
+    "sync": (KEEP, "keeping", "Keep and index whatever is new."),
+    "watch": (KEEP, "keeping", "Stay current until stopped, and tell what happens."),
+    "status": (KEEP, "health", "Show the store, its sources and what clean-up deletes next."),
+    "doctor": (KEEP, "health", "Look for problems: store, permissions, bad lines, unknown records."),
+    "rebuild": (KEEP, "keeping", "Make the indexes again from the record alone."),
+    "cat": (GIVE, "verbatim", "Write a transcript's verbatim bytes to stdout."),
+    "restore": (GIVE, "verbatim", "Write sessions back as files."),
+    "verify": (GIVE, "verbatim", "Check every kept byte against its hash."),
+    "demo": (MORE, "trial", "Try Hansard on an invented history."),
+    "schema": (MORE, "reference", "Print the documented schema of the databases."),
+    "completion": (MORE, "reference", "Print the completion script of a shell."),
+}
+
+
+class Commands(click.Group):
+    """A group that loads a command when it is run, and tells errors in one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names, in the order of the help page."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """Import the command's module."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        from importlib import import_module
+
+        command = getattr(import_module(f"hansard.cli.{entry[1]}"), cmd_name)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"hansard.cli.{entry[1]}.{cmd_name} is no command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name one that is spelled nearly so."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`hansard --help` lists them."
+            ctx.fail(f"There is no command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
+        """The help page's list, from the table: no command is imported for it."""
+        longest = max(map(len, COMMANDS))
+        for group in (READ, KEEP, GIVE, MORE):
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(name.ljust(longest), what) for name, (place, _, what) in COMMANDS.items() if place == group]
+                )
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, the examples line by line."""
+        self.help = unwrapped(self.help)
+        super().format_help_text(ctx, formatter)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse; help into a pipe that closes early is no error."""
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, ValueError, OSError):  # a replaced stream may not know how
+                stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except BrokenPipeError:
+            _quiet()
+            raise click.exceptions.Exit(0) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; every known trouble becomes one message and its exit code."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except HansardError as error:
+            return _fail(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            return _fail("stopped", 130)
+        except OSError as error:
+            # Windows says EINVAL when the reader of a pipe has gone.
+            if error.errno == errno.EPIPE or (
+                os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+            ):
+                _quiet()
+                raise click.exceptions.Exit(0) from None
+            place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+            return _fail(f"{place}{error.strerror or error}", HansardError.exit_code)
+        return result
+
+
+def _fail(message: str, code: int) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        note(f"hansard: {message}")
+    raise click.exceptions.Exit(code)
+
+
+def _quiet() -> None:
+    """Let nothing more be written to a pipe that nobody reads, also not at the interpreter's exit."""
+    with contextlib.suppress(OSError, ValueError):
+        place = sys.stdout.fileno()
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, place)
+        os.close(nowhere)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="hansard", message="%(prog)s %(version)s")
+@reads
+@click.pass_context
+@pass_front
+def hansard(front: Front, ctx: click.Context) -> None:
+    """Keep, read and give back the history of your coding-agent sessions.
+
+    Without a command: an overview of the last days.
+
+    Examples:
+      hansard                       what happened lately
+      hansard sessions --since 7d   the sessions of the last week
+      hansard show @last            read the newest session
+      hansard status                what is kept, what will be deleted
+
+    SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it.
+    """
+    if ctx.invoked_subcommand is None:
+        from hansard.cli.overview import overview
+
+        overview(front)

@@ -1,0 +1,195 @@
+"""`hansard status` and `hansard doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.front import Command, Front, now, pass_front, reads
+from hansard.cli.tables import Column, table
+from hansard.cli.terminal import Paint, fit, fit_path, one_line, wrap
+from hansard.cli.words import ago, ahead, many, size
+from hansard.errors import HansardError
+
+if TYPE_CHECKING:
+    from hansard.query.health import Diagnosis, Status
+
+_SHOWN = 5
+_LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning", "yellow"), "error": ("ERROR", "red")}
+
+
+@click.command(cls=Command)
+@reads
+@pass_front
+def status(front: Front) -> None:
+    """Show the store, its sources, and what the client's clean-up deletes next.
+
+    Examples:
+      hansard status
+      hansard status --json
+    """
+    with front.reading() as h:
+        answer = h.status()
+    if front.as_json:
+        front.emit(answer)
+    else:
+        front.say(status_lines(answer, now(), front.width(), front.paint()))
+
+
+def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
+    """The status for people."""
+    disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
+    rows = [("Store", fit_path(one_line(answer.home), columns - 12))]
+    rows.append(("", f"last news {ago(answer.last_sync, moment)}"))
+    rows.append(
+        (
+            "Kept",
+            f"{many(answer.transcripts, 'transcript')}, {many(answer.sessions, 'session')}, {many(answer.projects, 'project')}",
+        )
+    )
+    rows.append(
+        (
+            "",
+            f"{many(answer.messages, 'API message')}, {many(answer.tool_calls, 'tool call')}, {many(answer.records, 'record')}",
+        )
+    )
+    former = [many(answer.gone_transcripts, "transcript") + " gone from the source"] if answer.gone_transcripts else []
+    former += [many(answer.former_generations, "former generation")] if answer.former_generations else []
+    if former:
+        rows.append(("", ", ".join(former)))
+    rows.append(("Size", f"{size(answer.kept_bytes)} kept in {size(disk)}"))
+    rows.append(
+        ("", f"record {size(answer.record_bytes)}, index {size(answer.index_bytes)}, text {size(answer.text_bytes)}")
+    )
+    if answer.issues:
+        rows.append(("Issues", f"{many(answer.issues, 'line')} with something odd: see `hansard doctor`"))
+    if answer.left_out:
+        rows.append(("Left out", f"{many(len(answer.left_out), 'file')}:"))
+        rows += [
+            ("", f"{fit_path(one_line(path), columns - 40)} ({size(bytes_)}, {one_line(reason)})")
+            for path, bytes_, reason in answer.left_out[:_SHOWN]
+        ]
+    yield from _facts(rows, columns, paint)
+    yield ""
+    for root in answer.roots:
+        running = f", {many(root.running, 'client')} running" if root.running else ""
+        yield from _facts(
+            [
+                ("Root", fit_path(one_line(root.path), columns - 12)),
+                (
+                    "",
+                    f"{many(root.files, 'file')}, {size(root.bytes)}; clean-up after {many(root.cleanup_days, 'day')}{running}",
+                ),
+                *(("", f"cannot read {one_line(line)}") for line in root.unreadable[:_SHOWN]),
+            ],
+            columns,
+            paint,
+        )
+    if not answer.roots:
+        yield from _facts([("Root", "none: nothing new can come in")], columns, paint)
+    yield ""
+    yield from _facts([("Clean-up", line) for line in cleanup_lines(answer, moment)][:1], columns, paint)
+    soon = [
+        (
+            ahead(item.deleted_at, moment),
+            size(item.size),
+            "kept" if item.kept else "NOT KEPT",
+            one_line(item.path.rsplit("/", 1)[-1]),
+        )
+        for item in answer.doomed[:_SHOWN]
+    ]
+    shape = (Column(""), Column("", right=True), Column("", style="green"), Column("", least=10, style="dim"))
+    yield from ("            " + line for line in table(shape, soon, columns - 12, paint, header=False))
+    if len(answer.doomed) > _SHOWN:
+        yield " " * 12 + f"and {len(answer.doomed) - _SHOWN:,} more"
+
+
+def cleanup_lines(answer: Status, moment: datetime) -> list[str]:
+    """What the client will delete, in one sentence."""
+    if not answer.doomed:
+        return ["the client deletes nothing in the next 7 days"]
+    count = len(answer.doomed)
+    kept = "all kept here" if not answer.doomed_unkept else f"{answer.doomed_unkept:,} NOT kept yet: run `hansard sync`"
+    total = sum(item.size for item in answer.doomed)
+    first = ahead(answer.doomed[0].deleted_at, moment)
+    return [f"the client deletes {many(count, 'transcript')} ({size(total)}) within 7 days, the first {first}; {kept}"]
+
+
+def _facts(rows: list[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
+    """Lines of a name and what there is to say, wrapped under itself."""
+    for name, text in rows:
+        first, *more = wrap(text, columns - 12) or [""]
+        yield f"{paint(name.ljust(10), 'heading')}  {first}".rstrip()
+        yield from (" " * 12 + line for line in more)
+
+
+@click.command(cls=Command)
+@reads
+@pass_front
+def doctor(front: Front) -> None:
+    """Look for problems: the store's health, permissions, bad lines, records and fields nobody has seen.
+
+    Exits with 1 when there is an error; notes and warnings are no errors.
+
+    Examples:
+      hansard doctor
+      hansard doctor --json
+    """
+    from hansard.query.health import Diagnosis, Finding
+
+    try:
+        with front.reading() as h:
+            answer = h.doctor()
+    except HansardError as error:
+        if error.exit_code <= 2:  # the question is wrong, not the store
+            raise
+        answer = Diagnosis((Finding("error", "store", str(error)),), (), ())
+    if front.as_json:
+        front.emit(answer)
+    else:
+        front.say(doctor_lines(answer, front.width(), front.paint()))
+    if not answer.is_healthy:
+        raise click.exceptions.Exit(1)
+
+
+def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]:
+    """The diagnosis for people."""
+    for finding in answer.findings:
+        word, style = _LEVELS.get(finding.level, (finding.level, "yellow"))
+        first, *more = wrap(f"{finding.subject}: {one_line(finding.text)}", columns - 9)
+        yield f"{paint(word.ljust(7), style)}  {first}"
+        yield from (" " * 9 + line for line in more)
+    if answer.issues:
+        yield ""
+        yield paint("Lines with something odd in them, kept as they are", "heading")
+        for issue in answer.issues:
+            yield f"  {issue.count:>7,}  {one_line(issue.reason)}"
+            for path, offset, _, detail in issue.examples:
+                place = f"{fit_path(one_line(path), columns - 40)} at {offset:,}"
+                yield fit(f"           {place}  {one_line(detail)}", columns)
+    if answer.drift:
+        yield ""
+        yield paint("Records and fields that Hansard does not know yet", "heading")
+        shape = (
+            Column("CLIENT"),
+            Column("COUNT", right=True),
+            Column("RECORD", least=10),
+            Column("FIELD", least=8),
+            Column("FIRST SEEN", least=12, rank=1, style="dim"),
+        )
+        rows = [
+            (
+                one_line(item.version) or "-",
+                f"{item.count:,}",
+                one_line(item.kind),
+                one_line(item.field) or "(new kind)",
+                one_line(f"{item.transcript.rsplit('/', 1)[-1]}:{item.offset}"),
+            )
+            for item in answer.drift[:30]
+        ]
+        yield from ("  " + line for line in table(shape, rows, columns - 2, paint))
+        if len(answer.drift) > 30:
+            yield f"  and {len(answer.drift) - 30:,} more: --json lists all"

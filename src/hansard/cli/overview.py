@@ -1,0 +1,126 @@
+"""Bare `hansard`: what happened lately, and how the store is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from hansard.cli.dates import parse_moment
+from hansard.cli.front import Front, has_store, note, now
+from hansard.cli.health import cleanup_lines
+from hansard.cli.listing import session_table
+from hansard.cli.tables import Column, table
+from hansard.cli.terminal import Paint, fit, wrap
+from hansard.cli.words import ago, many, short, size
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.engine import Hansard
+    from hansard.model import Activity, SessionPage
+    from hansard.query.health import Status
+
+_RECENT = 10
+_COUNTS = (
+    Column(""),
+    Column("SESSIONS", right=True),
+    Column("PROMPTS", right=True),
+    Column("MESSAGES", right=True, rank=3),
+    Column("TOOL CALLS", right=True, rank=1),
+    Column("TOKENS OUT", right=True, rank=2),
+)
+
+
+def overview(front: Front) -> None:
+    """Show the last days of the user's history, or of a demo where there is none."""
+    settings = front.settings()
+    with front.engine(settings) as h:
+        empty = not h.roots and not has_store(h)
+    if empty:
+        from hansard.cli.front import no_roots
+        from hansard.cli.trial import scratch_demo
+
+        note(f"hansard: {str(no_roots()).partition(' Name one')[0]}")
+        note("This is an invented demo history. Name your own with --root DIR or CLAUDE_CONFIG_DIR.\n")
+        show_overview(front, scratch_demo(settings), demo=True)
+    else:
+        show_overview(front, settings)
+
+
+def show_overview(front: Front, settings: Settings, *, demo: bool = False) -> None:
+    """Show the overview of one store."""
+    moment = now()
+    if demo:
+        front = replace(front, no_sync=False)
+    with front.reading(settings) as h:
+        page = h.sessions(limit=_RECENT)
+        answer = h.status()
+        counts = _counts(h, moment)
+    if front.as_json:
+        front.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})
+    else:
+        front.say(_lines(page, answer, counts, moment, front.width(), front.paint(), demo=demo))
+    if demo:
+        from shlex import quote
+
+        note(f"\nGo on with: hansard --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
+
+
+def _counts(h: Hansard, moment: datetime) -> dict[str, Activity]:
+    return {
+        "today": h.activity(since=parse_moment("today", moment)),
+        "last_7_days": h.activity(since=moment - timedelta(days=7)),
+        "last_30_days": h.activity(since=moment - timedelta(days=30)),
+        "all": h.activity(),
+    }
+
+
+def _lines(
+    page: SessionPage,
+    answer: Status,
+    counts: dict[str, Activity],
+    moment: datetime,
+    columns: int,
+    paint: Paint,
+    *,
+    demo: bool,
+) -> Iterator[str]:
+    title = "Hansard (demo)" if demo else "Hansard"
+    facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, last news {ago(answer.last_sync, moment)}"
+    yield f"{paint(title, 'heading')}  {fit(facts, columns - len(title) - 2)}"
+    yield ""
+    names = {"today": "Today", "last_7_days": "Last 7 days", "last_30_days": "Last 30 days", "all": "All"}
+    rows = [
+        (
+            names[key],
+            f"{item.sessions:,}",
+            f"{item.prompts:,}",
+            f"{item.messages:,}",
+            f"{item.tool_calls:,}",
+            short(item.output_tokens),
+        )
+        for key, item in counts.items()
+    ]
+    yield from table(_COUNTS, rows, min(columns, 100), paint)
+    yield ""
+    if page.sessions:
+        yield from session_table(page.sessions, moment, columns, paint)
+        if page.total > len(page.sessions):
+            yield paint(f"and {page.total - len(page.sessions):,} more: hansard sessions", "dim")
+    else:
+        yield "No session yet."
+    yield ""
+    for line in cleanup_lines(answer, moment):
+        style = "red" if answer.doomed_unkept else "dim"
+        yield from (paint(piece, style) for piece in wrap(f"Clean-up: {line}.", columns))
+    if answer.issues:
+        yield from (
+            paint(piece, "dim")
+            for piece in wrap(f"{many(answer.issues, 'line')} with something odd in them: hansard doctor", columns)
+        )
+    if not demo:
+        yield from (
+            paint(piece, "dim")
+            for piece in wrap("Next: hansard show @last, hansard sessions, hansard status, hansard --help", columns)
+        )

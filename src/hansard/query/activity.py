@@ -1,0 +1,36 @@
+"""How much happened in a stretch of time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.model import Activity
+from hansard.query.reader import Reader
+
+
+def count_activity(reader: Reader, since: datetime | None = None, until: datetime | None = None) -> Activity:
+    """Count what falls between two times, by the time of each thing and not of its session."""
+    low = int(since.timestamp() * 1000) if since is not None else -(1 << 62)
+    high = int(until.timestamp() * 1000) if until is not None else 1 << 62
+    # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids.
+    inside = (
+        "FROM transcripts t CROSS JOIN {table} x WHERE t.current = 1 AND coalesce(t.last_ts, 0) >= ?1"
+        f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+        " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2"
+    )
+    prompts = reader.one(
+        f"SELECT count(*) {inside.format(table='prompts')} AND x.source IN ('prompt', 'queued')", (low, high)
+    )
+    calls = reader.one(f"SELECT count(*) {inside.format(table='tool_calls')}", (low, high))
+    usage = reader.one(
+        "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
+        " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",
+        (low, high),
+    )
+    active = reader.one(
+        "SELECT count(*), count(DISTINCT project) FROM sessions"
+        " WHERE debris = 0 AND coalesce(ended_at, 0) >= ?1 AND coalesce(started_at, 0) < ?2",
+        (low, high),
+    )
+    return Activity(active[0], active[1], prompts[0], usage[0], calls[0], *usage[1:])

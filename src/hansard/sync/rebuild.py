@@ -1,0 +1,87 @@
+"""Making both indexes again from the record alone."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from hansard.errors import StoreUnusable
+from hansard.record.store import Record
+from hansard.sync.lock import sync_lock
+from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
+from hansard.sync.report import Listener, SyncReport, Teller
+
+
+def rebuild(
+    home: str, listener: Listener | None = None, *, wait_seconds: float = 2.0, workers: bool = True
+) -> SyncReport:
+    """Make `index.db` and `text.db` again from the record; the sources are not looked at and may be gone.
+
+    The new files are written beside the old ones, which answer until the new ones are complete and take their places. A
+    crash before that leaves the store as it was; in between, an index that is missing, which the next sync makes again.
+    """
+    started = time.perf_counter()
+    with sync_lock(home, wait_seconds) as held:
+        if not held:
+            return SyncReport(busy=True, seconds=time.perf_counter() - started)
+        record = Record.open(place(home, RECORD), readonly=True)
+        try:
+            report = _make(home, record, Teller(listener), workers=workers)
+        finally:
+            record.close()
+        for name in (INDEX, TEXT):
+            _swap(place(home, name))
+    return SyncReport(
+        transcripts=report.transcripts,
+        changed=report.changed,
+        bytes_read=report.bytes_read,
+        records=report.records,
+        issues=report.issues,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _make(home: str, record: Record, teller: Teller, *, workers: bool) -> SyncReport:
+    from hansard.index.rows import RowIndex
+    from hansard.index.store import discard, telling
+    from hansard.sync.indexing import catch_up, finish
+    from hansard.sync.text import TextRun
+
+    for name in (INDEX, TEXT):
+        discard(place(home, name + NEW))
+    text = TextRun(home, record, name=TEXT + NEW, behind=True, coming=0, workers=workers)
+    try:
+        index = RowIndex(place(home, INDEX + NEW), record.store_id, record.revision())
+        try:
+            with telling(index.path):
+                records = catch_up(record, index, None, teller)
+                finish(record, index, None)
+                sums: Any = index.db.execute(
+                    "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"
+                ).fetchone()
+        finally:
+            index.close()
+        text.finish(None, teller)
+    except BaseException:
+        text.abandon()
+        raise
+    transcripts, size, issues = sums
+    return SyncReport(transcripts=transcripts, changed=transcripts, bytes_read=size, records=records, issues=issues)
+
+
+def _swap(path: str) -> None:
+    """Put a finished database in the place of the old one."""
+    from hansard.index.store import discard
+
+    if os.path.exists(path + NEW + "-wal"):
+        # Somebody has opened it, so its last pages are still in its log, which cannot come along.
+        raise StoreUnusable(f"{path + NEW} is open in another program. Close that, then run `hansard rebuild` again")
+    try:
+        # The old log goes with the old database: SQLite would take it for the new one's.
+        discard(path)
+        os.replace(path + NEW, path)
+    except OSError as error:
+        raise StoreUnusable(
+            f"cannot replace {path}: {error.strerror or error}. Close the programs that read it, then run this again"
+        ) from error

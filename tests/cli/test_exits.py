@@ -1,0 +1,210 @@
+"""Exit codes, error messages, pipes: the command line as other programs meet it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from hansard import __version__
+from hansard.cli import front as fronts
+from hansard.cli.app import hansard
+from hansard.engine import Hansard
+from hansard.errors import HansardError, SourceUnreadable, StoreBusy, StoreCorrupt, StoreNewer, StoreUnusable
+from hansard.sync.report import SyncReport
+
+from .conftest import OTHER, SESSION, Run, said, write_log
+
+
+def start(*args: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "hansard", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def finish(*args: str) -> tuple[int, bytes, bytes]:
+    with start(*args) as process:
+        out, err = process.communicate()
+        return process.returncode, out, err
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_the_version(flag: str) -> None:
+    assert finish(flag) == (0, f"hansard {__version__}{os.linesep}".encode(), b"")
+
+
+def test_the_version_costs_no_click() -> None:
+    code = (
+        "import sys; sys.argv = ['hansard', '--version']; import hansard.cli; hansard.cli.main(); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"click", "rich", "apsw", "msgspec"} & set(done.stdout.split())
+
+
+def test_json_costs_no_rich(root: Path, tmp_path: Path) -> None:
+    args = ["sessions", "--json", "--home", str(tmp_path / "s"), "--root", str(root)]
+    code = f"import sys; sys.argv = ['hansard', *{args!r}]\nimport hansard.cli\ntry: hansard.cli.main()\nexcept SystemExit: pass\nprint(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "click" in done.stderr.split()
+    assert not {"rich", "rich.console", "watchfiles"} & set(done.stderr.split())
+
+
+def test_python_m_hansard_answers(root: Path, tmp_path: Path) -> None:
+    code, out, err = finish("sessions", "--home", str(tmp_path / "s"), "--root", str(root))
+    assert code == 0
+    assert SESSION[:8].encode() in out
+    assert err == b""
+
+
+@pytest.mark.parametrize(
+    "command", [["sessions"], ["cat", SESSION], ["show", "@last"], ["--help"], ["sessions", "--json"]]
+)
+def test_a_broken_pipe_is_no_error(root: Path, tmp_path: Path, command: list[str]) -> None:
+    write_log(root, SESSION, [said(n, "word " * 4000) for n in range(1, 60)])
+    with start(*command, "--home", str(tmp_path / "s"), "--root", str(root)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+def test_a_head_is_enough(root: Path, tmp_path: Path) -> None:
+    write_log(root, SESSION, [said(n, "word " * 4000) for n in range(1, 60)])
+    with start("cat", SESSION, "--home", str(tmp_path / "s"), "--root", str(root)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(7) == b'{"type"'
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (HansardError("told"), 3),
+        (StoreCorrupt("told"), 5),
+        (StoreNewer("told"), 6),
+        (SourceUnreadable("told"), 9),
+        (StoreUnusable("told"), 4),
+        (StoreBusy("told"), 7),
+        (PermissionError(13, "Permission denied", "told"), 3),
+        (OSError(28, "No space left: told"), 3),
+        (KeyboardInterrupt(), 130),
+    ],
+)
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_every_trouble_is_one_message_and_its_code(
+    run: Run, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, flags: list[str]
+) -> None:
+    def fail(*_args: object, **_more: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Hansard, "sync", fail)
+    result = run("sessions", *flags, code=code)
+    assert result.stdout == ""
+    assert result.stderr.startswith("hansard: ")
+    assert "Traceback" not in result.stderr
+    assert "told" in result.stderr or code == 130
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["show", "nothing of the kind"], 1, "no session is called"),
+        (["show", ""], 1, "no session is called"),
+        (["show", "@zwei"], 2, "is not a session"),
+        (["sessions", "--since", "soon"], 2, "is no date"),
+        (["sessions", "--cursor", "x"], 2, "cursor"),
+        (["sessions", "--bogus"], 2, "No such option"),
+        (["session"], 2, "did you mean 'sessions'?"),
+        (["show", "@last", "--json", "--markdown"], 2, "choose one"),
+        (["restore", "@last"], 2, "--to"),
+        (["demo"], 2, "makes its own root"),
+        (["show", "e"], 2, "sessions are called"),
+    ],
+)
+def test_usage(run: Run, args: list[str], code: int, message: str) -> None:
+    result = run(*args, code=code)
+    assert result.stdout == ""
+    assert message in result.stderr
+
+
+def test_a_root_that_is_not_there(tmp_path: Path) -> None:
+    result = CliRunner().invoke(hansard, ["sessions", "--root", str(tmp_path / "no"), "--home", str(tmp_path / "s")])
+    assert result.exit_code == 2
+    assert "no such directory" in result.stderr
+
+
+def test_messages_from_transcripts_are_clean(run: Run, root: Path) -> None:
+    third = "33333333-cccc-4ccc-8ccc-333333333333"
+    write_log(root, third, [said(1, "Wrap \x1b]0;evil\x07 the boat", session=third)])
+    result = run("show", "wrap", code=2)
+    assert "\x1b" not in result.stderr
+    assert OTHER[:8] in result.stderr
+
+
+def test_a_busy_store_answers_from_what_is_indexed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("sync")
+    monkeypatch.setattr(Hansard, "sync", lambda *_args, **_more: SyncReport(busy=True))
+    result = run("sessions")
+    assert SESSION[:8] in result.stdout
+    assert "from what is indexed" in result.stderr
+    run("sync", code=7)
+
+
+def test_a_home_that_cannot_be_written_still_answers(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("sync")
+
+    def fail(*_args: object, **_more: object) -> None:
+        raise StoreUnusable("cannot write")
+
+    monkeypatch.setattr(Hansard, "sync", fail)
+    result = run("sessions")
+    assert SESSION[:8] in result.stdout
+    assert "cannot write" in result.stderr
+
+
+def test_a_home_that_cannot_be_made(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = CliRunner().invoke(hansard, ["sessions", "--root", str(root), "--home", str(tmp_path / "file" / "s")])
+    assert result.exit_code == 4
+    assert "cannot be made" in result.stderr
+
+
+def test_slow_syncs_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fronts, "SLOW_SECONDS", 0.0)
+    result = run("sessions", "--json")
+    assert result.stderr.startswith("synced 2 files, ")
+    assert result.stdout.startswith("{")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT for a child there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("flags", [[], ["--poll"]])
+def test_watch_tells_what_happens_and_stops_calmly(
+    root: Path, tmp_path: Path, number: signal.Signals, flags: list[str]
+) -> None:
+    with start("watch", *flags, "--home", str(tmp_path / "s"), "--root", str(root)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert b"2 files" in process.stdout.readline()
+        with (root / "projects" / "-src-tide" / f"{SESSION}.jsonl").open("a", encoding="utf-8") as file:
+            import json
+
+            file.write(json.dumps(said(3, "And low tide?")) + "\n")
+        assert b"When is high tide?" in process.stdout.readline()
+        process.send_signal(number)
+        out, err = process.communicate()
+        assert process.returncode == 0
+    assert out == b""
+    assert err.endswith(b"stopped\n")
+    assert b"Traceback" not in err

@@ -1,0 +1,40 @@
+"""`hansard show` over the hard session, compared with what was looked at and found good.
+
+HANSARD_GOLDEN=write writes the files anew; look at the difference before you keep it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = {
+    "show.txt": [],
+    "show_wide_full.txt": ["--tools", "full", "--thinking"],
+    "show_colour.txt": ["--color", "always", "--tools", "none"],
+    "show.md": ["--markdown"],
+    "show_full.md": ["--markdown", "--tools", "full", "--thinking"],
+    "show.json": ["--json"],
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the zone cannot be set there")
+@pytest.mark.parametrize("name", CASES)
+def test_show(run_hard: Run, hard: tuple[Path, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110" if "wide" in name else "80")
+    output = run_hard("show", hard[1], *CASES[name]).stdout
+    if name.endswith(".json"):
+        answer = json.loads(output)
+        answer["session"]["root"] = ""  # where the test happened to write
+        output = json.dumps(answer, indent=1, ensure_ascii=True) + "\n"
+    path = GOLDEN / name
+    if os.environ.get("HANSARD_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(output.encode())
+    assert output == path.read_bytes().decode()

@@ -1,0 +1,86 @@
+"""What reaches a terminal: nothing that it obeys, and never more columns than there are."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.cli.tables import Column, table
+from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, pad, width, wrap
+
+BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+NASTY = st.text(
+    st.one_of(st.characters(), st.sampled_from("\x1b\x9b\x9d\x07\x00\r\n\t[]m;0JPX^_\\雨e\u0301" + BIDI)), max_size=80
+)
+
+
+def is_harmless(character: str) -> bool:
+    if character in "\n\t":
+        return True
+    return unicodedata.category(character) not in ("Cc", "Cs", "Zl", "Zp") and character not in BIDI
+
+
+@given(NASTY)
+def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
+    assert all(map(is_harmless, clean(text)))
+
+
+@given(NASTY)
+def test_clean_text_stays_as_it_is(text: str) -> None:
+    once = clean(text)
+    assert clean(once) == once
+    if all(map(is_harmless, text)):
+        assert once == text
+
+
+@given(NASTY)
+def test_a_line_is_one_line(text: str) -> None:
+    assert not set(one_line(text)) & set("\n\r\t\x0b\x0c\x85\u2028")
+
+
+def test_sequences_go_as_a_whole() -> None:
+    assert clean("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://a\x1b\\link\x9b2J") == "red xlink"
+
+
+def test_a_sequence_without_end_takes_nothing_with_it() -> None:
+    assert clean("\x1b]0;kept for the reader") == "0;kept for the reader"
+    assert clean("half \ud800 a pair") == "half \ufffd a pair"
+
+
+@given(NASTY.map(clean), st.integers(2, 60))
+def test_wrapped_lines_fit_and_lose_only_spaces(text: str, columns: int) -> None:
+    lines = wrap(text, columns)
+    assert all(width(line) <= columns for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+@given(NASTY.map(one_line), st.integers(1, 40))
+def test_cut_text_fits(text: str, columns: int) -> None:
+    assert width(fit(text, columns)) <= columns
+    assert width(fit_path(text, columns)) <= columns
+    assert width(pad(fit(text, columns), columns)) == columns
+
+
+def test_wide_characters_count_two() -> None:
+    assert width("雨雲") == 4
+    assert fit("雨雲ノート", 7) == "雨雲ノ…"
+    assert wrap("雨雲ノート", 4) == ["雨雲", "ノー", "ト"]
+
+
+CELLS = st.lists(st.tuples(NASTY.map(one_line), st.just("12,345"), NASTY.map(one_line)), min_size=1, max_size=5)
+
+
+@given(CELLS, st.integers(40, 200))
+def test_tables_fit_the_terminal(rows: list[tuple[str, str, str]], columns: int) -> None:
+    shape = (Column("NAME", least=10), Column("COUNT", right=True), Column("REST", least=8, rank=1))
+    assert all(width(line) <= columns for line in table(shape, rows, columns, Paint(enabled=False)))
+
+
+def test_columns_that_say_least_go_first() -> None:
+    shape = (Column("A"), Column("B", rank=1), Column("C", rank=2))
+    rows = [("aaaa", "bbbb", "cccc")]
+    assert table(shape, rows, 16, Paint(enabled=False))[1] == "aaaa  bbbb  cccc"
+    assert table(shape, rows, 15, Paint(enabled=False))[1] == "aaaa  bbbb"
+    assert table(shape, rows, 9, Paint(enabled=False))[1] == "aaaa"

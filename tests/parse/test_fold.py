@@ -1,0 +1,258 @@
+"""One transcript folded into rows: what belongs together is put together, in any split of the bytes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from hansard.index.lines import Lines, items
+from hansard.parse.decode import Issue, Record
+from hansard.parse.fold import Fold
+from hansard.parse.rows import AgentRef
+from hansard.parse.state import State, dump, load
+from tests.parse.making import SESSION, assistant, entry, fold, folding, line, text, tool_result, tool_use, user
+
+
+def queue(operation: str, content: Any = None) -> dict[str, Any]:
+    return {"type": "queue-operation", "operation": operation, "content": content, "sessionId": SESSION}
+
+
+def test_a_record_row() -> None:
+    folded = fold(user("hi", parentUuid="p", isSidechain=True), base=7 << 40)
+    assert folded.rows.records == [
+        (7 << 40, len(line(user("hi", parentUuid="p", isSidechain=True))), "user", None, "instruction", "uuid-of-user", "p",
+         1772600767891, 1, None),
+    ]  # fmt: skip
+
+
+def test_a_boundary_hangs_on_its_logical_parent() -> None:
+    facts = {"trigger": "auto", "preTokens": 155000, "postTokens": 9000}
+    boundary = entry("system", subtype="compact_boundary", logicalParentUuid="before", compactMetadata=facts)
+    folded = fold(boundary)
+    assert folded.rows.records[0][6] == "before"
+    assert folded.rows.compactions == [(0, 1772600767891, "auto", 155000, 9000)]
+    assert folded.state.compactions == 1
+
+
+def test_a_call_and_its_result() -> None:
+    call = assistant(
+        text("look"), tool_use("Read", {"file_path": "/f"}, "t1"), tool_use("Bash", {"command": "x"}, "t2")
+    )
+    result = user([tool_result("no", "t2", is_error=True), tool_result("yes", "t1")])
+    folded = fold(call, result)
+    state = folded.state
+    assert (state.tool_calls, state.tool_errors, state.replies, state.open_calls) == (2, 1, 1, {})
+    assert state.tools == {"Read": (1, 0), "Bash": (1, 1)}
+    start = len(line(call)) + 1
+    read, bash = folded.rows.calls.values()
+    assert (read[0], read[1], read[2], read[5], read[6], read[8]) == (1, "t1", "Read", "/f", start + 1, 0)
+    assert (bash[0], bash[6], bash[8]) == (2, start, 1)
+
+
+def test_a_result_that_comes_with_the_next_sync() -> None:
+    first = fold(assistant(tool_use("Bash", {}, "t1")))
+    later = folding(load(dump(first.state)))
+    for item in items(line(user([tool_result("late", "t1")])), 500):
+        later.feed(item)
+    assert later.rows.calls == {}
+    assert later.rows.call_results == [(500, 1772600767891, 0, None, 0, 0, None, None, 0)]
+
+
+def test_results_and_calls_without_ids_are_not_paired() -> None:
+    folded = fold(
+        assistant({"type": "tool_use", "name": "Bash", "input": {}}),
+        user([{"type": "tool_result", "content": "whose?"}]),
+    )
+    (row,) = folded.rows.calls.values()
+    assert row[6] is None
+    assert folded.state.open_calls == {}
+
+
+def test_hints_at_subagents() -> None:
+    spawn = assistant(tool_use("Task", {"prompt": " go ", "description": "d", "subagent_type": "t"}, "t1"))
+    by_result = fold(spawn, user([tool_result("done", "t1")], toolUseResult={"agentId": "abc123", "status": 7}))
+    assert {(ref.agent_id, ref.rank) for ref in by_result.rows.agent_refs if ref.rank < 5} == {("abc123", 2)}
+    by_text = fold(spawn, user([tool_result([text("launched. agentId: a1b2c3d (internal)")], "t1")]))
+    assert AgentRef(0, "t1", "a1b2c3d", 4) in by_text.rows.agent_refs
+    by_progress = fold(entry("progress", parentToolUseID="t1", data={"type": "agent_progress", "agentId": "ffff"}))
+    assert by_progress.rows.agent_refs == {AgentRef(0, "t1", "ffff", 3)}
+    (prompted,) = fold(spawn).rows.agent_refs
+    assert prompted.rank == 5
+    assert prompted.agent_id == "#" + fold(user("go"), is_agent=True).state.first_text
+
+
+def test_sidechains_of_the_oldest_clients() -> None:
+    folded = fold(user("go", isSidechain=True))
+    ((_, uuid, digest, _),) = folded.rows.sidechains
+    assert (uuid, digest) == ("uuid-of-user", folded.state.first_text)
+    assert fold(user("go", isSidechain=True), is_agent=True).rows.sidechains == []
+
+
+def test_titles_the_last_one_wins() -> None:
+    def title(kind: str, name: str, value: str) -> dict[str, Any]:
+        return {"type": kind, name: value, "sessionId": SESSION}
+
+    state = fold(
+        title("ai-title", "aiTitle", "old"),
+        title("custom-title", "customTitle", "mine"),
+        title("ai-title", "aiTitle", "new"),
+        title("agent-name", "agentName", "worker"),
+        {"type": "custom-title", "customTitle": None},
+    ).state
+    assert (state.ai_title, state.custom_title, state.agent_name) == ("new", "mine", "worker")
+
+
+def test_prompts_commands_and_previews() -> None:
+    folded = fold(
+        user("<command-name>/clear</command-name>"),
+        user("<command-name>/init</command-name><command-args>now</command-args>"),
+        user("<bash-input>ls</bash-input>"),
+        user("  first\n\nprompt  " + "x" * 1000),
+        user("second"),
+        user("<session-start-hook>not a prompt</session-start-hook>"),
+    )
+    state = folded.state
+    assert (state.prompts, state.commands, state.cleared) == (2, 3, True)
+    assert state.first_command == "/init now"
+    assert state.first_prompt.startswith("first prompt xxx")
+    assert len(state.first_prompt) == 400
+    assert [row[1] for row in folded.rows.prompts] == ["command", "command", "bash", "prompt", "prompt"]
+
+
+def test_prompts_that_waited_in_the_queue() -> None:
+    old, new = user("x", version="2.1.20"), user("x", version="2.1.112")
+    waited = (queue("enqueue", "typed meanwhile"), queue("remove"))
+    assert fold(old, *waited).state.queued == 1
+    assert fold(new, *waited).state.queued == 0
+    assert fold(old, queue("enqueue", "sent at once"), queue("dequeue")).state.queued == 0
+    assert fold(old, queue("enqueue", "<task-notification>"), queue("remove")).state.queued == 0
+    emptied = fold(old, queue("enqueue", "a"), queue("enqueue", [text("b")]), queue("popAll"), queue("remove"))
+    assert (emptied.state.queued, emptied.state.queue) == (0, [])
+    assert fold(queue("remove"), queue("dequeue"), queue("?"), queue("enqueue", {"a": 1})).state.queue == [""]
+
+
+def test_errors_hooks_and_images() -> None:
+    state = fold(
+        entry("system", subtype="api_error"),
+        assistant(text("API Error"), model="<synthetic>", isApiErrorMessage=True),
+        entry("system", subtype="stop_hook_summary"),
+        entry("progress", data={"type": "hook_progress"}),
+        entry("attachment", attachment={"type": "hook_success"}),
+        user([{"type": "image", "source": {}}]),
+        user([tool_result([{"type": "image", "source": {}}])]),
+    ).state
+    assert (state.api_errors, state.hooks, state.images, state.messages) == (2, 3, 2, 0)
+
+
+def test_where_a_session_comes_from_and_goes_to() -> None:
+    state = fold(
+        user("x", forkedFrom={"sessionId": "origin", "messageUuid": 7}),
+        user("y", session_id="process", teamName="t", agentName="n"),
+        {"type": "continued-in", "sessionId": SESSION, "continuedInSessionId": "next"},
+        {"type": "fork-context-ref", "parentSessionId": "parent"},
+        {"type": "pr-link", "prUrl": "https://x/1", "prNumber": 1},
+        {"type": "pr-link", "prUrl": "https://x/1", "prNumber": 1},
+        {"type": "worktree-state", "worktreeSession": {"originalCwd": "/repo", "worktreePath": 7}},
+        {"type": "mode", "sessionId": "foreign"},
+    ).state
+    assert (state.forked_from, state.process_session, state.continued_in) == ("origin", "process", "next")
+    assert (state.context_from, state.pull_requests, state.worktree_of) == ("parent", ["https://x/1"], "/repo")
+    assert (state.team, state.member, state.other_sessions) == ("t", "n", ["foreign"])
+
+
+def test_time_place_and_versions() -> None:
+    state = fold(
+        user("a", timestamp="2026-01-01T00:00:02Z", version="2.0.1", gitBranch="x", cwd="/first"),
+        user("b", timestamp="2026-01-01T00:00:01Z", version="2.0.2", gitBranch="y", cwd="/second"),
+        user("c", timestamp="soon", version="2.0.1", gitBranch="x"),
+    ).state
+    assert state.last_ts is not None
+    assert state.first_ts == state.last_ts - 1000
+    assert (state.cwd, state.version, state.versions, state.branches) == (
+        "/first",
+        "2.0.1",
+        ["2.0.1", "2.0.2"],
+        ["x", "y"],
+    )
+
+
+def test_warmups_are_recognised() -> None:
+    assert fold(user("Warmup"), is_agent=True).state.warmup
+    assert not fold(user("Warmup the engine"), is_agent=True).state.warmup
+
+
+def test_issues_at_one_place_are_one_row() -> None:
+    folded = folding(base=1 << 40)
+    folded.feed(Issue(10, 50, "invalid_utf8", "first at byte 3"))
+    folded.feed(Issue(10, 60, "wrong_type", "message.id"))
+    folded.feed(Issue(11, 5, "torn"))
+    folded.feed(Issue(11, 5, "no_type", "x" * 999))
+    assert folded.rows.issues[0] == ((1 << 40) + 10, 60, "invalid_utf8", "first at byte 3; wrong_type: message.id")
+    assert folded.rows.issues[1][:3] == ((1 << 40) + 11, 5, "torn")
+    assert len(folded.rows.issues[1][3]) == 300
+    assert folded.state.issues == 2
+
+
+def test_the_state_survives_its_storage() -> None:
+    state = fold(assistant(tool_use("Edit", {"file_path": "/f", "new_string": "a"})), user("x", odd=1), b"{torn").state
+    assert load(dump(state)) == state
+    assert load(dump(State())) == State()
+
+
+TRANSCRIPT = b"\n".join(
+    value if isinstance(value, bytes) else line(value)
+    for value in (
+        user("start"),
+        assistant(text("a"), tool_use("Edit", {"file_path": "/f", "old_string": "a", "new_string": "b"}, "t1")),
+        assistant(tool_use("Task", {"prompt": "go"}, "t2"), usage={"output_tokens": 70}),
+        b'{"torn":"li' + line(user("behind it", strange=True)),
+        queue("enqueue", "waiting"),
+        user([tool_result("ok", "t1")], toolUseResult={"structuredPatch": [{"lines": ["+b", "-a"]}]}),
+        queue("remove"),
+        b"",
+        user([tool_result("agentId: abcdef1", "t2")]),
+        {"type": "brand-new"},
+        assistant(text("end"), id="msg_01z", uuid="u2"),
+        b"",
+    )
+)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_split_of_the_bytes_gives_the_same(seed: int) -> None:
+    whole = fold(TRANSCRIPT)
+    dice = random.Random(seed)
+    ends = [place + 1 for place, byte in enumerate(TRANSCRIPT) if byte == 0x0A and dice.random() < 0.5]
+    state, start = State(), 0
+    parts: list[Fold] = []
+    seen: dict[str, int] = {}
+    for end in [*ends, len(TRANSCRIPT)]:
+        part = Fold(
+            0,
+            path="p/a.jsonl",
+            session_id="",
+            agent_id="",
+            is_agent=False,
+            state=load(dump(state)),
+            seen_message=seen.get,
+        )
+        pieces = [TRANSCRIPT[place : min(place + 37, end)] for place in range(start, end, 37)]
+        for offset, own in Lines(pieces, start):
+            for item in items(own, offset):
+                part.feed(item)
+        seen.update({row[1]: row[0] for row in part.rows.messages})
+        parts.append(part)
+        state, start = part.state, end
+    assert state == whole.state
+    for name in ("records", "blocks", "messages", "prompts", "issues"):
+        assert [row for part in parts for row in getattr(part.rows, name)] == getattr(whole.rows, name)
+    assert set().union(*(part.rows.agent_refs for part in parts)) == whole.rows.agent_refs
+
+
+def test_any_kind_of_record_can_be_fed() -> None:
+    folded = folding()
+    folded.feed(Record(0, 2, "", None))
+    folded.feed(Record(0, 2, "unheard-of", None, ("",)))
+    assert folded.state.kinds == {"": 1, "unheard-of": 1}

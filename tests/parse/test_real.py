@@ -1,0 +1,87 @@
+"""What real clients left, counted by the fold and by a separate script that read the raw lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from hansard.index.lines import Lines, items
+from hansard.parse.usage import merge
+from tests.parse.making import folding
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hansard.parse.fold import Fold
+    from hansard.parse.usage import Stated
+
+
+def fold_file(path: Path) -> Fold:
+    folded = folding(is_agent=path.name.startswith("agent-"), path=str(path))
+    for offset, own in Lines([path.read_bytes()], 0):
+        folded.state.lines += 1
+        for item in items(own, offset):
+            folded.feed(item)
+    return folded
+
+
+def tokens(usage: Stated) -> dict[str, int]:
+    return {
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_input_tokens": usage.cache_read,
+        "cache_creation_input_tokens": usage.cache_write,
+    }
+
+
+def counted(folded: Fold) -> dict[str, Any]:
+    state = folded.state
+    usage: dict[str, Counter[str]] = {}
+    for stated in folded.rows.usage.values():
+        usage.setdefault(stated.model, Counter()).update(tokens(stated))
+    spoken = [row for row in folded.rows.records if row[2] == "user" and row[4] in ("prompt", "instruction")]
+    return {
+        "lines": state.lines,
+        "kinds": state.kinds,
+        "api_messages": state.messages,
+        "tool_uses": {name: calls for name, (calls, _) in state.tools.items()},
+        "tool_errors": state.tool_errors,
+        "prompts": len(spoken),
+        "usage_by_message_id": usage,
+        "client_cost_state": json.loads(state.cost_state) if state.cost_state else None,
+        "custom_title": state.custom_title or None,
+    }
+
+
+def test_every_scenario_counts_as_expected(corpus: Path) -> None:
+    transcripts = 0
+    for expectation in sorted((corpus / "real-client").rglob("EXPECT.json")):
+        for path, expected in json.loads(expectation.read_bytes()).items():
+            folded = fold_file(expectation.parent / "dot-claude" / "projects" / path)
+            mine = counted(folded)
+            theirs = {name: expected[name] for name in mine} | {"prompts": len(expected["prompts"])}
+            assert mine == theirs, f"{expectation.parent.name}/{path}"
+            assert folded.state.issues == 0
+            assert folded.state.drift == {}
+            if "attachment/queued_command" in folded.state.kinds:
+                assert folded.state.queued == len(expected["queued_prompts"])
+            transcripts += 1
+    assert transcripts > 400
+
+
+def test_tokens_of_the_public_corpus(corpus: Path) -> None:
+    usage: dict[str, Stated] = {}
+    for path in sorted((corpus / "public").rglob("*.jsonl"), reverse=True):
+        for key, stated in fold_file(path).rows.usage.items():
+            usage[key] = merge(usage[key], stated) if key in usage else stated
+    total: Counter[str] = Counter()
+    for stated in usage.values():
+        total.update(tokens(stated))
+    assert len(usage) == 8359
+    assert total == {
+        "input_tokens": 95_478,
+        "output_tokens": 1_084_695,
+        "cache_read_input_tokens": 694_040_598,
+        "cache_creation_input_tokens": 21_440_011,
+    }

@@ -1,0 +1,102 @@
+"""Run as a script: start the same work again and again, and let each run die at another moment.
+
+    python crashing.py WORK CONFIG TEMPLATE OUT
+
+WORK is "sync" or "rebuild". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
+moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. When a run has
+no such moment left the work was finished. The names of the copies are printed, one per line.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+MOMENTS = ("before", "after", "files")
+SMALL = 6_000  # bytes per commit: many of them in a small history
+
+
+def _die_at(moment: str, number: int) -> None:
+    left = itertools.count(1)
+
+    def passed() -> None:
+        if next(left) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def hook(db: apsw.Connection) -> None:
+        if moment == "before":
+
+            def before() -> bool:
+                passed()
+                return False
+
+            db.set_commit_hook(before)
+        else:
+
+            def after(_db: apsw.Connection, _name: str, _pages: int) -> int:
+                passed()
+                return apsw.SQLITE_OK
+
+            db.set_wal_hook(after)
+
+    if moment == "files":
+        for name in ("unlink", "replace"):
+            real = getattr(os, name)
+
+            def wrapped(*given: Any, _real: Any = real) -> None:
+                passed()
+                _real(*given)
+
+            setattr(os, name, wrapped)
+    else:
+        apsw.connection_hooks.append(hook)
+
+
+def _work(work: str, config: str, home: str) -> None:
+    from hansard.sources.claude_code import open_roots
+    from hansard.sync import indexing, run, text
+    from hansard.sync.rebuild import rebuild
+
+    for module in (indexing, run, text):
+        module._COMMIT_BYTES = SMALL  # type: ignore[attr-defined]
+    if work == "rebuild":
+        rebuild(home, workers=False)
+    else:
+        run.sync(home, open_roots([config]), workers=False)
+
+
+def crash(work: str, config: str, template: str, out: str) -> list[str]:
+    """Every store that was left behind by a run which died."""
+    left = []
+    for moment in MOMENTS:
+        for number in itertools.count(1):
+            home = str(Path(out) / f"{work}-{moment}-{number}")
+            if Path(template).exists():
+                shutil.copytree(template, home)
+            child = os.fork()
+            if child == 0:
+                _die_at(moment, number)
+                _work(work, config, home)
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            if status == 0:
+                shutil.rmtree(home)
+                break
+            if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+                raise SystemExit(f"{home}: ended with {status}, not by the kill")
+            left.append(home)
+    return left
+
+
+if __name__ == "__main__":
+    import hansard.index.rows
+    import hansard.sync.rebuild  # noqa: F401 - loaded once, before the forks
+
+    print("\n".join(crash(*sys.argv[1:])))  # noqa: T201 - what the test reads

@@ -1,0 +1,154 @@
+"""Killed at any moment, a sync or a rebuild leaves a store that the next sync repairs by itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hansard.record.store import Record
+from hansard.record.verify import verify
+from hansard.sync import text
+from tests.sync.dumping import Dump, assert_same, dump
+from tests.sync.hard import BRANCH, FORK, OLD, files
+from tests.sync.making import Tree, assistant, main_path, raw, session, user
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the runs that die are forks")
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def crashed(tree: Tree) -> Tree:
+    """A small history that is not synced yet."""
+    for path, content in files().items():
+        tree.write(path, content)
+    return tree
+
+
+def _crash(work: str, tree: Tree, template: Path, out: Path) -> list[Path]:
+    out.mkdir()
+    command = [sys.executable, str(Path(__file__).with_name("crashing.py")), work, str(tree.config), str(template), str(out)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT / "src"), str(PROJECT)])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return [Path(line) for line in done.stdout.splitlines()]
+
+
+def _repaired(config: Path, home: Path, expected: Dump) -> None:
+    tree = Tree(config, home)
+    tree.sync()
+    assert_same(expected, dump(home))
+    with Record.open(str(home / "record.db"), readonly=True) as record:
+        report = verify(record, tree.roots, deep=True)
+    assert not report.mismatches
+    assert not report.changed
+
+
+def test_a_first_sync(crashed: Tree, tmp_path: Path) -> None:
+    crashed.sync()
+    expected = dump(crashed.home)
+    homes = _crash("sync", crashed, tmp_path / "none", tmp_path / "out")
+    assert len(homes) > 20
+    for home in homes:
+        _repaired(crashed.config, home, expected)
+        shutil.rmtree(home)
+
+
+def test_an_increment(crashed: Tree, tmp_path: Path) -> None:
+    crashed.sync()
+    template = shutil.copytree(crashed.home, tmp_path / "template")
+    new = session(99)
+    crashed.write(main_path(new), [user(new, "u1", "A new one."), assistant(new, "a1", "msg_01new", "Yes.", 1)])
+    crashed.append(main_path(OLD), raw([user(OLD, "o9", "Another word.", 2)]) + b'{"type":"us')
+    crashed.write(main_path(FORK), files()[main_path(FORK)][:2000])
+    crashed.place(main_path(BRANCH)).unlink()
+    crashed.sync()
+    expected = dump(crashed.home)
+    homes = _crash("sync", crashed, template, tmp_path / "out")
+    assert len(homes) > 8
+    for home in homes:
+        _repaired(crashed.config, home, expected)
+        shutil.rmtree(home)
+
+
+def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
+    crashed.sync()
+    expected = dump(crashed.home)
+    homes = _crash("rebuild", crashed, crashed.home, tmp_path / "out")
+    assert len(homes) > 20
+    for home in homes:
+        _repaired(crashed.config, home, expected)
+        crashed.append(main_path(OLD), b"")
+        Tree(crashed.config, home).sync()
+        assert {path.name for path in home.iterdir() if not path.name.endswith(("-wal", "-shm", "-journal"))} == {
+            "index.db",
+            "record.db",
+            "sync.lock",
+            "text.db",
+        }
+        shutil.rmtree(home)
+
+
+WORKER = """
+import sys
+from tests.sync.crashing import _die_at
+from hansard.sync.text import work
+moment, number, home, name = sys.argv[1:]
+_die_at(moment, int(number))
+sys.exit(0 if work(home, name) else 1)
+"""
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_only_the_second_process(
+    crashed: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, number: int
+) -> None:
+    died: list[int] = []
+
+    class Watched(subprocess.Popen[bytes]):
+        def wait(self, timeout: float | None = None) -> int:
+            code = super().wait(timeout)
+            died.append(code)
+            return code
+
+    def command(home: str, name: str) -> list[str]:
+        return [sys.executable, "-c", WORKER, moment, str(number), home, name]
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PROJECT / "src"), str(PROJECT)]))
+    monkeypatch.setattr(text, "WORKER_BYTES", 0)
+    monkeypatch.setattr(text, "worker_command", command)
+    monkeypatch.setattr(subprocess, "Popen", Watched)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    crashed.sync(workers=True)
+    assert died[0] == -signal.SIGKILL
+    disturbed = dump(crashed.home)
+
+    undisturbed = Tree(crashed.config, tmp_path / "undisturbed")
+    undisturbed.sync(workers=False)
+    assert_same(dump(undisturbed.home), disturbed)
+
+
+def test_the_second_process_ends_when_the_first_is_gone(crashed: Tree) -> None:
+    crashed.sync()
+    (crashed.home / "text.db").unlink()
+    command = text.worker_command(str(crashed.home), "text.db")
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as worker:
+        assert worker.stdin is not None
+        worker.stdin.write(b"\n")
+        worker.stdin.close()  # without the last word
+        assert worker.wait() == 1
+    _repaired(crashed.config, crashed.home, dump(_twin(crashed)))
+
+
+def _twin(tree: Tree) -> Path:
+    twin = Tree(tree.config, tree.home.with_name("twin"))
+    twin.sync()
+    return twin.home

@@ -1,0 +1,112 @@
+"""The documentation says everything, and what it says is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+
+from hansard import config, errors
+from hansard.cli.app import COMMANDS, hansard
+from hansard.demo.history import write_history
+from hansard.engine import Hansard
+from hansard.query.sessions import SORTS
+
+PROJECT = Path(__file__).resolve().parent.parent
+DOCS = PROJECT / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {
+        option
+        for param in command.params
+        if isinstance(param, click.Option)
+        for option in param.opts
+        if option.startswith("--")
+    }
+
+
+def section(name: str) -> str:
+    found = re.search(rf"^### hansard {name}\n(.*?)(?=^##|\Z)", page("cli.md"), re.MULTILINE | re.DOTALL)
+    assert found, f"docs/cli.md has no section on `hansard {name}`"
+    return found[1]
+
+
+def test_common_options_are_documented() -> None:
+    common = page("cli.md").partition("## Exit codes")[0]
+    for option in options_of(hansard) | {"--help"}:
+        assert f"`{option}" in common
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_documented(name: str) -> None:
+    command = hansard.get_command(click.Context(hansard), name)
+    assert command is not None
+    text = section(name)
+    for option in options_of(command) - options_of(hansard):
+        assert f"`{option}" in text, f"{option} of `hansard {name}` is not in docs/cli.md"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_is_documented_that_is_not_there(name: str) -> None:
+    command = hansard.get_command(click.Context(hansard), name)
+    assert command is not None
+    described = set(re.findall(r"^\| `(--[a-z-]+)", section(name), re.MULTILINE))
+    assert described <= options_of(command)
+
+
+def test_every_order_and_exit_code_is_documented() -> None:
+    for order in SORTS:
+        assert f"`{order}`" in section("sessions")
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.HansardError)]
+    for kind in kinds:
+        assert f"| {kind.exit_code} |" in page("cli.md")
+
+
+def test_every_setting_is_documented() -> None:
+    for key in config.KEYS:
+        assert f"| `{key}` |" in page("configuration.md")
+    assert config.HOME_VARIABLE in page("configuration.md")
+
+
+def test_the_methods_of_the_library_are_documented() -> None:
+    public = {name for name in vars(Hansard) if not name.startswith("_")} - {"close", "reader", "record"}
+    for name in public:
+        assert f"`{name}(" in page("library.md"), f"Hansard.{name}() is not in docs/library.md"
+
+
+def test_the_library_example_runs(tmp_path: Path) -> None:
+    write_history(tmp_path / "claude", now=datetime.now(UTC))
+    code = re.search(r"```python\n(.*?)```", page("library.md"), re.DOTALL)
+    assert code
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "asked: " in done.stdout
+    assert "exactly as the client wrote them" in done.stdout
+
+
+def test_the_schema_page_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, str(PROJECT / "tools" / "make_docs.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for path in DOCS.glob("*.md"):
+        for target in re.findall(r"\]\(([a-z][a-z_./-]*\.md)\)", path.read_text(encoding="utf-8")):
+            assert (DOCS / target).is_file(), f"{path.name} names {target}"
