@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from hansard import config
@@ -87,3 +88,11 @@ def test_a_file_that_is_not_text(home: Path) -> None:
     Path(config.config_path()).write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):
         config.load({})
+
+
+@pytest.mark.parametrize("named", [None, "", "  ", "/somewhere/else"])
+def test_the_directories_are_those_of_the_platform(monkeypatch: pytest.MonkeyPatch, named: str | None) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, named) if named is not None else monkeypatch.delenv(name)
+    assert config.config_path() == os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), "config.toml")
+    assert config.load({}).home == platformdirs.user_data_dir("hansard", appauthor=False)

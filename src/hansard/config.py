@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from hansard.errors import UsageError
 
@@ -40,7 +41,7 @@ def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence
         warnings += [f"{source} names {root}, which does not exist" for root in roots if root not in there]
         roots = there
     return Settings(
-        home=os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_data())),
+        home=os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_directory("data"))),
         roots=tuple(roots),
         max_file=int(values.get("max_file_mb", DEFAULT_MAX_FILE_MB) * (1 << 20)),
         warnings=tuple(warnings),
@@ -59,15 +60,19 @@ def usual_places(environ: Mapping[str, str]) -> list[str]:
 
 def config_path() -> str:
     """Where the configuration file is looked for on this system."""
+    return os.path.join(_user_directory("config"), FILE_NAME)
+
+
+def _user_directory(purpose: Literal["config", "data"]) -> str:
+    if sys.platform == "linux":
+        # As platformdirs has it; asking it would cost every command a tenth of its time.
+        named = os.environ.get(f"XDG_{purpose.upper()}_HOME", "")
+        usual = "~/.config" if purpose == "config" else "~/.local/share"
+        return os.path.join(named if named.strip() else os.path.expanduser(usual), "hansard")
     import platformdirs
 
-    return os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), FILE_NAME)
-
-
-def _user_data() -> str:
-    import platformdirs
-
-    return platformdirs.user_data_dir("hansard", appauthor=False)
+    find = platformdirs.user_config_dir if purpose == "config" else platformdirs.user_data_dir
+    return find("hansard", appauthor=False)
 
 
 def _default_roots(

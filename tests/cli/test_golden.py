@@ -14,12 +14,13 @@ import pytest
 from .conftest import Run
 
 GOLDEN = Path(__file__).parent / "golden"
+# Not *.md: the formatter would rewrite the code in them.
 CASES = {
     "show.txt": [],
     "show_wide_full.txt": ["--tools", "full", "--thinking"],
     "show_colour.txt": ["--color", "always", "--tools", "none"],
-    "show.md": ["--markdown"],
-    "show_full.md": ["--markdown", "--tools", "full", "--thinking"],
+    "markdown.txt": ["--markdown"],
+    "markdown_full.txt": ["--markdown", "--tools", "full", "--thinking"],
     "show.json": ["--json"],
 }
 

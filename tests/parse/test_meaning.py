@@ -224,7 +224,7 @@ def test_any_time(timestamp: str) -> None:
 def test_kinds_have_second_halves() -> None:
     def name(value: dict[str, Any]) -> str:
         record = only(line(value))
-        return full_kind(record.kind, sub_kind(record))
+        return full_kind(record.kind, sub_kind(record.body))
 
     assert name(entry("system", subtype="api_error")) == "system/api_error"
     assert name(entry("attachment", attachment={"type": "file"})) == "attachment/file"

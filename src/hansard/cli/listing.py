@@ -19,7 +19,7 @@ _SESSIONS = (
     Column("WHEN", style="dim"),
     Column("ID", style="cyan"),
     Column("PROJECT", least=8, rank=1, style="green"),
-    Column("TITLE", least=30),
+    Column("TITLE", least=28),
     Column("PROMPTS", right=True, rank=2),
     Column("TOOLS", right=True, rank=5),
     Column("OUT", right=True, rank=4),

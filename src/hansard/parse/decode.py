@@ -62,27 +62,40 @@ class Issue(NamedTuple):
     detail: str = ""
 
 
-def decode(line: bytes, offset: int) -> Record | None:
-    """Decode one intact line, or return None when it needs `salvage`."""
+def entry(line: bytes) -> wire.Entry | None:
+    """Decode an intact conversation record, as nearly every line is one; None for anything else."""
     try:
-        if line.startswith(_TAGGED):
-            end = line.find(b'"', 9)
-            name = line[9:end]
-            kind = _METADATA_NAMES.get(name)
-            if kind is not None:
-                return Record(offset, len(line), kind, _metadata[kind](line))
-            if name not in _ENTRY_NAMES:
-                return None
         body = _strict(line)
     except REFUSED:
         return None
-    kind = body.type
-    if kind not in wire.ENTRY_KINDS:
+    if body.type not in wire.ENTRY_KINDS:
         return None
     message = body.message
     if message is not None and message.content is None:
         return None
-    return Record(offset, len(line), kind, body)
+    return body
+
+
+def decode(line: bytes, offset: int) -> Record | None:
+    """Decode one intact line, or return None when it needs `salvage`."""
+    if line.startswith(_TAGGED):
+        name = line[9 : line.find(b'"', 9)]
+        kind = _METADATA_NAMES.get(name)
+        if kind is not None:
+            return _side_record(line, offset, kind)
+        if name not in _ENTRY_NAMES:
+            return None
+    body = entry(line)
+    return Record(offset, len(line), str(body.type), body) if body is not None else None
+
+
+def _side_record(line: bytes, offset: int, kind: str) -> Record | None:
+    """Decode a record beside the conversation."""
+    try:
+        strange = tuple(key for key in _keys(line) if key not in wire.METADATA_FIELDS[kind])
+        return Record(offset, len(line), kind, _metadata[kind](line), strange)
+    except REFUSED:
+        return None
 
 
 def salvage(line: bytes, offset: int) -> Iterator[Record | Issue]:

@@ -46,6 +46,8 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _SPAWNERS = frozenset({"Task", "Agent"})
 _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
 _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# How many progress records are remembered as possible parents; a child follows within a few lines.
+_MAX_ASIDES = 512
 # Before this client version a prompt that was typed while the model worked stands in the queue's records only.
 _QUEUED_AS_ATTACHMENT = (2, 1, 90)
 # Keys of a damaged or foreign file are not a report; the first ones say enough.
@@ -80,19 +82,24 @@ class Fold:
         self._messages: dict[str, int] = {}
 
     def feed(self, item: Record | Issue) -> None:
-        """Take the next record or issue of the transcript."""
+        """Take the next record or issue of the transcript, of whatever kind."""
         if isinstance(item, Issue):
             self._issue(item)
             return
-        kind = item.kind
-        body = item.body
-        sub = sub_kind(item)
+        if item.kind in wire.ENTRY_KINDS:
+            self.entry(item.offset, item.length, item.body)
+        else:
+            self._side_record(item)
+        if item.strange:
+            self._drift(item)
+
+    def _side_record(self, item: Record) -> None:
         state = self.state
+        body = item.body
         state.records += 1
-        name = full_kind(kind, sub)
-        state.kinds[name] = state.kinds.get(name, 0) + 1
-        if kind in wire.ENTRY_KINDS:
-            self._entry(item, kind, sub, body)
+        state.kinds[item.kind] = state.kinds.get(item.kind, 0) + 1
+        if isinstance(body, wire.Bare):
+            self._session(body.session_id)
         elif isinstance(body, wire.Title):
             state.custom_title = body.custom or state.custom_title
             state.agent_name = body.agent or state.agent_name
@@ -109,10 +116,6 @@ class Fold:
                 state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
         elif isinstance(body, wire.Pointer):
             self._pointer(body)
-        elif isinstance(body, wire.Bare):
-            self._session(body.session_id)
-        if item.strange:
-            self._drift(item)
 
     def _issue(self, item: Issue) -> None:
         issues = self.rows.issues
@@ -128,47 +131,56 @@ class Fold:
 
     # -- conversation records
 
-    def _entry(self, item: Record, kind: str, sub: str | None, body: wire.Entry) -> None:
+    def entry(self, offset: int, length: int, body: wire.Entry) -> None:
+        """Take the next conversation record; nearly every line is one, so this is where a sync spends its time."""
         state = self.state
-        rows = self.rows
-        record_id = self.base + item.offset
+        state.records += 1
+        kind = body.type or ""
+        record_id = self.base + offset
         ts = milliseconds(body.timestamp)
         if ts is not None:
-            if state.first_ts is None or ts < state.first_ts:
-                state.first_ts = ts
             if state.last_ts is None or ts > state.last_ts:
                 state.last_ts = ts
-        self._context(body)
+            if state.first_ts is None or ts < state.first_ts:
+                state.first_ts = ts
+        if (
+            body.session_id != state.session_id
+            or body.version != state.version
+            or body.git_branch != state.branch
+            or not state.cwd
+            or body.stream_session is not None
+            or body.team_name is not None
+            or body.forked_from
+        ):
+            self._context(body)
         sidechain = bool(body.is_sidechain or body.stream_parent_tool) or self.is_agent
         uuid = body.uuid
         if uuid and not state.root_uuid and kind != "result":
             state.root_uuid = uuid
-        meaning: str | None = None
-        message_id: int | None = None
-        if kind == "user":
+        name = kind
+        sub = meaning = message_id = None
+        if kind == "assistant":
+            meaning, message_id = self._assistant(record_id, offset, ts, body)
+        elif kind == "user":
             meaning = self._user(record_id, ts, body, sidechain=sidechain)
-        elif kind == "assistant":
-            meaning, message_id = self._assistant(record_id, item.offset, ts, body)
-        elif kind == "attachment":
-            meaning = self._attachment(record_id, ts, body, sub)
-        elif kind == "system":
-            self._system(record_id, ts, body, sub)
         elif kind == "progress":
-            self._progress(body, sub)
+            self._progress(body)
+            uuid = None
+        else:
+            sub = sub_kind(body)
+            name = full_kind(kind, sub)
+            if kind == "attachment":
+                meaning = self._attachment(record_id, ts, body, sub)
+            elif kind == "system":
+                self._system(record_id, ts, body, sub)
+        kinds = state.kinds
+        kinds[name] = kinds.get(name, 0) + 1
         if uuid or meaning:
-            rows.records.append(
-                (
-                    record_id,
-                    item.length,
-                    kind,
-                    sub,
-                    meaning,
-                    uuid,
-                    body.parent_uuid or body.logical_parent_uuid,
-                    ts,
-                    1 if sidechain else 0,
-                    message_id,
-                )
+            parent = body.parent_uuid or body.logical_parent_uuid
+            if parent in state.asides:
+                parent = state.asides[parent]
+            self.rows.records.append(
+                (record_id, length, kind, sub, meaning, uuid, parent, ts, 1 if sidechain else 0, message_id)
             )
 
     def _context(self, body: wire.Entry) -> None:
@@ -336,8 +348,8 @@ class Fold:
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             state.images += 1
         outcome: Any = None
-        if body.tool_use_result and not raw_is_string(body.tool_use_result):
-            outcome = lenient(_result, body.tool_use_result)
+        if name in _SPAWNERS or (call is not None and call.change) or _is_persisted(block.content):
+            outcome = self._outcome(body)
         agent_id = None
         if name in _SPAWNERS:
             if outcome is not None and outcome.agent_id:
@@ -370,6 +382,12 @@ class Fold:
             self.rows.call_results.append((*known, call.id))
         else:
             row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
+
+    def _outcome(self, body: wire.Entry) -> Any:
+        """`toolUseResult`, which is often large; only for the few tools of which it tells more than the result itself."""
+        if not body.tool_use_result or raw_is_string(body.tool_use_result):
+            return None
+        return lenient(_result, body.tool_use_result)
 
     # -- the rest
 
@@ -420,7 +438,15 @@ class Fold:
         elif sub == "local_command" and body.content:
             self._command(record_id, "command", ts, string(body.content))
 
-    def _progress(self, body: wire.Entry, sub: str | None) -> None:
+    def _progress(self, body: wire.Entry) -> None:
+        """Progress records say nothing, but others hang on them: remember where their chain leads, and skip them."""
+        asides = self.state.asides
+        if body.uuid:
+            parent = body.parent_uuid
+            asides[body.uuid] = asides.get(parent, parent) if parent else None
+            if len(asides) > _MAX_ASIDES:
+                del asides[next(iter(asides))]
+        sub = sub_kind(body)
         if sub == "agent_progress" and body.parent_tool_use_id:
             progress = progress_of(body)
             if progress is not None and progress.agent_id:
@@ -449,6 +475,11 @@ class Fold:
                 drift[key] = (count + 1, first)
             elif len(drift) < _MAX_DRIFT:
                 drift[key] = (1, item.offset)
+
+
+def _is_persisted(content: msgspec.Raw) -> bool:
+    """Whether a result is only the preview of an output that was too large for the line."""
+    return b"<persisted-output" in bytes(memoryview(content)[:120])
 
 
 def _preview(text: str) -> str:

@@ -37,6 +37,8 @@ _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 _HOOK = re.compile(r"<[A-Za-z][A-Za-z0-9_-]*-hook>")
 _DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
 
+_TYPE_FIRST = re.compile(rb'\{"type":"([A-Za-z0-9_-]+)"').match
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -81,17 +83,21 @@ def string(raw: Raw) -> str:
         return text_of(raw)
 
 
-def sub_kind(record: Record) -> str | None:
+def sub_kind(body: wire.Entry) -> str | None:
     """The second half of a kind: a system record's subtype, an attachment's or a progress record's inner type."""
-    body = record.body
-    inner: Any = None
-    if record.kind in ("system", "result"):
-        found: str | None = body.subtype
-        return found
-    if record.kind == "attachment":
-        inner = lenient(_attachment, body.attachment)
-    elif record.kind == "progress":
-        inner = lenient(_progress, body.data)
+    if body.type == "attachment":
+        return _inner_type(body.attachment)
+    if body.type == "progress":
+        return _inner_type(body.data)
+    return body.subtype
+
+
+def _inner_type(raw: Raw) -> str | None:
+    """The type of a nested object; it nearly always comes first, so the rest need not be read."""
+    tag = _TYPE_FIRST(memoryview(raw))
+    if tag is not None:
+        return str(tag[1], "ascii")
+    inner = lenient(_progress, raw)
     return inner.type if inner is not None else None
 
 

@@ -59,6 +59,7 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     cost_state: str = ""
     open_calls: dict[str, OpenCall] = {}
     queue: list[str] = []
+    asides: dict[str, str | None] = {}  # the last progress records: uuid -> the record that their chain hangs on
 
 
 class OpenCall(msgspec.Struct, gc=False, array_like=True):

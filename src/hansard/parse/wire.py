@@ -248,40 +248,42 @@ class Tail(Struct, gc=False):
 
 ENTRY_KINDS = frozenset({"user", "assistant", "system", "attachment", "progress", "result", "stream_event"})
 
-METADATA: dict[str, type[Any]] = {
-    "custom-title": Title,
-    "ai-title": Title,
-    "agent-name": Title,
-    "summary": Summary,
-    "queue-operation": QueueOperation,
-    "cost-state": CostState,
-    "continued-in": Pointer,
-    "fork-context-ref": Pointer,
-    "pr-link": Pointer,
-    "worktree-state": Pointer,
-    **dict.fromkeys(
-        (
-            "api-request",
-            "api-request-blob",
-            "api-request-shape",
-            "artifact-autoreact-ledger",
-            "artifact-comment-monitor",
-            "atis-latch",
-            "bridge-session",
-            "file-history-delta",
-            "file-history-snapshot",
-            "frame-link",
-            "history-suppression",
-            "last-prompt",
-            "mode",
-            "permission-mode",
-            "relocated",
-            "started",
-            "tag",
-            "tools-used",
-        ),
-        Bare,
+# Records beside the conversation: the struct, and every field seen in one (besides `type` and `sessionId`).
+_SIDE_RECORDS: dict[str, tuple[type[Any], str]] = {
+    "agent-name": (Title, "agentName"),
+    "ai-title": (Title, "aiTitle"),
+    "custom-title": (Title, "customTitle"),
+    "summary": (Summary, "summary leafUuid"),
+    "queue-operation": (QueueOperation, "operation timestamp content reason commandUuid deliveryId"),
+    "cost-state": (
+        CostState,
+        "totalCostUSD totalAPIDuration totalAPIDurationWithoutRetries totalToolDuration totalLinesAdded totalLinesRemoved"
+        " totalDuration startTime modelUsage hasUnknownModelCost",
     ),
+    "continued-in": (Pointer, "timestamp continuedInSessionId"),
+    "fork-context-ref": (Pointer, "agentId parentSessionId parentLastUuid contextLength"),
+    "pr-link": (Pointer, "prNumber prUrl prRepository timestamp"),
+    "worktree-state": (Pointer, "worktreeSession"),
+    "api-request": (
+        Bare,
+        "id timestamp version querySource shapeHash params keep tail cacheControl requestDigest base agentId",
+    ),
+    "api-request-blob": (Bare, "hash message agentId"),
+    "api-request-shape": (Bare, "shapeHash timestamp version shape agentId"),
+    "atis-latch": (Bare, "atis"),
+    "bridge-session": (Bare, "bridgeSessionId lastSequenceNum ownerAccountUuid ownerOrganizationUuid"),
+    "file-history-delta": (Bare, "messageId snapshotMessageId trackingPath backup timestamp"),
+    "file-history-snapshot": (Bare, "messageId snapshot isSnapshotUpdate"),
+    "frame-link": (Bare, "path frameUrl title timestamp"),
+    "last-prompt": (Bare, "lastPrompt leafUuid explicit"),
+    "mode": (Bare, "mode"),
+    "permission-mode": (Bare, "permissionMode"),
+    "started": (Bare, "key agentId timestamp"),
+    "tools-used": (Bare, "tools"),
+}
+METADATA: dict[str, type[Any]] = {kind: shape for kind, (shape, _) in _SIDE_RECORDS.items()}
+METADATA_FIELDS: dict[str, frozenset[str]] = {
+    kind: frozenset({"type", "sessionId", *fields.split()}) for kind, (_, fields) in _SIDE_RECORDS.items()
 }
 
 
