@@ -64,7 +64,8 @@ def config_path() -> str:
 
 
 def _user_directory(purpose: Literal["config", "data"]) -> str:
-    if sys.platform == "linux":
+    system: str = sys.platform  # a plain str, or the type checker sees only the branch of its own system
+    if system == "linux":
         # As platformdirs has it; asking it would cost every command a tenth of its time.
         named = os.environ.get(f"XDG_{purpose.upper()}_HOME", "")
         usual = "~/.config" if purpose == "config" else "~/.local/share"

@@ -54,14 +54,19 @@ def test_the_probe_sees_html() -> None:
 @example("| ` | <b> ` |\n|---|---|\n| a | b |")
 @example("\\`<b>`")
 @example("``` a`b\n<b>")
+@example("~~~ <!-- |\n|-|\n<b>\n")
 def test_html_stays_text(text: str) -> None:
     assert html_in(contained(text)) == []
     assert html_in(quoted(text)) == []
 
 
 @given(TEXT)
+@example(" ```- <b>")
+@example("  ~~~  |\\1. \n- ~~~<b>|> <script>")
+@example("===\n  ```|\n``` ")
 def test_what_follows_is_not_swallowed(text: str) -> None:
     tokens = GFM.parse(f"{contained(text)}\n\n## After\n")
+    assert tokens[-3].level == 0
     assert tokens[-3].type == "heading_open"
     assert tokens[-2].content == "After"
 
@@ -91,4 +96,5 @@ def test_code_is_left_alone_where_it_is_certain() -> None:
         "a `List<String>` and\n\n```java\nList<String> x;\n```"
     )
     assert contained("a <b> c") == "a &lt;b> c"
-    assert contained("```\nopen") == "```\nopen\n```"
+    assert contained("```\nopen") == "```\nopen\n````"
+    assert contained("1. a\n   ```html\n   <b>\n   ```\n2. b") == "1. a\n   ```html\n   <b>\n   ```\n2. b"

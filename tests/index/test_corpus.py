@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.sync.run import sync
 from hansard.sources.claude_code import open_roots
+from hansard.sync.run import sync
 from tests.sync.making import ask
 
 if TYPE_CHECKING:

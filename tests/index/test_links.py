@@ -49,7 +49,8 @@ def test_a_branch_says_where_it_comes_from(tree: Tree) -> None:
 def test_clear_starts_a_new_session(tree: Tree) -> None:
     command = "<command-name>/clear</command-name>\n<command-message>clear</command-message>"
     tree.write(main_path(A), _talk(A))
-    tree.write(main_path(B), [user(B, "c1", command, 5, session_id=A), user(B, "c2", "Anew.", 6, "c1", session_id=A)])
+    lines = [user(B, "c1", command, 5), user(B, "c2", "Anew.", 6, "c1")]
+    tree.write(main_path(B), [{**line, "session_id": A} for line in lines])
     assert _links(tree) == {(A, B, "clear")}
     assert tree.rows("SELECT title FROM sessions WHERE session_id = ?", B) == [("Anew.",)]
 

@@ -192,7 +192,7 @@ def test_the_prompt_history(tree: Tree) -> None:
     entries = [
         {"display": "first", "timestamp": 1_770_000_000_000, "project": "/p", "sessionId": S},
         {"display": "second", "timestamp": "2026-03-01T09:00:00Z"},
-        {"display": "third", "timestamp": 1e300},
+        {"display": "third \ud800", "timestamp": 1e300, "project": 5},
     ]
     tree.write("history.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in entries) + b"no json\n" + b'{"display":"la')
     tree.sync()
@@ -200,11 +200,11 @@ def test_the_prompt_history(tree: Tree) -> None:
     assert tree.rows(sql) == [
         ("first", 1_770_000_000_000, "/p", S),
         ("second", 1_772_355_600_000, None, None),
-        ("third", None, None, None),
+        ("third \ufffd", None, None, None),
     ]
-    assert [row[0] for row in tree.rows("SELECT reason FROM issues ORDER BY id")] == ["not_json", "unfinished"]
+    assert [row[0] for row in tree.rows("SELECT reason FROM issues ORDER BY id")] == ["wrong_type", "not_json", "unfinished"]
     tree.append("history.jsonl", b'st"}')
     tree.sync()
-    assert [row[0] for row in tree.rows(sql)] == ["first", "second", "third", "last"]
-    assert tree.rows("SELECT lines, records, issues FROM transcripts") == [(5, 4, 1)]
+    assert [row[0] for row in tree.rows(sql)] == ["first", "second", "third \ufffd", "last"]
+    assert tree.rows("SELECT lines, records, issues FROM transcripts") == [(5, 4, 2)]
     assert tree.rows("SELECT count(*) FROM sessions") == [(0,)]

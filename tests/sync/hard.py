@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import json
 
-from tests.sync.making import FOLDER, Line, agent_path, assistant, at, call, entry, main_path, raw, result, session, user
+from tests.sync.making import (
+    FOLDER,
+    Line,
+    agent_path,
+    assistant,
+    at,
+    call,
+    entry,
+    main_path,
+    raw,
+    result,
+    session,
+    user,
+)
 
 FIRST, FORK, BRANCH, TITLES, STREAM, GATEWAY, OLD = map(session, range(1, 8))
 

@@ -57,7 +57,7 @@ def test_a_history_in_random_pieces(history: Path, tree: Tree, tmp_path: Path, s
     _assert_pure(tree, cold=tmp_path / "cold")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_hard_files_in_any_pieces(seed: int) -> None:
     dice = random.Random(seed)
@@ -67,7 +67,7 @@ def test_hard_files_in_any_pieces(seed: int) -> None:
         _assert_pure(tree, cold=Path(folder) / "cold")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_hard_files_that_are_rewritten_cut_and_lost(seed: int) -> None:
     dice = random.Random(seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from hansard.cli.calls import call_name, input_text, key_argument, output_text
 from hansard.cli.reading import not_shown, notice
@@ -12,6 +13,10 @@ from hansard.cli.terminal import clean, fit, one_line
 from hansard.cli.words import full as full_time
 from hansard.cli.words import many, span
 from hansard.model import Conversation, Entry, Session, ToolCall
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ODD_FENCE = re.compile(r"^[^`~\n]+(```|~~~)", re.MULTILINE)
@@ -148,15 +153,68 @@ def code_span(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Markdown in a quotation: nothing in it reaches beyond its end."""
-    return "\n".join(f"> {line}".rstrip() for line in contained(text).split("\n"))
+    """Markdown in a quotation: nothing in it reaches beyond its end, and its HTML is text."""
+    for attempt in (text, _without_tags(text)):
+        if not _has_html(marked := _quotation(attempt)):
+            return marked
+    return _quotation(_TAG.sub("&lt;", text))
 
 
 def contained(text: str) -> str:
-    """Markdown whose code blocks are closed and whose HTML is text.
+    """Markdown whose HTML is text and whose code blocks end with it; what cannot be closed with certainty is quoted."""
+    if _has_html(text):
+        escaped = _without_tags(text)
+        text = escaped if not _has_html(escaped) else _TAG.sub("&lt;", text)
+    if _ends(text):
+        return text
+    fence = "`" * max(3, _longest_run(text) + 1)
+    closed = next((text + end for end in ("\n" + fence, "\n~~~~~~") if _ends(text + end)), None)
+    return closed if closed is not None else _quotation(text)
 
-    Fences count where they are certain: at the beginning of a line, in a text without any that is indented, quoted or in a
-    list, since those may end early. In a text with such, every `<` is escaped, also inside code.
+
+def _quotation(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+_parser: MarkdownIt | None = None
+
+
+def _tokens(text: str) -> list[Token] | None:
+    """How a page with this text will be read; None where the parser gives up, as it does on some hostile text."""
+    global _parser  # noqa: PLW0603 - made once, and only for Markdown, since it takes a while to import
+    if _parser is None:
+        from markdown_it import MarkdownIt
+
+        _parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    try:
+        return _parser.parse(text)
+    except (IndexError, RecursionError, ValueError):
+        return None
+
+
+def _has_html(text: str) -> bool:
+    if not _TAG.search(text):
+        return False
+    tokens = _tokens(text)
+    if tokens is None:
+        return True
+    every = (inner for token in tokens for inner in (token, *(token.children or ())))
+    return any(token.type in ("html_block", "html_inline") for token in every)
+
+
+def _ends(text: str) -> bool:
+    """Whether what is written after a text is outside of it: only an open code block can reach that far."""
+    if "```" not in text and "~~~" not in text:
+        return True
+    tokens = _tokens(f"{text}\n\n## After\n")
+    return tokens is not None and len(tokens) > 2 and tokens[-3].type == "heading_open" and tokens[-3].level == 0
+
+
+def _without_tags(text: str) -> str:
+    """Text with its tags escaped, but for code that is certain to be code.
+
+    Fences count at the beginning of a line, in a text without any that is indented, quoted or in a list, since those may
+    end early. In a text with such, every tag is escaped, also inside code.
     """
     trusted = not _ODD_FENCE.search(text)
     fence = ""
@@ -181,8 +239,6 @@ def contained(text: str) -> str:
         escaped, balanced = _escape_line(line, trust=trusted and clean_so_far and "|" not in line)
         clean_so_far = clean_so_far and balanced
         lines.append(escaped)
-    if fence:
-        lines.append(fence)
     return "\n".join(lines)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import msgspec
 
+from hansard.index.sides import storable
 from hansard.parse import wire
 from hansard.parse.decode import Issue, Record
 from hansard.parse.meaning import milliseconds
@@ -29,7 +31,11 @@ class HistoryFold:
         try:
             yield Record(offset, len(line), "", _line(line))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if line.strip():
+            entry = _by_fields(line)
+            if entry is not None:
+                yield Issue(offset, len(line), "wrong_type", str(error))
+                yield Record(offset, len(line), "", entry)
+            elif line.strip():
                 yield Issue(offset, len(line), "not_json", str(error))
 
     def feed(self, item: Record | Issue) -> None:
@@ -49,6 +55,24 @@ class HistoryFold:
             self.rows.prompts.append(
                 (self.base + item.offset, "history", ts, entry.display, entry.project, entry.session_id)
             )
+
+
+def _by_fields(line: bytes) -> wire.HistoryLine | None:
+    """What can be had of an entry with something odd in it."""
+    try:
+        value = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    texts = {name: storable(text) for name, text in value.items() if isinstance(text, str)}
+    moment = value.get("timestamp")
+    return wire.HistoryLine(
+        display=texts.get("display"),
+        timestamp=moment if isinstance(moment, int | float | str) else None,
+        project=texts.get("project"),
+        session_id=texts.get("sessionId"),
+    )
 
 
 def _moment(stated: float | str | None) -> int | None:

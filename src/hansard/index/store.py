@@ -162,14 +162,16 @@ class Disposable:
         self.db.close()
 
 
-def signature(path: str) -> tuple[object, object] | None:
-    """The store and the revision that a disposable database was made from, None when it is not there or not readable."""
+def signature(path: str, version: int) -> tuple[object, object] | None:
+    """The store and the revision that a disposable database was made from, None when it is absent, unreadable or of another version."""
     if not os.path.exists(path):
         return None
     try:
         db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             db.set_busy_timeout(2000)
+            if db.pragma("application_id") != _APPLICATION_ID or db.pragma("user_version") != version:
+                return None
             rows: dict[object, object] = {}
             rows.update(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')"))
         finally:

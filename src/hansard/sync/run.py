@@ -103,10 +103,11 @@ def _nothing_to_do(home: str, roots: Sequence[Root], max_file: int) -> SyncRepor
 
 def _signed(home: str, record: Record) -> bool:
     """Whether both indexes were made from this very state of the record."""
+    from hansard.index.schema import VERSION
     from hansard.index.store import signature
 
     expected = (record.store_id, record.revision())
-    return all(signature(place(home, name)) == expected for name in (INDEX, TEXT))
+    return all(signature(place(home, name), VERSION) == expected for name in (INDEX, TEXT))
 
 
 def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
@@ -159,6 +160,7 @@ class _Run:
         trusted = _signed(self.home, record)
         total = sum(result.bytes for result in surveys)
         self.index = RowIndex(place(self.home, INDEX), record.store_id, record.revision())
+        trusted = trusted and not self.index.fresh
         text: TextRun | None = None
         try:
             with telling(self.index.path):

@@ -55,10 +55,11 @@ class TextRun:
 
     def _discard_unfit(self) -> None:
         """Drop a file that is ahead of the record while that shows: soon the record may be as far again, with other bytes."""
+        from hansard.index.schema import VERSION
         from hansard.index.store import signature
         from hansard.index.text import TextIndex
 
-        found = signature(place(self.home, self.name))
+        found = signature(place(self.home, self.name), VERSION)
         if found is not None and found != (self.record.store_id, self.record.revision()):
             TextIndex(place(self.home, self.name), self.record.store_id, self.record.revision()).close()
 
