@@ -21,7 +21,11 @@ def _spawn(tool_use_id: str, prompt: str = "Look.", uuid: str = "u2", minutes: f
 
 
 def _agent(agent_id: str, prompt: str, minutes: float, *more: Line) -> list[Line]:
-    lines = [user(S, f"{agent_id}-1", prompt, minutes), assistant(S, f"{agent_id}-2", f"msg_01{agent_id}", "Seen.", minutes + 1), *more]
+    lines = [
+        user(S, f"{agent_id}-1", prompt, minutes),
+        assistant(S, f"{agent_id}-2", f"msg_01{agent_id}", "Seen.", minutes + 1),
+        *more,
+    ]
     return [{**line, "isSidechain": True, "agentId": agent_id} for line in lines]
 
 
@@ -29,7 +33,8 @@ def _agents(tree: Tree) -> dict[str, dict[str, Any]]:
     tree.sync()
     columns = "agent_id, linked_by, parent_agent, depth, agent_type, description, warmup, messages, tool_calls"
     rows = tree.rows(
-        f"SELECT {columns}, (SELECT tool_use_id FROM tool_calls c WHERE c.id = call_id) FROM agents WHERE session_id = ?", S
+        f"SELECT {columns}, (SELECT tool_use_id FROM tool_calls c WHERE c.id = call_id) FROM agents WHERE session_id = ?",
+        S,
     )
     return {row[0]: dict(zip([*columns.split(", "), "call"], row, strict=True)) for row in rows}
 
@@ -68,7 +73,9 @@ def test_progress_names_the_agent(tree: Tree) -> None:
 
 
 def test_the_text_of_the_result_names_the_agent(tree: Tree) -> None:
-    _write_main(tree, _spawn("t1", "Other words."), result(S, "u4", "t1", "Async agent launched.\nagentId: aaaa (internal)", 2))
+    _write_main(
+        tree, _spawn("t1", "Other words."), result(S, "u4", "t1", "Async agent launched.\nagentId: aaaa (internal)", 2)
+    )
     tree.write(agent_path(S, "aaaa"), _agent("aaaa", "Look.", 2))
     assert _agents(tree)["aaaa"]["linked_by"] == "text"
 
@@ -89,7 +96,9 @@ def test_equal_prompts_tie_the_nth_agent_to_the_nth_call(tree: Tree) -> None:
 def test_nested_agents(tree: Tree) -> None:
     inner = _spawn("t2", "Deeper.", uuid="n1", minutes=3, tool="Agent")
     _write_main(tree, _spawn("t1", tool="Agent"), result(S, "u4", "t1", "Done.", 9, {"agentId": "outer"}))
-    tree.write(agent_path(S, "outer"), _agent("outer", "Look.", 2, inner, result(S, "n2", "t2", "Ok", 8, {"agentId": "inner"})))
+    tree.write(
+        agent_path(S, "outer"), _agent("outer", "Look.", 2, inner, result(S, "n2", "t2", "Ok", 8, {"agentId": "inner"}))
+    )
     tree.write(agent_path(S, "inner"), _agent("inner", "Deeper.", 4))
     found = _agents(tree)
     assert {agent_id: (agent["parent_agent"], agent["depth"]) for agent_id, agent in found.items()} == {
@@ -127,7 +136,10 @@ def test_agents_inside_the_main_transcript(tree: Tree) -> None:
         "sidechain-out1-": ("t1", None, 1),
         "sidechain-in1--": ("t2", "sidechain-out1-", 2),
     }
-    assert [(agent["messages"], agent["tool_calls"]) for agent in found.values()] in ([(2, 1), (1, 0)], [(1, 0), (2, 1)])
+    assert [(agent["messages"], agent["tool_calls"]) for agent in found.values()] in (
+        [(2, 1), (1, 0)],
+        [(1, 0), (2, 1)],
+    )
     assert tree.rows("SELECT ended_at - started_at FROM agents ORDER BY started_at") == [(300_000,), (60_000,)]
     assert tree.rows("SELECT prompts, agents FROM sessions") == [(1, 2)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,10 +13,13 @@ from hansard.parse.decode import Issue, Record
 
 def _split(data: bytes, cuts: list[int]) -> list[bytes]:
     places = sorted({min(cut, len(data)) for cut in cuts} | {0, len(data)})
-    return [data[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(places)]
 
 
-@given(st.lists(st.sampled_from([b"\n", b"a", b"\xe2\x80\xa8", b"\r", b"\x00", b"\xc2\x85", b"bb"])), st.lists(st.integers(0, 40)))
+@given(
+    st.lists(st.sampled_from([b"\n", b"a", b"\xe2\x80\xa8", b"\r", b"\x00", b"\xc2\x85", b"bb"])),
+    st.lists(st.integers(0, 40)),
+)
 def test_any_pieces_give_the_same_lines(parts: list[bytes], cuts: list[int]) -> None:
     data = b"".join(parts)
     lines = Lines(_split(data, cuts), 100)

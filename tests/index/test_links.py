@@ -31,8 +31,8 @@ def test_a_fork_shares_its_beginning(tree: Tree, order: tuple[str, str]) -> None
     }
     for session_id in order:
         tree.write(main_path(session_id), contents[session_id])
-        found = _links(tree)
-    assert found == {(A, B, "fork")}
+        tree.sync()
+    assert _links(tree) == {(A, B, "fork")}
     # Both show the common message, one owns it.
     assert tree.rows("SELECT count(*) FROM messages WHERE key = 'msg_01r2'") == [(2,)]
     assert tree.rows("SELECT session_id FROM usage WHERE key = 'msg_01r2'") == [(A,)]
@@ -40,7 +40,9 @@ def test_a_fork_shares_its_beginning(tree: Tree, order: tuple[str, str]) -> None
 
 
 def test_a_branch_says_where_it_comes_from(tree: Tree) -> None:
-    tree.write(main_path(B), [{**line, "forkedFrom": {"sessionId": A}} for line in _talk(B)] + [user(B, "b3", "Else?", 3)])
+    tree.write(
+        main_path(B), [{**line, "forkedFrom": {"sessionId": A}} for line in _talk(B)] + [user(B, "b3", "Else?", 3)]
+    )
     assert _links(tree) == {(A, B, "branch")}  # also before, or without, the original
     tree.write(main_path(A), _talk(A, user(A, "a3", "And then?", 2, "r2")))
     assert _links(tree) == {(A, B, "branch")}

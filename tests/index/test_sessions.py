@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from hansard.index.derive import project_of
@@ -40,7 +42,9 @@ def test_titles_by_rank(tree: Tree) -> None:
     assert _title(tree) == ("the-why", "agent")
     tree.write(TITLE_FILE, json.dumps({"customTitle": "From its file \ud800"}).encode())
     assert _title(tree) == ("From its file \ufffd", "custom")
-    tree.append(main_path(S), [{"type": "custom-title", "customTitle": title, "sessionId": S} for title in ("Mine", "Mine 2")])
+    tree.append(
+        main_path(S), [{"type": "custom-title", "customTitle": title, "sessionId": S} for title in ("Mine", "Mine 2")]
+    )
     assert _title(tree) == ("Mine 2", "custom")
 
 
@@ -133,7 +137,9 @@ def test_what_a_session_adds_up_to(tree: Tree) -> None:
         (2, 2, 2, 1, 1, 1, 2, 1, "main", '["main", "fix"]', 15, 29, 2, 1, "Why is it so?", 420_000)
     ]
     assert tree.rows("SELECT tool, calls, errors FROM session_tools ORDER BY tool") == [("Bash", 1, 1), ("Edit", 1, 0)]
-    assert tree.rows("SELECT path, change, added, removed FROM file_changes") == [("/home/mira/src/app/a.py", "edit", 2, 1)]
+    assert tree.rows("SELECT path, change, added, removed FROM file_changes") == [
+        ("/home/mira/src/app/a.py", "edit", 2, 1)
+    ]
 
 
 def test_a_whole_last_line_without_an_end_counts(tree: Tree) -> None:
@@ -146,6 +152,12 @@ def test_a_whole_last_line_without_an_end_counts(tree: Tree) -> None:
     tree.sync()
     assert tree.rows("SELECT prompts, messages, output_tokens, debris FROM sessions") == [(1, 1, 20, 0)]
     assert tree.rows("SELECT lines, issues, tail FROM transcripts") == [(2, 0, 0)]
+    tree.append(main_path(S), [user(S, "u3", "Because?", 2, "u2")])
+    tree.sync()
+    vocabulary = "SELECT term, cnt FROM temp.words WHERE term = 'because'"
+    with closing(apsw.Connection(str(tree.home / "text.db"))) as db:
+        db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'text', 'row')")
+        assert db.execute(vocabulary).fetchall() == [("because", 2)]
 
 
 def test_a_renamed_transcript_belongs_to_the_session_its_lines_state(tree: Tree) -> None:
@@ -169,7 +181,9 @@ def test_the_longer_of_two_copies_speaks_for_a_session(tree: Tree) -> None:
     tree.write(f"{FOLDER}/saved.jsonl", TALK)
     tree.write(main_path(S), [*TALK, user(S, "u5", "And now?", 9)])
     tree.sync()
-    rows = tree.rows("SELECT s.prompts, s.messages, s.transcripts, t.path FROM sessions s JOIN transcripts t ON t.id = s.transcript")
+    rows = tree.rows(
+        "SELECT s.prompts, s.messages, s.transcripts, t.path FROM sessions s JOIN transcripts t ON t.id = s.transcript"
+    )
     assert rows == [(2, 1, 2, main_path(S))]
     assert tree.rows("SELECT count(*) FROM usage") == [(1,)]
 
@@ -177,7 +191,12 @@ def test_the_longer_of_two_copies_speaks_for_a_session(tree: Tree) -> None:
 def test_todos_and_tasks(tree: Tree) -> None:
     tree.write(main_path(S), TALK)
     path = f"todos/{S}-agent-{S}.json"
-    tree.write(path, json.dumps([{"content": "One \ud83d", "status": "pending"}, {"content": "Two", "status": "pending"}, 5]).encode())
+    tree.write(
+        path,
+        json.dumps(
+            [{"content": "One \ud83d", "status": "pending"}, {"content": "Two", "status": "pending"}, 5]
+        ).encode(),
+    )
     tree.write(f"tasks/{S}/1.json", json.dumps({"subject": "A task", "status": "completed"}).encode())
     tree.write(f"tasks/{S}/2.json", b"[[[")
     tree.sync()
@@ -185,7 +204,10 @@ def test_todos_and_tasks(tree: Tree) -> None:
     assert rows == [(S, "completed", "A task"), (S, "pending", "One \ufffd"), (S, "pending", "Two")]
     tree.write(path, json.dumps([{"content": "Two", "status": "completed"}]).encode())
     tree.sync()
-    assert tree.rows("SELECT status, content FROM todos ORDER BY content") == [("completed", "A task"), ("completed", "Two")]
+    assert tree.rows("SELECT status, content FROM todos ORDER BY content") == [
+        ("completed", "A task"),
+        ("completed", "Two"),
+    ]
 
 
 def test_the_prompt_history(tree: Tree) -> None:
@@ -194,7 +216,10 @@ def test_the_prompt_history(tree: Tree) -> None:
         {"display": "second", "timestamp": "2026-03-01T09:00:00Z"},
         {"display": "third \ud800", "timestamp": 1e300, "project": 5},
     ]
-    tree.write("history.jsonl", b"".join(json.dumps(line).encode() + b"\n" for line in entries) + b"no json\n" + b'{"display":"la')
+    tree.write(
+        "history.jsonl",
+        b"".join(json.dumps(line).encode() + b"\n" for line in entries) + b"no json\n" + b'{"display":"la',
+    )
     tree.sync()
     sql = "SELECT text, ts, project, session_id FROM prompts ORDER BY id"
     assert tree.rows(sql) == [
@@ -202,7 +227,11 @@ def test_the_prompt_history(tree: Tree) -> None:
         ("second", 1_772_355_600_000, None, None),
         ("third \ufffd", None, None, None),
     ]
-    assert [row[0] for row in tree.rows("SELECT reason FROM issues ORDER BY id")] == ["wrong_type", "not_json", "unfinished"]
+    assert [row[0] for row in tree.rows("SELECT reason FROM issues ORDER BY id")] == [
+        "wrong_type",
+        "not_json",
+        "unfinished",
+    ]
     tree.append("history.jsonl", b'st"}')
     tree.sync()
     assert [row[0] for row in tree.rows(sql)] == ["first", "second", "third \ufffd", "last"]

@@ -93,4 +93,6 @@ def assert_same(one: Dump, other: Dump) -> None:
         if rows != other[table]:
             ours, theirs = set(map(repr, rows)), set(map(repr, other[table]))
             only_one, only_other = sorted(ours - theirs)[:3], sorted(theirs - ours)[:3]
-            raise AssertionError(f"{table}: {len(rows)} and {len(other[table])} rows\n only one: {only_one}\n only other: {only_other}")
+            raise AssertionError(
+                f"{table}: {len(rows)} and {len(other[table])} rows\n only one: {only_one}\n only other: {only_other}"
+            )

@@ -29,7 +29,9 @@ def _first() -> list[Line]:
     return [
         {"type": "file-history-snapshot", "messageId": "x", "snapshot": {}},
         user(FIRST, "f1", "Where is it called from? ☂ \u2028 and \u2029", 0),
-        assistant(FIRST, "f2", "msg_01aaa", [{"type": "thinking", "thinking": "Hm."}], 1, "f1", stop=None, tokens=(10, 1)),
+        assistant(
+            FIRST, "f2", "msg_01aaa", [{"type": "thinking", "thinking": "Hm."}], 1, "f1", stop=None, tokens=(10, 1)
+        ),
         assistant(FIRST, "f3", "msg_01aaa", [task], 1.1, "f2", tokens=(10, 30)),
         result(FIRST, "f4", "toolu_task", "Three callers.", 4, {"agentId": "a1b2c3"}),
         assistant(FIRST, "f5", "msg_01bbb", [edit], 5, "f4"),
@@ -59,7 +61,14 @@ def _old() -> list[Line]:
     ]
     return [
         user(OLD, "o1", "How many stars?", 20),
-        assistant(OLD, "o2", "msg_01old1", [call("toolu_old", "Task", description="Count", prompt="Count the stars.")], 20.5, "o1"),
+        assistant(
+            OLD,
+            "o2",
+            "msg_01old1",
+            [call("toolu_old", "Task", description="Count", prompt="Count the stars.")],
+            20.5,
+            "o1",
+        ),
         *({**line, "isSidechain": True} for line in inner),
         result(OLD, "o5", "toolu_old", "Nine.", 23),
     ]
@@ -67,7 +76,11 @@ def _old() -> list[Line]:
 
 def _fork() -> list[Line]:
     copied = [{**line, "sessionId": FORK} for line in _first() if "uuid" in line]
-    return [*copied, user(FORK, "k1", "Another way, please.", 30, "f7"), assistant(FORK, "k2", "msg_01fff", "Like so.", 31, "k1")]
+    return [
+        *copied,
+        user(FORK, "k1", "Another way, please.", 30, "f7"),
+        assistant(FORK, "k2", "msg_01fff", "Like so.", 31, "k1"),
+    ]
 
 
 def _branch() -> list[Line]:
@@ -76,11 +89,20 @@ def _branch() -> list[Line]:
         for line in _first()[:5]
         if "uuid" in line
     ]
-    return [*copied, user(BRANCH, "b1", "On the branch.", 40, "f4"), {"type": "continued-in", "sessionId": BRANCH, "continuedInSessionId": FORK}]
+    return [
+        *copied,
+        user(BRANCH, "b1", "On the branch.", 40, "f4"),
+        {"type": "continued-in", "sessionId": BRANCH, "continuedInSessionId": FORK},
+    ]
 
 
 def _stream() -> list[Line]:
-    message = {"id": "msg_01sss", "role": "assistant", "model": "claude-opus-4-1", "content": [{"type": "text", "text": "Saved."}]}
+    message: Line = {
+        "id": "msg_01sss",
+        "role": "assistant",
+        "model": "claude-opus-4-1",
+        "content": [{"type": "text", "text": "Saved."}],
+    }
     message["usage"] = {"input_tokens": 3, "output_tokens": 4}
     return [
         {"type": "note", "text": "the first line states no session"},
@@ -99,7 +121,15 @@ def _gateway() -> list[Line]:
         line,
         {**queue, "operation": "enqueue", "content": "Typed while it worked."},
         {**queue, "operation": "remove"},
-        entry("system", GATEWAY, "w2", 62, "w1", subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9}),
+        entry(
+            "system",
+            GATEWAY,
+            "w2",
+            62,
+            "w1",
+            subtype="compact_boundary",
+            compactMetadata={"trigger": "auto", "preTokens": 9},
+        ),
     ]
 
 
@@ -114,7 +144,9 @@ def files() -> dict[str, bytes]:
     unfinished = raw([assistant(FIRST, "f11", "msg_01ggg", "The last line has no end.", 11)])[:-1]
     meta = {"agentType": "Explore", "description": "Look around", "toolUseId": "toolu_task", "spawnDepth": 1}
     todo = [{"content": "Call them", "status": "pending"}, {"content": "half a pair: \ud83d", "status": "done"}]
-    typed = [{"display": "Where is it?", "timestamp": 1_770_000_000_000, "project": "/home/mira/src/app", "sessionId": FIRST}] * 3
+    typed = [
+        {"display": "Where is it?", "timestamp": 1_770_000_000_000, "project": "/home/mira/src/app", "sessionId": FIRST}
+    ] * 3
     return {
         main_path(FIRST): damaged + b"\n   \n" + torn + odd + b"not json\n" + broken + unfinished,
         agent_path(FIRST, "a1b2c3"): raw(_agent()),

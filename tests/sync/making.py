@@ -158,6 +158,6 @@ def ask(home: Path, sql: str, *values: object, name: str = "index.db") -> list[A
     """Ask one of a store's databases."""
     db = apsw.Connection(str(home / name), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        return list(db.execute(sql, values))  # type: ignore[arg-type]
+        return list(db.execute(sql, values))
     finally:
         db.close()

@@ -33,7 +33,14 @@ def crashed(tree: Tree) -> Tree:
 
 def _crash(work: str, tree: Tree, template: Path, out: Path) -> list[Path]:
     out.mkdir()
-    command = [sys.executable, str(Path(__file__).with_name("crashing.py")), work, str(tree.config), str(template), str(out)]
+    command = [
+        sys.executable,
+        str(Path(__file__).with_name("crashing.py")),
+        work,
+        str(tree.config),
+        str(template),
+        str(out),
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT / "src"), str(PROJECT)])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hansard.record.store import Record
+from hansard.sources import tail
+from hansard.sync import run
+from hansard.sync.run import sync
 from tests.sync.making import FOLDER, Tree, ask, assistant, main_path, raw, session, user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
 S = session(1)
 PATH = main_path(S)
@@ -31,7 +34,9 @@ def _kept(tree: Tree) -> list[bytes]:
         return [b"".join(record.read(item.id)) for item in record.generations() if item.path == PATH]
 
 
-def _session(tree: Tree, columns: str = "source_state, prompts, messages, output_tokens, api_messages") -> tuple[object, ...]:
+def _session(
+    tree: Tree, columns: str = "source_state, prompts, messages, output_tokens, api_messages"
+) -> tuple[object, ...]:
     ((*row,),) = tree.rows(f"SELECT {columns} FROM sessions WHERE session_id = ?", S)
     return tuple(row)
 
@@ -134,8 +139,6 @@ def test_a_root_that_is_not_there_loses_nothing(synced: Tree) -> None:
     away = synced.config.with_name("unplugged")
     synced.config.rename(away)
 
-    from hansard.sync.run import sync
-
     report = sync(str(synced.home), roots)
     assert report.gone == 0
     assert "the root is not there" in report.unreadable[0]
@@ -181,11 +184,9 @@ def test_side_files_may_go_too(synced: Tree) -> None:
 
 
 def test_a_file_that_goes_between_the_look_and_the_reading(synced: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hansard.sync import run
+    real = tail.open_tail
 
-    real: Callable[..., object] = run.open_tail
-
-    def vanish(path: str, *more: object) -> object:
+    def vanish(path: str, *more: Any) -> tail.Tail:
         Path(path).unlink()
         return real(path, *more)
 
@@ -199,16 +200,14 @@ def test_a_file_that_goes_between_the_look_and_the_reading(synced: Tree, monkeyp
 
 def test_a_file_that_can_be_read_only_in_part(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bad sector: what was read is kept, and the next sync goes on from there without a new generation."""
-    from hansard.sources.tail import Tail
+    real = tail.Tail.pieces
 
-    real = Tail.pieces
-
-    def broken(self: Tail, size: int = 1) -> object:
+    def broken(self: tail.Tail, size: int = 1) -> Iterator[bytes]:
         yield next(iter(real(self, 200)))
         raise OSError(5, "Input/output error")
 
     tree.write(PATH, LINES)
-    monkeypatch.setattr(Tail, "pieces", broken)
+    monkeypatch.setattr(tail.Tail, "pieces", broken)
     for expected in (200, 400, 600):
         report = tree.sync()
         assert "Input/output error" in report.unreadable[0]

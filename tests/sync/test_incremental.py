@@ -30,6 +30,8 @@ def _arrive(everything: dict[str, bytes], tree: Tree, dice: random.Random, *, st
             end = len(whole)
             if path.endswith(".jsonl") and dice.random() < 1 - 1 / steps:
                 end = min(len(whole), there + dice.randrange(1, max(2, 2 * len(whole) // steps)))
+                if dice.random() < 0.3:  # a whole line, but for its end
+                    end = max(there, whole.rfind(b"\n", there, end))
             tree.append(path, whole[there:end])
             if end == len(whole):
                 del waiting[path]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from hansard.record.store import Record
@@ -36,7 +38,14 @@ def _snapshot(folder: Path) -> dict[str, Any]:
     for path in sorted([folder, *folder.rglob("*")]):
         status = path.lstat()
         content = path.read_bytes() if path.is_file() else b""
-        found[path.as_posix()] = (status.st_mode, status.st_mtime_ns, status.st_ino, status.st_nlink, status.st_size, content)
+        found[path.as_posix()] = (
+            status.st_mode,
+            status.st_mtime_ns,
+            status.st_ino,
+            status.st_nlink,
+            status.st_size,
+            content,
+        )
     return found
 
 
@@ -59,9 +68,7 @@ def test_the_report(full: Tree) -> None:
     assert report.bytes_read == sum(map(len, files().values()))
     assert report.records == full.rows("SELECT sum(records) FROM transcripts")[0][0]
     assert report.issues == full.rows("SELECT count(*) FROM issues")[0][0] > 4
-    assert replace(full.sync(), seconds=0) == replace(
-        report, changed=0, bytes_read=0, records=0, issues=0, seconds=0
-    )
+    assert replace(full.sync(), seconds=0) == replace(report, changed=0, bytes_read=0, records=0, issues=0, seconds=0)
 
 
 def test_nothing_is_written_or_locked_when_nothing_changed(full: Tree) -> None:
@@ -159,7 +166,16 @@ def test_a_touched_file_is_compared_and_nothing_more(full: Tree) -> None:
     os.utime(note, ns=(1_750_000_000_000_000_000,) * 2)
     assert full.sync().changed == 0
     assert full.rows("SELECT mtime FROM transcripts WHERE path = ?", main_path(OLD)) == [(1_750_000_000_000,)]
-    assert full.rows("SELECT mtime FROM side_files WHERE path LIKE '%toolu_edit.txt'") == [(1_750_000_000_000,)]
+    dates = "SELECT mtime FROM side_files WHERE path LIKE '%toolu_edit.txt'"
+    assert full.rows(dates) == [(1_750_000_000_000,)]
+    # As after a crash between the two databases:
+    with closing(apsw.Connection(str(full.home / "index.db"))) as db:
+        db.execute(
+            "UPDATE side_files SET mtime = 0; UPDATE transcripts SET mtime = 0; UPDATE meta SET value = 1 WHERE name = 'revision'"
+        )
+    full.sync()
+    assert full.rows(dates) == [(1_750_000_000_000,)]
+    assert full.rows("SELECT count(*) FROM transcripts WHERE mtime = 0") == [(0,)]
 
 
 @pytest.mark.parametrize("workers", [False, True])
@@ -175,10 +191,16 @@ def test_progress(full: Tree, monkeypatch: pytest.MonkeyPatch, workers: bool) ->
     total = sum(map(len, files().values()))
     assert told[0] == ("reading", 0, len(files()), 0, total)
     assert ("reading", len(files()), len(files()), total, total) in told
-    assert [phase for number, (phase, *_) in enumerate(told) if number == 0 or told[number - 1][0] != phase] == ["reading", "text"]
+    assert [phase for number, (phase, *_) in enumerate(told) if number == 0 or told[number - 1][0] != phase] == [
+        "reading",
+        "text",
+    ]
     told.clear()
     rebuild(str(full.home), listen, workers=workers)
-    assert [phase for number, (phase, *_) in enumerate(told) if number == 0 or told[number - 1][0] != phase] == ["indexing", "text"]
+    assert [phase for number, (phase, *_) in enumerate(told) if number == 0 or told[number - 1][0] != phase] == [
+        "indexing",
+        "text",
+    ]
     logs = {path: len(content) for path, content in files().items() if path.endswith(".jsonl")}
     assert ("indexing", len(logs), len(logs), sum(logs.values()), sum(logs.values())) in told
     for phase, done, of, size, total in told:

@@ -288,9 +288,13 @@ def test_files_are_private(synced: Tree) -> None:
 
 
 def test_the_lock_is_let_go_after_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), sync_lock(str(tmp_path), 0) as held:
-        assert held
-        raise ZeroDivisionError
+    def fail_while_holding() -> None:
+        with sync_lock(str(tmp_path), 0) as held:
+            assert held
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_while_holding()
     with sync_lock(str(tmp_path), 0) as held:
         assert held
 

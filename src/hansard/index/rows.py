@@ -12,6 +12,7 @@ from hansard.index.lines import Lines, items, unfinished
 from hansard.index.links import touch_sighted
 from hansard.index.store import Disposable, telling
 from hansard.index.usage import UsageTable
+from hansard.parse.decode import entry
 from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
@@ -74,7 +75,10 @@ class RowIndex(Disposable):
         self.bulk = self.fresh
         if not self.bulk:
             with telling(path):
-                missing = self.db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (schema.LAST_INDEX,)).fetchone() is None
+                missing = (
+                    self.db.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (schema.LAST_INDEX,)).fetchone()
+                    is None
+                )
             if missing:
                 with self.transaction():
                     self.db.execute(schema.INDEXES)
@@ -125,10 +129,15 @@ class RowIndex(Disposable):
         read = fold.items if isinstance(fold, HistoryFold) else items
         checkpoint = indexed
         flush = state.lines + _FLUSH_LINES
+        take = fold.entry if isinstance(fold, Fold) else None
         for offset, line in lines:
             state.lines += 1
-            for item in read(line, offset):
-                fold.feed(item)
+            body = entry(line) if take is not None else None
+            if take is not None and body is not None:
+                take(offset, len(line), body)
+            else:
+                for item in read(line, offset):
+                    fold.feed(item)
             if state.lines >= flush:
                 flush = state.lines + _FLUSH_LINES
                 session_id = self._write(transcript, state, session_id, fold.rows)
@@ -190,13 +199,13 @@ class RowIndex(Disposable):
     def _insert(self, rows: Rows) -> None:
         many = self.db.executemany
         if rows.records:
-            many("INSERT OR REPLACE INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records)
+            many("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records)
         if rows.blocks:
-            many("INSERT OR REPLACE INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks)
+            many("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks)
         if rows.messages:
-            many("INSERT OR REPLACE INTO messages VALUES (?,?,?,?)", rows.messages)
+            many("INSERT INTO messages VALUES (?,?,?,?)", rows.messages)
         if rows.calls:
-            many("INSERT OR REPLACE INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values())
+            many("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values())
         if rows.call_results:
             many(
                 "UPDATE tool_calls SET result_id = ?, result_ts = ?, is_error = ?, change = ?, added = ?, removed = ?,"
@@ -204,7 +213,7 @@ class RowIndex(Disposable):
                 rows.call_results,
             )
         if rows.prompts:
-            many("INSERT OR REPLACE INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
+            many("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
         if rows.compactions:
             many("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions)
         if rows.summaries:

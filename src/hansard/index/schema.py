@@ -381,9 +381,9 @@ CREATE TABLE cursors (
     tail       INTEGER NOT NULL       -- 1 when rows after `indexed` come from an unfinished last line
 );
 
--- The text of every block, in a column by its kind; the rowid is the block's id, or 1 << 62 + a snapshot's id.
+-- The text of every block, in a column by its kind, the commonest first: a word costs two bytes less there. The rowid is the block's id, or 1 << 62 + a snapshot's id.
 CREATE VIRTUAL TABLE text USING fts5 (
-    prompt, reply, thinking, call, result, note,
+    result, call, reply, thinking, prompt, note,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 """

@@ -11,10 +11,10 @@ from typing import Any
 from hansard.index import schema
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.store import Disposable, telling
-from hansard.parse.decode import Record
+from hansard.parse.decode import Record, entry
 from hansard.parse.meaning import texts, without_base64
 
-_COLUMNS = ("prompt", "reply", "thinking", "call", "result", "note")
+_COLUMNS = ("result", "call", "reply", "thinking", "prompt", "note")
 _INSERT = {column: f"INSERT INTO text (rowid, {column}) VALUES (?, ?)" for column in _COLUMNS}
 _HASH_BYTES = 48 << 20
 _INDEXED_LOGS = frozenset({"main", "agent", "log"})
@@ -53,6 +53,12 @@ class TextIndex(Disposable):
         lines = Lines(read(transcript, indexed), indexed)
         put = self._put
         for offset, line in lines:
+            body = entry(line)
+            if body is not None:
+                # Half of the lines of some clients are progress: nothing to find there.
+                if body.type != "progress":
+                    put(base, Record(offset, len(line), str(body.type), body), is_agent=is_agent)
+                continue
             for item in items(line, offset):
                 if type(item) is Record:
                     put(base, item, is_agent=is_agent)

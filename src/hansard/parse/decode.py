@@ -64,6 +64,8 @@ class Issue(NamedTuple):
 
 def entry(line: bytes) -> wire.Entry | None:
     """Decode an intact conversation record, as nearly every line is one; None for anything else."""
+    if line.startswith(_TAGGED) and line[9 : line.find(b'"', 9)] not in _ENTRY_NAMES:
+        return None
     try:
         body = _strict(line)
     except REFUSED:
@@ -79,12 +81,9 @@ def entry(line: bytes) -> wire.Entry | None:
 def decode(line: bytes, offset: int) -> Record | None:
     """Decode one intact line, or return None when it needs `salvage`."""
     if line.startswith(_TAGGED):
-        name = line[9 : line.find(b'"', 9)]
-        kind = _METADATA_NAMES.get(name)
+        kind = _METADATA_NAMES.get(line[9 : line.find(b'"', 9)])
         if kind is not None:
             return _side_record(line, offset, kind)
-        if name not in _ENTRY_NAMES:
-            return None
     body = entry(line)
     return Record(offset, len(line), str(body.type), body) if body is not None else None
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from hansard.sync.text import TextRun
 
 DEFAULT_MAX_FILE = 64 << 20
-_COMMIT_BYTES = 24 << 20
-_PIECE = 1 << 20
+_COMMIT_BYTES = 8 << 20
+_PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
 
 
 def sync(
@@ -91,7 +91,9 @@ def _nothing_to_do(home: str, roots: Sequence[Root], max_file: int) -> SyncRepor
     try:
         record = Record.open(path, readonly=True)
     except StoreUnusable:
-        return None  # not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong
+        return (
+            None  # not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong
+        )
     try:
         surveys = survey(record, roots, max_file)
         if all(result.is_quiet for result in surveys) and _signed(home, record):

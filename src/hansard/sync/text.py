@@ -39,7 +39,6 @@ class TextRun:
         self.name = name
         self.worker: subprocess.Popen[bytes] | None = None
         self.backlog = coming
-        self._discard_unfit()
         if behind:
             self.backlog += self._waiting()
         if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1 and sys.executable:
@@ -53,17 +52,12 @@ class TextRun:
         if behind:
             self.more()
 
-    def _discard_unfit(self) -> None:
-        """Drop a file that is ahead of the record while that shows: soon the record may be as far again, with other bytes."""
-        from hansard.index.schema import VERSION
-        from hansard.index.store import signature
-        from hansard.index.text import TextIndex
-
-        found = signature(place(self.home, self.name), VERSION)
-        if found is not None and found != (self.record.store_id, self.record.revision()):
-            TextIndex(place(self.home, self.name), self.record.store_id, self.record.revision()).close()
-
     def _waiting(self) -> int:
+        """How many bytes the file has still to read of the record as it is now.
+
+        Opened here, before the record goes on, a file that is ahead of a record which was put back still shows, and is made
+        again; soon the record may be as far, with other bytes.
+        """
         text = _open(self.home, self.name, self.record)
         try:
             return sum(size for _, _, size in text.backlog(_sizes(self.record, None)))

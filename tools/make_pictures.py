@@ -1,0 +1,65 @@
+"""Draws the pictures of the README from real runs on the demo history: `python tools/make_pictures.py`."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.console import Console
+from rich.terminal_theme import DIMMED_MONOKAI
+from rich.text import Text
+
+from hansard.demo.history import write_history
+
+PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
+WIDTH = 100
+RUNS = {
+    "overview": [],
+    "show": ["show", "cross-compile for the probe"],
+    "status": ["status"],
+}
+LINES = 44
+# Without the fonts that the template would fetch from elsewhere.
+TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S).replace("Fira Code", "ui-monospace")
+
+
+def main() -> None:
+    """Write one SVG per run."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        write_history(Path(scratch, ".claude"))
+        for name, arguments in RUNS.items():
+            draw(name, arguments, scratch)
+
+
+def draw(name: str, arguments: list[str], scratch: str) -> None:
+    """Run one command and draw what it printed."""
+    environment = os.environ | {"HOME": scratch, "COLUMNS": str(WIDTH), "TZ": "UTC", "HANSARD_HOME": f"{scratch}/data"}
+    environment.pop("NO_COLOR", None)
+    printed = subprocess.run(
+        [sys.executable, "-m", "hansard", "--color", "always", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lines = printed.replace(scratch, "~").splitlines()
+    shown = "\n".join(lines[:LINES])
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    console.print(Text("$ hansard " + " ".join(arguments), style="bold"))
+    console.print(Text.from_ansi(shown))
+    path = PICTURES / f"{name}.svg"
+    console.save_svg(
+        str(path), title="hansard", theme=DIMMED_MONOKAI, unique_id=f"hansard-{name}", code_format=TEMPLATE
+    )
+    print(f"{name}: {len(lines)} lines")
+
+
+if __name__ == "__main__":
+    main()
