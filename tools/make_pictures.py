@@ -26,7 +26,9 @@ RUNS = {
 }
 LINES = 44
 # Without the fonts that the template would fetch from elsewhere.
-TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S).replace("Fira Code", "ui-monospace")
+TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL).replace(
+    "Fira Code", "ui-monospace"
+)
 
 
 def main() -> None:

@@ -29,6 +29,8 @@ from hansard.model import (
     Prompt,
     Session,
     SessionPage,
+    SideFile,
+    Todo,
     Transcript,
 )
 from hansard.query.reader import Reader, like, moment
@@ -96,8 +98,8 @@ class Hansard:
         report = sync(
             self.home, self.roots, max_file=self.max_file, listener=listener, only=only, wait_seconds=wait_seconds
         )
-        if report.changed or report.gone:
-            self.close()
+        if not report.busy:
+            self.close()  # an index may have been made again, in another file of the same name
         return report
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
@@ -239,6 +241,36 @@ class Hansard:
             (-1 if limit is None else limit,),
         )
         return [Prompt(row[0], row[1], moment(row[2]), row[3], row[4], bool(row[5])) for row in rows]
+
+    def todos(self, name: str) -> list[Todo]:
+        """A session's todos and tasks, as their files last said."""
+        rows = self.reader.rows(
+            "SELECT t.session_id, t.agent_id, t.status, t.content FROM todos t JOIN side_files f ON f.id = t.side_file"
+            " WHERE t.session_id = ? ORDER BY f.path, t.n",
+            (self.session(name).session_id,),
+        )
+        return [Todo(*row) for row in rows]
+
+    def side_files(self, *, kind: str | None = None, name: str | None = None) -> list[SideFile]:
+        """Small files that are kept whole: of one kind (plan, memory, tool_result, ...), of one session, or all."""
+        rows = self.reader.rows(
+            "SELECT root, path, kind, session_id, agent_id, size, mtime FROM side_files WHERE current = 1"
+            " AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR session_id = ?2) ORDER BY path, root",
+            (kind, None if name is None else self.session(name).session_id),
+        )
+        return [
+            SideFile(root, path, of_kind, session_id, agent_id, size, moment(mtime))
+            for root, path, of_kind, session_id, agent_id, size, mtime in rows
+        ]
+
+    def read_side_file(self, file: SideFile) -> bytes:
+        """The content of a small file as it was last seen."""
+        row = self.reader.one(
+            "SELECT id FROM side_files WHERE current = 1 AND root = ? AND path = ?", (file.root, file.path)
+        )
+        if row is None:
+            raise NotFound(f"no file {file.path} is kept")
+        return self.record.read_snapshot(row[0])
 
     def status(self) -> Status:
         """The store at a glance, and what the client's clean-up will delete next."""

@@ -170,6 +170,29 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Todo:
+    """One entry of a todo list or task list, as its file last said."""
+
+    session_id: str
+    agent_id: str
+    status: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideFile:
+    """A small file beside the transcripts: a plan, a memory, an overflowed tool result, ..."""
+
+    root: str
+    path: str
+    kind: str
+    session_id: str
+    agent_id: str
+    size: int
+    modified_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """Something a human typed."""
 

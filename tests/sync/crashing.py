@@ -64,8 +64,8 @@ def _work(work: str, config: str, home: str) -> None:
     from hansard.sync import indexing, run, text
     from hansard.sync.rebuild import rebuild
 
-    for module in (indexing, run, text):
-        module._COMMIT_BYTES = SMALL  # type: ignore[attr-defined]
+    indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
+    run._FIRST_COMMIT = run._LAST_COMMIT = SMALL
     if work == "rebuild":
         rebuild(home, workers=False)
     else:

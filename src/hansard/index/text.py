@@ -11,7 +11,7 @@ from typing import Any
 from hansard.index import schema
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.store import Disposable, telling
-from hansard.parse.decode import Record, entry
+from hansard.parse.decode import Record, entry, is_progress
 from hansard.parse.meaning import texts, without_base64
 
 _COLUMNS = ("result", "call", "reply", "thinking", "prompt", "note")
@@ -53,11 +53,11 @@ class TextIndex(Disposable):
         lines = Lines(read(transcript, indexed), indexed)
         put = self._put
         for offset, line in lines:
+            if is_progress(line):  # half of the lines of some clients, and nothing to find there
+                continue
             body = entry(line)
             if body is not None:
-                # Half of the lines of some clients are progress: nothing to find there.
-                if body.type != "progress":
-                    put(base, Record(offset, len(line), str(body.type), body), is_agent=is_agent)
+                put(base, Record(offset, len(line), str(body.type), body), is_agent=is_agent)
                 continue
             for item in items(line, offset):
                 if type(item) is Record:

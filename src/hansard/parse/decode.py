@@ -78,6 +78,12 @@ def entry(line: bytes) -> wire.Entry | None:
     return body
 
 
+def is_progress(line: bytes) -> bool:
+    """Whether a line is surely a progress record, without decoding it: its tag stands before any nested object."""
+    tag = line.find(b'"type":"progress"', 0, 1000)
+    return tag > 0 and line.find(b"{", 1, tag) < 0
+
+
 def decode(line: bytes, offset: int) -> Record | None:
     """Decode one intact line, or return None when it needs `salvage`."""
     if line.startswith(_TAGGED):

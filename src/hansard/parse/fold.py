@@ -80,6 +80,7 @@ class Fold:
         self.rows = Rows()
         self._seen_message = seen_message
         self._messages: dict[str, int] = {}
+        self._said: object = None
 
     def feed(self, item: Record | Issue) -> None:
         """Take the next record or issue of the transcript, of whatever kind."""
@@ -136,6 +137,9 @@ class Fold:
         state = self.state
         state.records += 1
         kind = body.type or ""
+        if kind == "progress" and state.cwd:
+            self._progress(body)
+            return
         record_id = self.base + offset
         ts = milliseconds(body.timestamp)
         if ts is not None:
@@ -165,7 +169,7 @@ class Fold:
             meaning = self._user(record_id, ts, body, sidechain=sidechain)
         elif kind == "progress":
             self._progress(body)
-            uuid = None
+            return
         else:
             sub = sub_kind(body)
             name = full_kind(kind, sub)
@@ -287,10 +291,7 @@ class Fold:
                     if message.model and message.model not in state.models:
                         state.models.append(message.model)
                 self._messages[key] = message_id
-            usage = self.rows.usage
-            for counted, statement in stated(body, key, record_id, ts or 0, self.path, session_id, agent_id):
-                known = usage.get(counted)
-                usage[counted] = statement if known is None else merge(known, statement)
+            self._state_usage(record_id, ts or 0, body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
                 kind = block.type
@@ -306,6 +307,18 @@ class Fold:
             state.api_errors += 1
             return "error", message_id
         return "reply", message_id
+
+    def _state_usage(self, record_id: int, ts: int, body: wire.Entry, key: str, session_id: str, agent_id: str) -> None:
+        usage = self.rows.usage
+        message = body.message
+        known = usage.get(key)
+        said = (key, message.usage, message.stop_reason) if message is not None else None
+        if known is not None and said == self._said and known.ts <= ts:
+            return  # the next line of an answer mostly repeats what the one before it stated
+        self._said = said
+        for counted, statement in stated(body, key, record_id, ts, self.path, session_id, agent_id):
+            known = usage.get(counted)
+            usage[counted] = statement if known is None else merge(known, statement)
 
     # -- tools
 
@@ -440,6 +453,8 @@ class Fold:
 
     def _progress(self, body: wire.Entry) -> None:
         """Progress records say nothing, but others hang on them: remember where their chain leads, and skip them."""
+        kinds = self.state.kinds
+        kinds["progress"] = kinds.get("progress", 0) + 1
         asides = self.state.asides
         if body.uuid:
             parent = body.parent_uuid

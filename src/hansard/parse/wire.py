@@ -257,8 +257,10 @@ _SIDE_RECORDS: dict[str, tuple[type[Any], str]] = {
     "queue-operation": (QueueOperation, "operation timestamp content reason commandUuid deliveryId"),
     "cost-state": (
         CostState,
-        "totalCostUSD totalAPIDuration totalAPIDurationWithoutRetries totalToolDuration totalLinesAdded totalLinesRemoved"
-        " totalDuration startTime modelUsage hasUnknownModelCost",
+        (
+            "totalCostUSD totalAPIDuration totalAPIDurationWithoutRetries totalToolDuration totalLinesAdded"
+            " totalLinesRemoved totalDuration startTime modelUsage hasUnknownModelCost"
+        ),
     ),
     "continued-in": (Pointer, "timestamp continuedInSessionId"),
     "fork-context-ref": (Pointer, "agentId parentSessionId parentLastUuid contextLength"),

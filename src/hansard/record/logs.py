@@ -9,7 +9,6 @@ from hansard.record.codec import DamagedError, Raw, short_hash
 from hansard.record.database import Row, read_name
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
-from hansard.record.packer import Packed, Packer
 from hansard.record.schema import CHUNK
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from hansard.sources.tail import Mark
 
 OPEN_TAILS = 4
-# Full chunks of one transaction before a second thread is worth its start.
-PACK_FROM = 5
 """How many unfilled chunks are held in memory at once, however many logs one transaction appends to."""
 
 LARGEST_CHUNK = 16 << 20
@@ -78,8 +75,6 @@ class Logs(Files):
     """
 
     _tails: dict[int, _Tail]
-    _packer: Packer | None = None
-    _full_chunks: int = 0
 
     def start_generation(self, root_id: int, path: str, kind: str, reason: str) -> int:
         """Begin a log, or its next generation; `reason` is kept as why the former one ended."""
@@ -114,11 +109,11 @@ class Logs(Files):
             taken = min(CHUNK - len(tail.raw), len(view))
             tail.raw += view[:taken]
             if len(tail.raw) == CHUNK:
-                self._write_full(generation, tail.start, tail.raw)
+                self._write_chunk(generation, tail.start, tail.raw)
                 tail.start += CHUNK
                 tail.raw = bytearray()
         while len(view) - taken >= CHUNK:
-            self._write_full(generation, tail.start, view[taken : taken + CHUNK])
+            self._write_chunk(generation, tail.start, view[taken : taken + CHUNK])
             tail.start += CHUNK
             taken += CHUNK
         tail.raw += view[taken:]
@@ -205,7 +200,7 @@ class Logs(Files):
 
     def generation(self, generation: int) -> Generation:
         """One generation by its id."""
-        self._flush_tails()
+        self._flush_all()
         return self._generation(generation)
 
     def _generation(self, generation: int) -> Generation:
@@ -216,7 +211,7 @@ class Logs(Files):
 
     def generations(self) -> Iterator[Generation]:
         """Every generation of every log, oldest first."""
-        self._flush_tails()
+        self._flush_all()
         return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
 
     def _size(self, generation: int) -> int:
@@ -266,10 +261,6 @@ class Logs(Files):
             self._write_chunk(generation, tail.start, tail.raw)
 
     def _flush_all(self) -> None:
-        self._land_all()
-        self._flush_tails()
-
-    def _flush_tails(self) -> None:
         for generation in self._tails:
             self._flush(generation)
 
@@ -278,36 +269,12 @@ class Logs(Files):
 
     def _forget(self) -> None:
         self._tails = {}
-        self._full_chunks = 0
-        packer, self._packer = self._packer, None
-        if packer is not None:
-            packer.stop()
-
-    def _write_full(self, generation: int, start: int, raw: Raw) -> None:
-        """Write a chunk that will not change any more; from the fifth of a transaction on, a second thread packs them."""
-        self._full_chunks += 1
-        if self._full_chunks < PACK_FROM:
-            self._write_chunk(generation, start, raw)
-            return
-        if self._packer is None:
-            self._packer = Packer()
-        packed = self._packer.put(generation, start, raw)
-        if packed is not None:
-            self._land(packed)
-
-    def _land_all(self) -> None:
-        """Write every chunk that is still being packed."""
-        while self._packer is not None and (packed := self._packer.take()) is not None:
-            self._land(packed)
 
     def _write_chunk(self, generation: int, start: int, raw: Raw) -> None:
-        self._land(Packed(generation, start, len(raw), short_hash(raw), self._codec.pack(raw)))
-
-    def _land(self, packed: Packed) -> None:
         self._run(
             "INSERT INTO chunk (generation_id, start, length, hash, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (generation_id, start) "
             "DO UPDATE SET length = excluded.length, hash = excluded.hash, data = excluded.data",
-            packed,
+            (generation, start, len(raw), short_hash(raw), self._codec.pack(raw)),
         )
 
     def _chunk_at(self, generation: int, position: int) -> Row | None:

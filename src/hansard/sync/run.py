@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from hansard.sync.text import TextRun
 
 DEFAULT_MAX_FILE = 64 << 20
-_COMMIT_BYTES = 8 << 20
+# A commit waits for the disk. The first ones come early, so that the second process has something to do.
+_FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
 
 
@@ -147,6 +148,7 @@ class _Run:
         self._writing: contextlib.AbstractContextManager[None] | None = None
         self._indexing: contextlib.AbstractContextManager[None] | None = None
         self._uncommitted = 0
+        self._enough = _FIRST_COMMIT
         self.index: RowIndex
 
     def go(self, only: Collection[str] | None) -> SyncReport:
@@ -250,7 +252,8 @@ class _Run:
             except OSError as error:
                 result.unreadable.append(f"{result.root.locate(file.path)}: {error.strerror or error}")
             self.teller.step(files=1)
-            if self._uncommitted >= _COMMIT_BYTES:
+            if self._uncommitted >= self._enough:
+                self._enough = min(2 * self._enough, _LAST_COMMIT)
                 self._commit()
                 text.more()
                 self._begin()
