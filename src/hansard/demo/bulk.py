@@ -27,7 +27,7 @@ MEAN_TURN = 13_000  # bytes of an answer with its call and result
 FILES_PER_PROJECT = 75
 AGENT_SHARE = 0.4
 AGAIN = 0.08  # of the outputs have been seen a little earlier
-COPIED = 0.65  # of the results of a main file are followed by a copy in an agent_progress line
+COPIED = 0.85  # of the results of a main file are followed by a copy in an agent_progress line
 FIRST_DAY = datetime(2025, 10, 1, 8, 0, tzinfo=UTC)
 MODELS = (b"claude-opus-4-7", b"claude-sonnet-4-6", b"claude-haiku-4-5-20251001")
 TOOLS = (b"Bash", b"Bash", b"Read", b"Read", b"Grep", b"Edit", b"Edit")
@@ -158,7 +158,7 @@ class _Writer:
         chance = rng.random()
         usage = self.usage(40 + int(rng.expovariate(1 / 300)))
         if chance < 0.22:
-            signature = ids.take(240)
+            signature = ids.take(1600)  # noise, as real ones are
             thought = self.sheet.cut(rng.expovariate(1 / 350))
             block = (b'{"type":"thinking","thinking":"', thought, b'","signature":"Eq', signature, b'"}')
             yield self.line(message, block, b'"tool_use"', usage)

@@ -17,6 +17,7 @@ COMMON = (
 INDENTS = ("", "", "    ", "    ", "        ", "            ", "- ", "# ", "// ")
 LENGTHS = (1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4)
 TABLE = 1 << 18
+STRETCH, TOPIC = 160, 28
 ENDS = ("", "", "", ",", ";", ":", ".", " {", ")", " =")
 
 
@@ -47,6 +48,21 @@ def _table(known: list[str]) -> list[str]:
     return table + known[: TABLE - len(table)]
 
 
+def _topical(drawn: list[str], rng: random.Random) -> list[str]:
+    """Let each stretch of words come back to a few of its own, as a file or an output does.
+
+    In real transcripts a text of 125 words has 55 different ones; drawn independently it would have 100.
+    """
+    found: list[str] = []
+    for start in range(0, len(drawn), STRETCH):
+        own = drawn[start : start + STRETCH]
+        found += [
+            own[chance % TOPIC % len(own)] if chance < 180 else word
+            for word, chance in zip(own, rng.randbytes(len(own)), strict=True)
+        ]
+    return found
+
+
 class Sheet:
     """A long text, ready to stand inside JSON strings, from which runs of whole lines are cut."""
 
@@ -56,7 +72,7 @@ class Sheet:
         lines: list[str] = []
         length = 0
         while length < size:
-            drawn = [table[chance & mask] for chance in array("I", rng.randbytes(1 << 16))]
+            drawn = _topical([table[chance & mask] for chance in array("I", rng.randbytes(1 << 16))], rng)
             at = 0
             for chance in rng.randbytes(len(drawn) // 7):
                 step = 2 + chance % 11

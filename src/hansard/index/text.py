@@ -17,6 +17,7 @@ from hansard.parse.meaning import texts, without_base64
 _COLUMNS = ("result", "call", "reply", "thinking", "prompt", "note")
 _INSERT = {column: f"INSERT INTO text (rowid, {column}) VALUES (?, ?)" for column in _COLUMNS}
 _HASH_BYTES = 48 << 20
+_AUTOMERGE = 4  # the default of FTS5
 _INDEXED_LOGS = frozenset({"main", "agent", "log"})
 
 
@@ -28,9 +29,20 @@ class TextIndex(Disposable):
         self._cursor = self.db.cursor()
 
     def begin_bulk(self) -> None:
-        """Collect more before writing a segment: twice as fast for a backlog."""
+        """Collect more before writing a segment, and merge none: twice as fast for a backlog, and a smaller file."""
+        self._set("hashsize", _HASH_BYTES)
+        self._set("automerge", 0)
+
+    def sign(self, revision: int) -> None:
+        """Note that all of a revision's text is here; after a backlog, also of a sync that was cut off, merge again."""
+        merging = self.db.execute("SELECT v FROM text_config WHERE k = 'automerge'").fetchone()
+        if merging is not None and merging[0] == 0:
+            self._set("automerge", _AUTOMERGE)
+        super().sign(revision)
+
+    def _set(self, name: str, value: int) -> None:
         with telling(self.path):
-            self.db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (_HASH_BYTES,))
+            self.db.execute("INSERT INTO text (text, rank) VALUES (?, ?)", (name, value))
 
     def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
         """Of (transcript, kind, size in the record) those with bytes not yet read, and how many, in the order to take them."""
