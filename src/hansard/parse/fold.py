@@ -47,7 +47,7 @@ _SPAWNERS = frozenset({"Task", "Agent"})
 _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
 _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # How many progress records are remembered as possible parents; a child follows within a few lines.
-_MAX_ASIDES = 512
+_MAX_ASIDES = 64
 # Before this client version a prompt that was typed while the model worked stands in the queue's records only.
 _QUEUED_AS_ATTACHMENT = (2, 1, 90)
 # Keys of a damaged or foreign file are not a report; the first ones say enough.

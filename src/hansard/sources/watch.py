@@ -20,7 +20,7 @@ _State = dict[str, tuple[int, ...]]
 
 
 def watch(
-    roots: Sequence[Root], stop: threading.Event, *, poll: bool = False, settle_ms: int = 50
+    roots: Sequence[Root], stop: threading.Event, *, poll: bool = False, settle_ms: int = 100
 ) -> Iterator[frozenset[str]]:
     """Give sets of absolute paths that changed, appeared or went, until `stop` is set.
 

@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreUnusable
 from hansard.record.store import GONE, LIVE, Known, Record
@@ -61,10 +61,9 @@ def sync(
     `only` names files (absolute paths) that are known to have changed, which saves the walk.
     """
     started = time.perf_counter()
-    if only is None:
-        quick = _nothing_to_do(home, roots, max_file)
-        if quick is not None:
-            return replace(quick, seconds=time.perf_counter() - started)
+    look = _look(home, roots, max_file) if only is None else None
+    if look is not None and look.is_quiet:
+        return replace(_report(look.surveys), seconds=time.perf_counter() - started)
     with sync_lock(home, wait_seconds) as held:
         if not held:
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
@@ -76,32 +75,38 @@ def sync(
         record = Record.open(place(home, RECORD))
         try:
             try:
-                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only)
+                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only, look)
             except IndexDamaged as damage:
                 discard(damage.path)
-                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only)
+                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only, None)
         finally:
             record.close()
     return replace(report, seconds=time.perf_counter() - started)
 
 
-def _nothing_to_do(home: str, roots: Sequence[Root], max_file: int) -> SyncReport | None:
+class _Look(NamedTuple):
+    """What the walk before the lock saw; it need not be walked again while the record stays at that revision."""
+
+    surveys: list[RootSurvey]
+    revision: int
+    is_quiet: bool
+
+
+def _look(home: str, roots: Sequence[Root], max_file: int) -> _Look | None:
     path = place(home, RECORD)
     if not os.path.exists(path) or not os.path.getsize(path):
         return None
     try:
         record = Record.open(path, readonly=True)
     except StoreUnusable:
-        return (
-            None  # not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong
-        )
+        # Not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong.
+        return None
     try:
+        revision = record.revision()
         surveys = survey(record, roots, max_file)
-        if all(result.is_quiet for result in surveys) and _signed(home, record):
-            return _report(surveys)
+        return _Look(surveys, revision, all(result.is_quiet for result in surveys) and _signed(home, record))
     finally:
         record.close()
-    return None
 
 
 def _signed(home: str, record: Record) -> bool:
@@ -151,7 +156,7 @@ class _Run:
         self._enough = _FIRST_COMMIT
         self.index: RowIndex
 
-    def go(self, only: Collection[str] | None) -> SyncReport:
+    def go(self, only: Collection[str] | None, look: _Look | None) -> SyncReport:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish
@@ -160,7 +165,8 @@ class _Run:
         record = self.record
         surveys = survey_paths(record, self.roots, only, self.max_file) if only is not None else None
         if surveys is None:
-            surveys = survey(record, self.roots, self.max_file)
+            known = look is not None and look.revision == record.revision()
+            surveys = look.surveys if look is not None and known else survey(record, self.roots, self.max_file)
         trusted = _signed(self.home, record)
         total = sum(result.bytes for result in surveys)
         self.index = RowIndex(place(self.home, INDEX), record.store_id, record.revision())
