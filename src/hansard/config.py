@@ -35,13 +35,18 @@ def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence
     path, values = _read_file()
     warnings: list[str] = []
     user = os.path.expanduser("~")
+    home = os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_directory("data")))
+    try:
+        home.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{home}: SQLite cannot open a path that is not UTF-8; name another with --home") from None
     if not roots:
         roots, source = _default_roots(environ, user, path, values)
         there = [root for root in roots if os.path.exists(os.path.expanduser(root))]
         warnings += [f"{source} names {root}, which does not exist" for root in roots if root not in there]
         roots = there
     return Settings(
-        home=os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_directory("data"))),
+        home=home,
         roots=tuple(roots),
         max_file=int(values.get("max_file_mb", DEFAULT_MAX_FILE_MB) * (1 << 20)),
         warnings=tuple(warnings),

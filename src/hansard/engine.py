@@ -313,6 +313,8 @@ class Hansard:
                     (session.session_id,),
                 )
             )
+            if not rows and generation is not None:
+                raise NotFound(f"the transcript of session {session.session_id} has no generation {generation}")
             if not rows:
                 raise NotFound(
                     f"session {session.session_id} has no such transcript; `hansard show` lists its subagents"

@@ -265,12 +265,22 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
+class IssueExample:
+    """One place with an issue: bytes of a transcript."""
+
+    transcript: str
+    offset: int
+    length: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class IssueKind:
     """Issues of one kind, with a few places to look at."""
 
     reason: str
     count: int
-    examples: tuple[tuple[str, int, int, str], ...]  # transcript, offset, length, detail
+    examples: tuple[IssueExample, ...]
 
 
 @dataclass(frozen=True, slots=True)

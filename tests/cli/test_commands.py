@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from hashlib import sha256
 from pathlib import Path
 
@@ -181,8 +182,28 @@ def test_doctor_reports_bad_lines_with_their_place(run: Run, root: Path) -> None
         file.write("{not json}\n")
     answer = json.loads(run("doctor", "--json").stdout)
     assert answer["issues"][0]["count"] == 1
-    assert answer["issues"][0]["examples"][0][1] == place
+    assert answer["issues"][0]["examples"][0]["offset"] == place
     assert f"{place:,}" in run("doctor").stdout
+
+
+@pytest.mark.parametrize("name", ["index.db", "text.db"])
+def test_doctor_looks_into_the_indexes(run: Run, tmp_path: Path, name: str) -> None:
+    run("sync")
+    path = tmp_path / "store" / name
+    content = bytearray(path.read_bytes())
+    content[8192 : len(content) - 4096] = bytes(len(content) - 12288)
+    path.write_bytes(content)
+    assert "rebuild" in run("doctor", "--no-sync", code=1).stdout
+    run("rebuild")
+    run("doctor", "--no-sync")
+
+
+def test_status_counts_clients_that_run(run: Run, root: Path) -> None:
+    (root / "sessions").mkdir()
+    for name, pid in (("alive", os.getpid()), ("dead", 2**31 - 7)):
+        (root / "sessions" / f"{name}.json").write_text(json.dumps({"pid": pid}), encoding="utf-8")
+    running = json.loads(run("status", "--json").stdout)["roots"][0]["running"]
+    assert running == (2 if os.name == "nt" else 1)  # where one cannot ask, the note is believed
 
 
 def test_doctor_is_1_when_the_store_is_damaged(run: Run, tmp_path: Path) -> None:
@@ -244,10 +265,11 @@ def test_restore(run: Run, root: Path, tmp_path: Path) -> None:
     for path in (root / "projects").rglob("*.jsonl"):
         assert (to / path.relative_to(root)).read_bytes() == path.read_bytes()
     assert "2 files were already there" in run("restore", "--all", "--to", str(to)).stdout
+    assert "1 file was already there" in run("restore", SESSION, "--to", str(to)).stdout
     copy = to / "projects" / "-src-tide" / f"{SESSION}.jsonl"
     copy.write_text("changed")
     assert "DIFFERS" in run("restore", SESSION, "--to", str(to), "--dry-run").stdout
-    run("restore", SESSION, "--to", str(to), code=8)
+    assert "--overwrite replaces them" in run("restore", SESSION, "--to", str(to), code=8).stderr
     assert copy.read_text() == "changed"
     run("restore", SESSION, "--to", str(to), "--overwrite")
     assert copy.stat().st_size > 100
@@ -293,6 +315,26 @@ def test_overview(run: Run) -> None:
     assert answer["demo"] is False
     assert answer["activity"]["all"]["prompts"] == 2
     assert answer["activity"]["today"]["prompts"] == 0
+
+
+def test_the_overview_tells_how_to_call_the_program(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "bin" / "hansard")])
+    monkeypatch.setenv("PATH", "")
+    assert f"Next: {Path('bin', 'hansard')} show @last" in run().stdout
+
+
+def test_a_saved_stream_has_no_times(run: Run, root: Path) -> None:
+    third = "33333333-cccc-4ccc-8ccc-333333333333"
+    reply = said(1, "Hello.", role="assistant", session=third)["message"]
+    lines = [
+        {"type": "system", "subtype": "init", "cwd": "/src/tide", "session_id": third, "model": "claude-opus-5-5"},
+        {"type": "assistant", "message": reply, "parent_tool_use_id": None, "session_id": third},
+    ]
+    write_log(root, "out", lines)
+    text = run("show", third).stdout
+    assert "Hello." in text
+    assert "\n0 prompts, 1 message" in text
 
 
 def test_schema_and_completion(run: Run) -> None:

@@ -130,6 +130,8 @@ def test_every_trouble_is_one_message_and_its_code(
         (["restore", "@last"], 2, "--to"),
         (["demo"], 2, "makes its own root"),
         (["show", "e"], 2, "sessions are called"),
+        (["sessions", "--root", ""], 2, "the path is empty"),
+        (["cat", SESSION, "--generation", "7"], 1, "has no generation 7"),
     ],
 )
 def test_usage(run: Run, args: list[str], code: int, message: str) -> None:
@@ -142,6 +144,40 @@ def test_a_root_that_is_not_there(tmp_path: Path) -> None:
     result = CliRunner().invoke(hansard, ["sessions", "--root", str(tmp_path / "no"), "--home", str(tmp_path / "s")])
     assert result.exit_code == 2
     assert "no such directory" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths are no bytes there")
+def test_a_home_that_is_not_utf8(root: Path, tmp_path: Path) -> None:
+    home = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    result = CliRunner().invoke(hansard, ["sessions", "--root", str(root), "--home", home])
+    assert result.exit_code == 2
+    assert "not UTF-8" in result.stderr
+
+
+def test_a_root_without_transcripts_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = CliRunner().invoke(hansard, ["sync", "--root", str(tmp_path / "empty"), "--home", str(tmp_path / "s")])
+    assert result.exit_code == 0
+    assert "there is no transcript in" in result.stderr
+
+
+def test_a_root_that_cannot_be_read_at_all(run: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("sync")
+    closed = SyncReport(transcripts=0, unreadable=(f"{root.resolve() / 'projects'}: Permission denied",))
+    monkeypatch.setattr(Hansard, "sync", lambda *_args, **_more: closed)
+    assert "nothing could be read" in run("sync", code=9).stderr
+    result = run("sessions")
+    assert SESSION[:8] in result.stdout
+    assert "nothing could be read" in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such shell there")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_closed_streams_are_no_error(root: Path, tmp_path: Path, closed: str, flags: list[str]) -> None:
+    args = [sys.executable, "-m", "hansard", "sessions", "--home", str(tmp_path / "s"), "--root", str(root), *flags]
+    done = subprocess.run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *args], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_messages_from_transcripts_are_clean(run: Run, root: Path) -> None:

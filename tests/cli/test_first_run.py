@@ -41,7 +41,10 @@ def test_other_commands_say_where_they_looked() -> None:
     assert ".claude" in result.stderr
     assert "hansard demo" in result.stderr
     assert invoke("watch").exit_code == 1
-    assert invoke("sessions").exit_code == 1
+    for command in ("sessions", "projects", "show @last"):
+        result = invoke(*command.split())
+        assert result.exit_code == 1
+        assert "no Claude Code history found" in result.stderr
     assert invoke("status").exit_code == 0
 
 

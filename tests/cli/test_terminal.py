@@ -78,6 +78,12 @@ def test_tables_fit_the_terminal(rows: list[tuple[str, str, str]], columns: int)
     assert all(width(line) <= columns for line in table(shape, rows, columns, Paint(enabled=False)))
 
 
+def test_a_very_narrow_terminal_cuts_deeper() -> None:
+    shape = (Column("ID"), Column("TITLE", least=28))
+    lines = table(shape, [("12345678", "x" * 40)], 24, Paint(enabled=False))
+    assert lines[1] == "12345678  " + "x" * 13 + "…"
+
+
 def test_columns_that_say_least_go_first() -> None:
     shape = (Column("A"), Column("B", rank=1), Column("C", rank=2))
     rows = [("aaaa", "bbbb", "cccc")]

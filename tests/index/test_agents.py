@@ -113,7 +113,7 @@ def test_agents_that_claim_each_other_as_parents(tree: Tree) -> None:
     for one, other in (("aaaa", "bbbb"), ("bbbb", "aaaa")):
         tree.write(agent_path(S, one), _agent(one, "Look.", 2))
         _write_meta(tree, one, parentAgentId=other)
-    assert {agent["depth"] for agent in _agents(tree).values()} == {32}
+    assert {agent["depth"] for agent in _agents(tree).values()} == {2}
 
 
 def test_agents_inside_the_main_transcript(tree: Tree) -> None:
@@ -162,3 +162,19 @@ def test_warmup_stubs_are_debris(tree: Tree, tools: int, warmup: int) -> None:
     tree.write(f"{FOLDER}/agent-warm.jsonl", _agent("warm", "Warmup", 1, *more))
     assert _agents(tree)["warm"]["warmup"] == warmup
     assert tree.rows("SELECT agents FROM sessions") == [(1 - warmup,)]
+
+
+def test_no_subagent_made_itself(tree: Tree) -> None:
+    """Its own call may repeat its prompt, and a meta file may say anything."""
+    tree.write(agent_path(S, "aaaa"), _agent("aaaa", "Look.", 1, _spawn("t1", uuid="u9", minutes=3)))
+    assert (_agents(tree)["aaaa"]["linked_by"], _agents(tree)["aaaa"]["depth"]) == ("none", 1)
+    _write_meta(tree, "aaaa", parentAgentId="aaaa")
+    found = _agents(tree)["aaaa"]
+    assert (found["parent_agent"], found["depth"]) == (None, 1)
+
+
+def test_calls_without_ids_are_nobodys(tree: Tree) -> None:
+    nameless = {"type": "tool_use", "name": "Task", "input": {"prompt": "Look."}}
+    _write_main(tree, assistant(S, "u2", "msg_012", [nameless], 1))
+    tree.write(agent_path(S, "aaaa"), _agent("aaaa", "Look.", 2))
+    assert _agents(tree)["aaaa"]["linked_by"] == "none"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sync.making import Line, assistant, main_path, session, user
+from tests.sync.making import Line, assistant, entry, main_path, session, user
 
 if TYPE_CHECKING:
     from tests.sync.making import Tree
@@ -37,6 +37,14 @@ def test_a_fork_shares_its_beginning(tree: Tree, order: tuple[str, str]) -> None
     assert tree.rows("SELECT count(*) FROM messages WHERE key = 'msg_01r2'") == [(2,)]
     assert tree.rows("SELECT session_id FROM usage WHERE key = 'msg_01r2'") == [(A,)]
     assert tree.rows("SELECT session_id, api_messages, messages FROM sessions ORDER BY 1") == [(A, 1, 1), (B, 1, 2)]
+
+
+def test_a_fork_of_a_session_that_begins_with_a_hook(tree: Tree) -> None:
+    for session_id, minutes in ((A, 2), (B, 3)):
+        began = entry("progress", session_id, "h0", data={"type": "hook_progress"})
+        more = user(session_id, f"{session_id}-3", "And then?", minutes, "r2")
+        tree.write(main_path(session_id), [began, *_talk(session_id, more)])
+    assert _links(tree) == {(A, B, "fork")}
 
 
 def test_a_branch_says_where_it_comes_from(tree: Tree) -> None:

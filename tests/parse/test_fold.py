@@ -256,3 +256,49 @@ def test_any_kind_of_record_can_be_fed() -> None:
     folded.feed(Record(0, 2, "", None))
     folded.feed(Record(0, 2, "unheard-of", None, ("",)))
     assert folded.state.kinds == {"": 1, "unheard-of": 1}
+
+
+def test_progress_is_no_root() -> None:
+    """Sessions of some clients begin with what their hooks did; forks are recognised by the first record that has a row."""
+    began = entry("progress", uuid="h", data={"type": "hook_progress"})
+    folded = fold(began, user("hi", uuid="u", parentUuid="h"))
+    assert folded.state.root_uuid == "u"
+    assert [row[5:7] for row in folded.rows.records] == [("u", None)]
+
+
+def test_an_empty_uuid_is_none() -> None:
+    folded = fold(user("hi", uuid="", parentUuid=""))
+    assert folded.rows.records[0][5] is None
+    assert folded.state.root_uuid == ""
+
+
+def test_a_line_without_a_time_owns_nothing_that_a_later_one_states() -> None:
+    first, second = assistant(text("a"), timestamp=None), assistant(text("b"), uuid="later")
+    (stated,) = fold(first, second).rows.usage.values()
+    assert stated.ts == 1772600767891
+    assert stated.record_id > 0
+
+
+def test_the_state_of_a_hostile_transcript_stays_small() -> None:
+    many = 3000
+    values = [
+        assistant(
+            tool_use(f"{number}" + "Tool" * 100, {}, f"t{number}"),
+            id=f"msg_01{number}",
+            uuid=f"u{number}",
+            model=f"model-{number}",
+            gitBranch=f"b{number}",
+            version=f"2.1.{number}",
+        )
+        for number in range(many)
+    ]
+    kinds = [{"type": f"kind-{number}"} for number in range(many)]
+    waiting = [queue("enqueue", "x" * 1000) for _ in range(many)]
+    failed = user([tool_result("no", f"t{many - 1}", is_error=True), tool_result("no", "t0", is_error=True)])
+    state = fold(*values, *kinds, *waiting, failed).state
+    assert len(dump(state)) < 1 << 20
+    assert state.tool_calls == sum(calls for calls, _ in state.tools.values()) == many
+    assert state.tool_errors == 2
+    assert sum(state.kinds.values()) == state.records == 3 * many + 1
+    assert f"t{many - 1}" not in state.open_calls
+    assert f"t{many - 2}" in state.open_calls

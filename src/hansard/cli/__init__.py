@@ -3,11 +3,13 @@
 Nothing is imported here that `hansard --version` does not need; click, the engine and rich come when a command asks for them.
 """
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line and exit."""
+    _open_closed_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from hansard import __version__
 
@@ -16,3 +18,10 @@ def main() -> None:
     from hansard.cli.app import hansard
 
     hansard(prog_name="hansard")
+
+
+def _open_closed_streams() -> None:
+    """Put the null device where the caller closed a stream, or the next file that is opened would take its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the process

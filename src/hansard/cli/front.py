@@ -86,7 +86,9 @@ class Front:
     def reading(self, settings: Settings | None = None) -> Iterator[Hansard]:
         """The engine, brought up to date first unless the user said no."""
         with self.engine(settings) as h:
-            if not self.no_sync and (h.roots or has_store(h)):
+            if not h.roots and not has_store(h):
+                warn(str(no_roots()))
+            elif not self.no_sync:
                 self.bring_up_to_date(h)
             yield h
 
@@ -102,6 +104,8 @@ class Front:
                 raise
             warn(f"{error}\nThe answer is from what is indexed.")
             return None
+        if closed := closed_roots(h, report):
+            warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
         if report.busy:
             warn("another process is syncing: the answer is from what is indexed")
         elif report.seconds > SLOW_SECONDS:
@@ -140,6 +144,25 @@ def has_store(h: Hansard) -> bool:
     return os.path.exists(os.path.join(h.home, "record.db"))
 
 
+def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
+    """The projects directories that could not be read at all."""
+    closed = {line.rpartition(": ")[0] for line in report.unreadable}
+    return [root.projects for root in h.roots if root.projects in closed]
+
+
+def program() -> str:
+    """What to type to run this program again: its path where the shell would not find its name."""
+    path = sys.argv[0] if sys.argv else ""
+    if os.path.basename(path) != "hansard" or shutil.which("hansard") is not None:
+        return "hansard"
+    from shlex import quote
+
+    with contextlib.suppress(OSError, ValueError):  # no working directory, or one on another drive
+        near = os.path.relpath(path)
+        path = path if near.startswith(os.pardir) else near
+    return quote(path)
+
+
 def now() -> datetime:
     """The present moment."""
     return datetime.fromtimestamp(time.time(), UTC)
@@ -159,7 +182,7 @@ def no_roots() -> NotFound:
     """The error of a user who has no history, or has it elsewhere."""
     from hansard.config import usual_places
 
-    looked = " and ".join(usual_places(os.environ))
+    looked = os.environ.get("CLAUDE_CONFIG_DIR") or " and ".join(usual_places(os.environ))
     return NotFound(
         f"no Claude Code history found (looked in {looked}). Name one with --root DIR or CLAUDE_CONFIG_DIR,"
         " or try `hansard demo`"
@@ -179,9 +202,11 @@ def _is_terminal(stream: Any) -> bool:
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Store an option's value for the whole run, whichever side of the command it stood on."""
 
-    def callback(ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         front = ctx.ensure_object(Front)
         if name == "roots":
+            if "" in value:
+                raise click.BadParameter("the path is empty; is a variable unset?", ctx, param)
             front.roots += value
         elif value:
             setattr(front, name, value)

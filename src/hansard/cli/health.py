@@ -11,7 +11,7 @@ import click
 from hansard.cli.front import Command, Front, now, pass_front, reads
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, fit_path, one_line, wrap
-from hansard.cli.words import ago, ahead, many, size
+from hansard.cli.words import ago, ahead, many, odd_lines, size
 from hansard.errors import HansardError
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
         ("", f"record {size(answer.record_bytes)}, index {size(answer.index_bytes)}, text {size(answer.text_bytes)}")
     )
     if answer.issues:
-        rows.append(("Issues", f"{many(answer.issues, 'line')} with something odd: see `hansard doctor`"))
+        rows.append(("Issues", f"{odd_lines(answer.issues)}: see `hansard doctor`"))
     if answer.left_out:
         rows.append(("Left out", f"{many(len(answer.left_out), 'file')}:"))
         rows += [
-            ("", f"{fit_path(one_line(path), columns - 40)} ({size(bytes_)}, {one_line(reason)})")
-            for path, bytes_, reason in answer.left_out[:_SHOWN]
+            ("", f"{fit_path(one_line(item.path), columns - 40)} ({size(item.bytes)}, {one_line(item.reason)})")
+            for item in answer.left_out[:_SHOWN]
         ]
     yield from _facts(rows, columns, paint)
     yield ""
@@ -166,10 +166,12 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
         yield ""
         yield paint("Lines with something odd in them, kept as they are", "heading")
         for issue in answer.issues:
-            yield f"  {issue.count:>7,}  {one_line(issue.reason)}"
-            for path, offset, _, detail in issue.examples:
-                place = f"{fit_path(one_line(path), columns - 40)} at {offset:,}"
-                yield fit(f"           {place}  {one_line(detail)}", columns)
+            detail = one_line(issue.examples[0].detail) if issue.examples else ""
+            words = one_line(issue.reason).replace("_", " ") + (f": {detail}" if detail else "")
+            yield fit(f"  {issue.count:>7,}  {words}", columns)
+            for example in issue.examples:
+                place = f"at {example.offset:,} in "
+                yield f"           {place}{fit_path(one_line(example.transcript), columns - 11 - len(place))}"
     if answer.drift:
         yield ""
         yield paint("Records and fields that Hansard does not know yet", "heading")
@@ -178,7 +180,7 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
             Column("COUNT", right=True),
             Column("RECORD", least=10),
             Column("FIELD", least=8),
-            Column("FIRST SEEN", least=12, rank=1, style="dim"),
+            Column("FIRST SEEN", rank=1, style="dim"),
         )
         rows = [
             (
@@ -186,7 +188,7 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
                 f"{item.count:,}",
                 one_line(item.kind),
                 one_line(item.field) or "(new kind)",
-                one_line(f"{item.transcript.rsplit('/', 1)[-1]}:{item.offset}"),
+                fit_path(one_line(item.transcript.rsplit("/", 1)[-1]), 20) + f" at {item.offset:,}",
             )
             for item in answer.drift[:30]
         ]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.front import Command, Front, common, has_store, no_roots, note, now, pass_front, warn
+from hansard.cli.front import Command, Front, closed_roots, common, has_store, no_roots, note, now, pass_front, warn
 from hansard.cli.listing import project_name
 from hansard.cli.progress import SyncBar
 from hansard.cli.terminal import fit, one_line
-from hansard.cli.words import local, many, size
-from hansard.errors import NotFound, StoreBusy
+from hansard.cli.words import local, many, odd_lines, size
+from hansard.errors import NotFound, SourceUnreadable, StoreBusy
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -46,6 +46,13 @@ def sync(front: Front) -> None:
         with SyncBar(after=0.3) as bar:
             report = h.sync(listener=bar, wait_seconds=10)
     _tell_sync(front, report)
+    if closed := closed_roots(h, report):
+        raise SourceUnreadable(f"nothing could be read from {', '.join(closed)}: check the permissions")
+    if h.roots and not report.transcripts:
+        warn(
+            f"there is no transcript in {', '.join(root.path for root in h.roots)};"
+            " a root is a Claude config directory (it has projects/ in it) or a projects directory"
+        )
 
 
 @click.command(cls=Command)
@@ -72,7 +79,7 @@ def _tell_sync(front: Front, report: SyncReport) -> None:
     if report.busy:
         raise StoreBusy(_BUSY)
     for line in report.unreadable:
-        warn(f"cannot read {line}")
+        warn(f"cannot read {one_line(line)}")
     if front.as_json:
         front.emit(report)
         return
@@ -81,7 +88,7 @@ def _tell_sync(front: Front, report: SyncReport) -> None:
     if report.gone:
         lines.append(f"{many(report.gone, 'file')} gone from the source; what was in them is kept")
     if report.issues:
-        lines.append(f"{many(report.issues, 'line')} with something odd in them: see `hansard doctor`")
+        lines.append(f"{odd_lines(report.issues)}: see `hansard doctor`")
     front.say(lines)
 
 

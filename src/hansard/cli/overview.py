@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hansard.cli.dates import parse_moment
-from hansard.cli.front import Front, has_store, note, now
+from hansard.cli.front import Front, has_store, note, now, program
 from hansard.cli.health import cleanup_lines
 from hansard.cli.listing import session_table
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, wrap
-from hansard.cli.words import ago, many, short, size
+from hansard.cli.words import ago, many, odd_lines, short, size
 
 if TYPE_CHECKING:
     from hansard.config import Settings
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hansard.query.health import Status
 
 _RECENT = 10
+_NEXT = ("show @last", "sessions", "status", "--help")
 _COUNTS = (
     Column(""),
     Column("SESSIONS", right=True),
@@ -64,7 +65,7 @@ def show_overview(front: Front, settings: Settings, *, demo: bool = False) -> No
     if demo:
         from shlex import quote
 
-        note(f"\nGo on with: hansard --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
+        note(f"\nGo on with: {program()} --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
 
 
 def _counts(h: Hansard, moment: datetime) -> dict[str, Activity]:
@@ -107,7 +108,8 @@ def _lines(
     if page.sessions:
         yield from session_table(page.sessions, moment, columns, paint)
         if page.total > len(page.sessions):
-            yield paint(f"and {page.total - len(page.sessions):,} more: hansard sessions", "dim")
+            more = f"and {page.total - len(page.sessions):,} more"
+            yield paint(more if demo else f"{more}: {program()} sessions", "dim")
     else:
         yield "No session yet."
     yield ""
@@ -115,12 +117,13 @@ def _lines(
         style = "red" if answer.doomed_unkept else "dim"
         yield from (paint(piece, style) for piece in wrap(f"Clean-up: {line}.", columns))
     if answer.issues:
-        yield from (
-            paint(piece, "dim")
-            for piece in wrap(f"{many(answer.issues, 'line')} with something odd in them: hansard doctor", columns)
-        )
+        yield from (paint(piece, "dim") for piece in wrap(f"{odd_lines(answer.issues)}: {program()} doctor", columns))
     if not demo:
-        yield from (
-            paint(piece, "dim")
-            for piece in wrap("Next: hansard show @last, hansard sessions, hansard status, hansard --help", columns)
-        )
+        yield from (paint(piece, "dim") for piece in wrap(_next(program()), columns))
+
+
+def _next(name: str) -> str:
+    first, *others = _NEXT
+    if name == "hansard":
+        return f"Next: {', '.join(f'{name} {word}' for word in _NEXT)}"
+    return f"Next: {name} {first} (or {', '.join(others)})"  # a path is said once

@@ -70,6 +70,8 @@ def _bar() -> Bar:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
+    console = Console(stderr=True)
+    console.width = max(20, console.width - 3)  # the ^C that a terminal echoes must not begin a line of its own
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
@@ -77,7 +79,7 @@ def _bar() -> Bar:
         DownloadColumn(binary_units=True),
         TransferSpeedColumn(),
         TimeRemainingColumn(compact=True),
-        console=Console(stderr=True),
+        console=console,
         transient=True,
         expand=True,
     )

@@ -106,6 +106,8 @@ def _head(session: Session, conversation: Conversation, style: Style) -> Iterato
             facts.append(
                 f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"
             )
+    if facts[0] == "-":  # a saved stream has no times
+        del facts[0]
     yield from (paint(line, "dim") for line in wrap(", ".join(facts), columns))
     gone = "  (gone from the source, kept here)" if session.source_state == "gone" else ""
     yield paint(one_line(session.session_id) + gone, "dim")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from hansard.cli.terminal import Paint, fit, pad, width
 
 _GAP = 2
+_BARE = 8  # columns of a cell that says anything
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,14 @@ def _share(
     """Give each column its natural width; what does not fit is taken from those that can be cut, the widest first."""
     widths = {place: natural[place] for place in shown}
     excess = sum(widths.values()) + _GAP * max(0, len(shown) - 1) - total
+    floors = [
+        min(bound, _BARE) if column.least is not None else bound for bound, column in zip(least, columns, strict=True)
+    ]
     while excess > 0:
         room = [place for place in shown if columns[place].least is not None and widths[place] > least[place]]
+        if not room and least is not floors:  # a very narrow terminal
+            least = floors
+            continue
         if not room:
             break
         widest = max(room, key=lambda place: widths[place])

@@ -13,7 +13,7 @@ from hansard.cli.front import SLOW_SECONDS, Command, Front, common, note, pass_f
 from hansard.cli.progress import BytesBar
 from hansard.cli.terminal import fit_path, one_line, wrap
 from hansard.cli.words import many, size
-from hansard.errors import NotFound, UsageError
+from hansard.errors import NotFound, UsageError, WouldOverwrite
 from hansard.model import plain
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def restore(
             _tell_plan(front, to, items)
             return
         with BytesBar("Restoring", after=SLOW_SECONDS) as bar:
-            done = h.restore(items, overwrite=overwrite, progress=bar)
+            try:
+                done = h.restore(items, overwrite=overwrite, progress=bar)
+            except WouldOverwrite as error:
+                raise WouldOverwrite(f"{error} --dry-run lists such files, --overwrite replaces them.") from error
     if front.as_json:
         front.emit(
             {
@@ -116,7 +119,7 @@ def restore(
             }
         )
         return
-    same = f"; {many(done.same, 'file')} were already there" if done.same else ""
+    same = f"; {many(done.same, 'file was', 'files were')} already there" if done.same else ""
     front.say([f"{many(done.written, 'file')}, {size(done.bytes)}, written to {one_line(to)}{same}"])
 
 

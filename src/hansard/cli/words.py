@@ -34,6 +34,11 @@ def many(count: int, thing: str, things: str | None = None) -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
+def odd_lines(count: int) -> str:
+    """How many lines have issues."""
+    return f"{many(count, 'line')} with something odd in {'it' if count == 1 else 'them'}"
+
+
 def local(moment: datetime) -> datetime:
     """A time in the user's zone; at the ends of the calendar, where no zone fits, as it is."""
     try:

@@ -52,7 +52,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
         if meta is not None:
             agent.agent_type = meta.agent_type or ""
             agent.description = meta.description or meta.name or ""
-            agent.parent = meta.parent_agent_id
+            agent.parent = meta.parent_agent_id if meta.parent_agent_id != agent.agent_id else None
             if meta.tool_use_id and _link(db, agent, owners, meta.tool_use_id, 1):
                 claimed.add(agent.call_id or 0)
                 continue
@@ -160,18 +160,17 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
 def _link(db: Sql, agent: _Agent, owners: Owners, tool_use_id: str, rank: int) -> bool:
     """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
     calls = db.execute("SELECT id FROM tool_calls WHERE tool_use_id = ? ORDER BY id", (tool_use_id,)).fetchall()
-    own = [
-        row[0]
-        for row in calls
-        if row[0] >> schema.OFFSET_BITS in owners and row[0] >> schema.OFFSET_BITS != agent.transcript
-    ]
-    if agent.record_id is not None:
-        own = [row[0] for row in calls if row[0] >> schema.OFFSET_BITS in owners]
+    own = [call for (call,) in calls if call >> schema.OFFSET_BITS in owners and not _made(agent, call)]
     if not own:
         return False
     agent.call_id = min(own, key=lambda call: (owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK))
     agent.linked_by = _LINKED_BY[rank]
     return True
+
+
+def _made(agent: _Agent, call: int) -> bool:
+    """Whether a call is the subagent's own, which cannot be the one that it came from."""
+    return call in agent.calls if agent.record_id is not None else call >> schema.OFFSET_BITS == agent.transcript
 
 
 def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
@@ -189,7 +188,7 @@ def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed:
         own = [
             (ts or 0, owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK, call)
             for call, ts in calls
-            if call >> schema.OFFSET_BITS in owners and call not in claimed
+            if call >> schema.OFFSET_BITS in owners and call not in claimed and not _made(agent, call)
         ]
         if own:
             agent.call_id = min(own)[3]
@@ -198,8 +197,9 @@ def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed:
 
 
 def _depth(agents: dict[str, _Agent], agent: _Agent) -> int:
-    depth, current = 1, agent
-    while current.parent in agents and depth < _MAX_DEPTH:
-        current = agents[current.parent]
-        depth += 1
-    return depth
+    above = [agent.agent_id]
+    parent = agent.parent
+    while parent is not None and parent in agents and parent not in above and len(above) < _MAX_DEPTH:
+        above.append(parent)
+        parent = agents[parent].parent
+    return len(above)

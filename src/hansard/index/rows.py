@@ -17,7 +17,9 @@ from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
 
+# Rows wait in memory for so many lines, or so many bytes where lines are long: a prompt's row holds all of its text.
 _FLUSH_LINES = 4000
+_FLUSH_BYTES = 16 << 20
 _CHECKPOINT_BYTES = 32 << 20
 
 _RANGED = (
@@ -129,6 +131,7 @@ class RowIndex(Disposable):
         read = fold.items if isinstance(fold, HistoryFold) else items
         checkpoint = indexed
         flush = state.lines + _FLUSH_LINES
+        flush_at = indexed + _FLUSH_BYTES
         take = fold.entry if isinstance(fold, Fold) else None
         for offset, line in lines:
             state.lines += 1
@@ -138,8 +141,9 @@ class RowIndex(Disposable):
             else:
                 for item in read(line, offset):
                     fold.feed(item)
-            if state.lines >= flush:
+            if state.lines >= flush or lines.offset >= flush_at:
                 flush = state.lines + _FLUSH_LINES
+                flush_at = lines.offset + _FLUSH_BYTES
                 session_id = self._write(transcript, state, session_id, fold.rows)
                 fold.rows = Rows()
                 if lines.offset - checkpoint > _CHECKPOINT_BYTES:

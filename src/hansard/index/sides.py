@@ -18,6 +18,9 @@ _meta = msgspec.json.Decoder(wire.AgentMeta).decode
 WITH_CONTENT = frozenset({"agent_meta", "todo", "task", "title"})
 
 
+_LONGEST_TITLE = 1 << 20
+
+
 class SideFile(msgspec.Struct, frozen=True):
     """A snapshot in the record as the index sees it."""
 
@@ -39,7 +42,7 @@ def put(db: Sql, side: SideFile, data: bytes | None) -> None:
         meta = lenient(_meta, msgspec.Raw(data))
         facts = msgspec.json.encode(meta) if meta is not None else None
     elif side.kind == "title" and data is not None:
-        facts = data[:4096]
+        facts = data if len(data) < _LONGEST_TITLE else None
     db.execute(
         "DELETE FROM todos WHERE side_file IN (SELECT id FROM side_files WHERE root = ? AND path = ?)",
         (side.root, side.path),

@@ -86,7 +86,7 @@ class TextIndex(Disposable):
 
     def _put(self, base: int, record: Record, *, is_agent: bool) -> None:
         body = record.body
-        sidechain = is_agent or bool(getattr(body, "is_sidechain", None))
+        sidechain = is_agent or any(getattr(body, name, None) for name in ("is_sidechain", "stream_parent_tool"))
         row_id = base + record.offset
         for number, column, text in texts(record, sidechain=sidechain):
             self._cursor.execute(_INSERT[column], (row_id + number, text))

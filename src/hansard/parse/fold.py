@@ -34,7 +34,7 @@ from hansard.parse.meaning import (
     user_text,
 )
 from hansard.parse.rows import AgentRef, Rows
-from hansard.parse.state import PREVIEW, OpenCall, State
+from hansard.parse.state import MAX_OPEN_CALLS, MAX_QUEUE, NAME_LENGTH, PREVIEW, OpenCall, State, countable, note
 from hansard.parse.usage import merge, message_key, stated
 
 _result = msgspec.json.Decoder(wire.ToolResult).decode
@@ -98,7 +98,8 @@ class Fold:
         state = self.state
         body = item.body
         state.records += 1
-        state.kinds[item.kind] = state.kinds.get(item.kind, 0) + 1
+        name = countable(item.kind, state.kinds)
+        state.kinds[name] = state.kinds.get(name, 0) + 1
         if isinstance(body, wire.Bare):
             self._session(body.session_id)
         elif isinstance(body, wire.Title):
@@ -158,8 +159,9 @@ class Fold:
         ):
             self._context(body)
         sidechain = bool(body.is_sidechain or body.stream_parent_tool) or self.is_agent
-        uuid = body.uuid
-        if uuid and not state.root_uuid and kind != "result":
+        uuid = body.uuid or None
+        # A session may begin with progress records; they have no rows, so no fork could be recognised by them.
+        if uuid and not state.root_uuid and kind not in ("result", "progress"):
             state.root_uuid = uuid
         name = kind
         sub = meaning = message_id = None
@@ -172,7 +174,7 @@ class Fold:
             return
         else:
             sub = sub_kind(body)
-            name = full_kind(kind, sub)
+            name = countable(full_kind(kind, sub), state.kinds)
             if kind == "attachment":
                 meaning = self._attachment(record_id, ts, body, sub)
             elif kind == "system":
@@ -198,13 +200,11 @@ class Fold:
         branch = body.git_branch
         if branch and branch != state.branch:
             state.branch = branch
-            if branch not in state.branches:
-                state.branches.append(branch)
+            note(state.branches, branch)
         version = body.version
         if version and version != state.version:
             state.version = version
-            if version not in state.versions:
-                state.versions.append(version)
+            note(state.versions, version)
         if body.forked_from and not state.forked_from:
             forked = lenient(_forked, body.forked_from)
             state.forked_from = (forked.session_id or "") if forked else ""
@@ -288,8 +288,8 @@ class Fold:
                     message_id = record_id
                     state.messages += 1
                     self.rows.messages.append((record_id, key, message.model, ts))
-                    if message.model and message.model not in state.models:
-                        state.models.append(message.model)
+                    if message.model:
+                        note(state.models, message.model)
                 self._messages[key] = message_id
             self._state_usage(record_id, ts or 0, body, key, session_id, agent_id)
         if isinstance(content, list):
@@ -313,7 +313,7 @@ class Fold:
         message = body.message
         known = usage.get(key)
         said = (key, message.usage, message.stop_reason) if message is not None else None
-        if known is not None and said == self._said and known.ts <= ts:
+        if known is not None and said == self._said and 0 < known.ts <= ts:
             return  # the next line of an answer mostly repeats what the one before it stated
         self._said = said
         for counted, statement in stated(body, key, record_id, ts, self.path, session_id, agent_id):
@@ -324,10 +324,11 @@ class Fold:
 
     def _tool_call(self, block_id: int, number: int, ts: int | None, message_id: int | None, block: wire.Block) -> None:
         state = self.state
-        name = block.name or ""
+        name = (block.name or "")[:NAME_LENGTH]
         state.tool_calls += 1
-        calls, errors = state.tools.get(name, (0, 0))
-        state.tools[name] = (calls + 1, errors)
+        counted = countable(name, state.tools)
+        calls, errors = state.tools.get(counted, (0, 0))
+        state.tools[counted] = (calls + 1, errors)
         given = lenient(_input, block.input) or wire.ToolInput()
         path = string(given.file_path) or string(given.notebook_path) or None
         edit = planned_edit(name, block.input)
@@ -337,7 +338,7 @@ class Fold:
         if name in _SPAWNERS:
             description = string(given.description) or None
             agent_type = string(given.subagent_type) or None
-            if given.prompt:
+            if given.prompt and tool_use_id:
                 self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, "#" + _digest(string(given.prompt)), 5))
         self.rows.calls[block_id] = [
             block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
@@ -345,6 +346,8 @@ class Fold:
         if tool_use_id:
             change, added, removed, _ = edit or (None, 0, 0, None)
             state.open_calls[tool_use_id] = OpenCall(block_id, name, ts, path, change, added, removed)
+            if len(state.open_calls) > MAX_OPEN_CALLS:
+                del state.open_calls[next(iter(state.open_calls))]
 
     def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
         state = self.state
@@ -356,8 +359,9 @@ class Fold:
         if error:
             state.tool_errors += 1
             if name is not None:
-                calls, errors = state.tools[name]
-                state.tools[name] = (calls, errors + 1)
+                counted = countable(name, state.tools)
+                calls, errors = state.tools.get(counted, (0, 0))
+                state.tools[counted] = (calls, errors + 1)
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             state.images += 1
         outcome: Any = None
@@ -430,6 +434,7 @@ class Fold:
         ts = milliseconds(body.timestamp)
         if body.operation == "enqueue":
             state.queue.append(prompt_text(body.content))
+            del state.queue[:-MAX_QUEUE]
         elif body.operation == "popAll":
             state.queue.clear()
         elif state.queue and body.operation in ("dequeue", "remove"):
@@ -474,8 +479,8 @@ class Fold:
         self._session(body.session_id)
         state.continued_in = body.continued_in or state.continued_in
         state.context_from = body.parent_session or state.context_from
-        if body.pr_url and body.pr_url not in state.pull_requests:
-            state.pull_requests.append(body.pr_url)
+        if body.pr_url:
+            note(state.pull_requests, body.pr_url)
         worktree = lenient(_worktree, body.worktree)
         if worktree is not None and worktree.original_cwd:
             state.worktree_of = worktree.original_cwd

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 PREVIEW = 400
+# Of a real transcript none of these is ever reached; a damaged or hostile one must not make its state grow with it.
+MAX_OPEN_CALLS = 1000
+MAX_QUEUE = 100
+NAME_LENGTH = 200
+_MAX_NAMES = 1000
+_OTHERS = "(others)"
 
 
 class State(msgspec.Struct, gc=False, omit_defaults=True):
@@ -86,3 +94,15 @@ def dump(state: State) -> bytes:
 def load(data: bytes) -> State:
     """The stored state."""
     return _decode(data)
+
+
+def note(names: list[str], name: str) -> None:
+    """Add a name to those seen so far."""
+    if name not in names and len(names) < _MAX_NAMES:
+        names.append(name)
+
+
+def countable(name: str, counts: Collection[str]) -> str:
+    """The name to count a thing under: its own, or a common one when there are too many already."""
+    name = name[:NAME_LENGTH]
+    return name if name in counts or len(counts) < _MAX_NAMES else _OTHERS

@@ -13,9 +13,11 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     """Count what falls between two times, by the time of each thing and not of its session."""
     low = int(since.timestamp() * 1000) if since is not None else -(1 << 62)
     high = int(until.timestamp() * 1000) if until is not None else 1 << 62
-    # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids.
+    # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids. Only those transcripts
+    # that speak for a session or a subagent: a copy of one elsewhere would count twice.
     inside = (
         "FROM transcripts t CROSS JOIN {table} x WHERE t.current = 1 AND coalesce(t.last_ts, 0) >= ?1"
+        " AND t.id IN (SELECT transcript FROM sessions UNION SELECT transcript FROM agents)"
         f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
         " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2"
     )

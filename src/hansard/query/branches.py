@@ -37,50 +37,56 @@ def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
     for node in nodes:
         by_uuid.setdefault(node.uuid, node)
     parents = _parents(by_uuid)
-    groups: dict[tuple[str, str], list[Node]] = {}
+    anchors: dict[str, str | None] = {}
+    # Of the records under one anchor, the first for each prompt, and the first for each answer however many lines it has.
+    groups: dict[tuple[str, str], dict[str | int | None, Node]] = {}
     for node in by_uuid.values():
         if node.says == "prompt" and node.kind == "user":
-            anchor = _anchor(parents[node.uuid], parents, by_uuid)
+            anchor = _anchor(parents[node.uuid], parents, by_uuid, anchors)
             if anchor is not None:
-                groups.setdefault((anchor, "prompt"), []).append(node)
+                groups.setdefault((anchor, "prompt"), {})[node.uuid] = node
         elif node.kind == "assistant":
             parent = parents[node.uuid]
             if parent is not None and by_uuid[parent].kind == "user":
-                answers = groups.setdefault((parent, "answer"), [])
-                if all(other.message_id != node.message_id for other in answers):
-                    answers.append(node)
-    forks_at = {key: group for key, group in groups.items() if len(group) > 1}
+                groups.setdefault((parent, "answer"), {}).setdefault(node.message_id, node)
+    forks_at = {key: list(group.values()) for key, group in groups.items() if len(group) > 1}
     if not forks_at:
         return {}, []
     return _number(forks_at, parents, by_uuid, nodes[-1].uuid)
 
 
 def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
+    """The parent of each record; every record is looked at once, also where parents stand further down the file."""
     parents: dict[str, str | None] = {}
     rank: dict[str, int] = {uuid: place for place, uuid in enumerate(by_uuid)}
-    for uuid, node in by_uuid.items():
-        parent = node.parent_uuid
-        if parent is None or parent not in by_uuid or parent == uuid:
-            parents[uuid] = None
-            continue
-        if rank[parent] > rank[uuid]:  # a parent further down the file is legal, but only this way can a circle close
-            step: str | None = parent
-            seen = {uuid}
-            while step is not None and step not in seen:
-                seen.add(step)
-                above = by_uuid[step].parent_uuid
-                step = above if above in by_uuid else None
-            if step == uuid:
-                parents[uuid] = None
-                continue
-        parents[uuid] = parent
+    for uuid in by_uuid:
+        trail: dict[str, int] = {}
+        step: str | None = uuid
+        while step is not None and step not in parents and step not in trail:
+            trail[step] = len(trail)
+            above = by_uuid[step].parent_uuid
+            step = above if above in by_uuid else None
+        for passed in trail:
+            above = by_uuid[passed].parent_uuid
+            parents[passed] = above if above in by_uuid else None
+        if step in trail:
+            circle = list(trail)[trail[step] :]
+            parents[min(circle, key=rank.__getitem__)] = None
     return parents
 
 
-def _anchor(uuid: str | None, parents: dict[str, str | None], by_uuid: dict[str, Node]) -> str | None:
-    """The nearest record above that is part of the conversation itself."""
+def _anchor(
+    uuid: str | None, parents: dict[str, str | None], by_uuid: dict[str, Node], known: dict[str, str | None]
+) -> str | None:
+    """The nearest record above that is part of the conversation itself; `known` remembers what was found on the way."""
+    trail: list[str] = []
     while uuid is not None and by_uuid[uuid].kind in _ASIDE:
+        if uuid in known:
+            uuid = known[uuid]
+            break
+        trail.append(uuid)
         uuid = parents[uuid]
+    known.update(dict.fromkeys(trail, uuid))
     return uuid
 
 

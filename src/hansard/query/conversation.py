@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,17 +18,17 @@ from hansard.parse import meaning as m
 from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
 from hansard.query.branches import Node, branches
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader, like, moment
 from hansard.record.store import Record
 
 _any = msgspec.json.Decoder().decode
-_blocks = msgspec.json.Decoder(list[wire.Block]).decode
-_result = msgspec.json.Decoder(wire.ToolResult).decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 _BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
+# Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
+_MAX_DEPTH = 100
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
 
 # What a user line that is no prompt is called for a reader; the rest says nothing to one.
@@ -59,8 +59,8 @@ def read_conversation(reader: Reader, record: Record, session: Session, agent_id
     else:
         row = reader.one(
             "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
-            " WHERE a.session_id = ? AND a.agent_id LIKE ? || '%' ORDER BY a.agent_id = ? DESC, a.agent_id",
-            (session.session_id, agent_id, agent_id),
+            " WHERE a.session_id = ? AND a.agent_id LIKE ? ESCAPE '\\' ORDER BY a.agent_id = ? DESC, a.agent_id",
+            (session.session_id, like(agent_id)[1:], agent_id),
         )
         if row is None:
             raise NotFound(f"session {session.session_id} has no subagent {agent_id!r}")
@@ -130,6 +130,23 @@ class _Build:
                 (self.low, self.low + OFFSET_MASK),
             )
         }
+        # Before they had records of their own, prompts typed while the model worked stood in the queue's.
+        self.queued: dict[int, str] = {
+            row[0] - self.low: row[1]
+            for row in reader.rows(
+                "SELECT id, text FROM prompts WHERE id BETWEEN ? AND ? AND source = 'queued'",
+                (self.low, self.low + OFFSET_MASK),
+            )
+        }
+        # Outputs that did not fit their lines: the name of the file beside the transcript -> its snapshot.
+        self.overflowed: dict[str, int] = {
+            posixpath.basename(row[0]): row[1]
+            for row in reader.rows(
+                "SELECT path, id FROM side_files WHERE session_id = ? AND kind = 'tool_result' AND current = 1"
+                " ORDER BY path DESC, root DESC",
+                (session.session_id,),
+            )
+        }
 
     def conversation(self) -> Conversation:
         for record in self._decoded():
@@ -140,8 +157,11 @@ class _Build:
                     if body.uuid not in self.only:
                         continue
                 elif aside:
+                    self._skip("sidechain")
                     continue
                 self._entry(record, body)
+            elif record.kind == "queue-operation" and record.offset in self.queued and self.only is None:
+                self._add(record, "prompt", self.queued[record.offset], queued=True)
             else:
                 self._skip(record.kind or "without type")
         return Conversation(
@@ -167,17 +187,17 @@ class _Build:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
 
     def _add(self, record: Decoded, kind: str, text: str, **more: Any) -> None:
-        body = record.body
+        uuid: str | None = getattr(record.body, "uuid", None)
         self.entries.append(
             Entry(
                 kind=kind,
-                at=moment(m.milliseconds(body.timestamp)),
+                at=moment(m.milliseconds(record.body.timestamp)),
                 text=text,
-                uuid=body.uuid,
+                uuid=uuid,
                 transcript=self.path,
                 offset=record.offset,
                 length=record.length,
-                branch=self.branch_of.get(body.uuid, 0) if body.uuid else 0,
+                branch=self.branch_of.get(uuid, 0) if uuid else 0,
                 **more,
             )
         )
@@ -192,15 +212,12 @@ class _Build:
             attachment = m.attachment_of(body)
             sub = attachment.type if attachment else None
             text = m.prompt_text(attachment.prompt) if attachment and sub == "queued_command" else ""
-            if text:
-                says = m.says(wire.Entry(), text, has_result=False, sidechain=False)
-                self._add(record, _SHOWN.get(says, "note"), text, queued=True)
+            if attachment and text:
+                self._add(record, _SHOWN.get(m.queued_says(attachment, text), "note"), text, queued=True)
             else:
                 self._skip(m.full_kind(kind, sub))
         elif kind == "system":
             self._system(record, body)
-        elif kind == "result" and body.subtype:
-            self._skip(kind)
         else:
             self._skip(kind)
 
@@ -215,13 +232,15 @@ class _Build:
                     self._tool_result(record, block, body)
                 elif block.type in ("image", "document"):
                     images += 1
-        if has_result:
-            return
         text = m.user_text(content)
+        if has_result and not text:
+            return
         says = m.says(body, text, has_result=False, sidechain=self.is_agent_file)
         shown = _SHOWN.get(says)
         if shown is None:
             self._skip(f"user/{says}")
+        elif has_result:
+            self._add(record, "note", text)  # said beside a result, so not counted as a prompt of its own
         elif shown in ("command", "bash"):
             self._add(record, shown, m.command_of(text) or text)
         else:
@@ -257,7 +276,8 @@ class _Build:
         ts, result_ts, path, change, added, removed, _ = self.calls.get(
             tool_use_id, (None, None, None, None, 0, 0, None)
         )
-        self.places[tool_use_id] = len(self.entries)
+        if tool_use_id:
+            self.places[tool_use_id] = len(self.entries)
         self._add(
             record,
             "tool",
@@ -266,7 +286,7 @@ class _Build:
             tool=ToolCall(
                 tool_use_id=tool_use_id,
                 tool=block.name or "",
-                input=m.lenient(_any, block.input),
+                input=given(block.input),
                 output=None,
                 is_error=False,
                 at=moment(ts),
@@ -284,12 +304,10 @@ class _Build:
     def _tool_result(self, record: Decoded, block: wire.Block, body: wire.Entry) -> None:
         place = self.places.get(block.tool_use_id or "")
         text = m.result_text(block.content)
-        if place is None:
-            self._add(record, "output", text)
-            return
-        entry = self.entries[place]
-        call = entry.tool
-        if call is None:
+        entry = self.entries[place] if place is not None else None
+        call = entry.tool if entry is not None else None
+        if place is None or entry is None or call is None or call.output is not None:
+            self._add(record, "output", text)  # of a call that is not here, or that has its result already
             return
         full = self._persisted(block.tool_use_id or "")
         self.entries[place] = replace(
@@ -311,14 +329,8 @@ class _Build:
         if not persisted and not tool_use_id:
             return None
         name = posixpath.basename(persisted.replace("\\", "/")) if persisted else f"{tool_use_id}.txt"
-        row = self.reader.one(
-            "SELECT id FROM side_files WHERE session_id = ?1 AND kind = 'tool_result' AND current = 1"
-            " AND substr(path, -length(?2)) = ?2 LIMIT 1",
-            (self.session.session_id, f"/{name}"),
-        )
-        if row is None:
-            return None
-        return self.record.read_snapshot(row[0]).decode("utf-8", "replace")
+        snapshot = self.overflowed.get(name)
+        return self.record.read_snapshot(snapshot).decode("utf-8", "replace") if snapshot is not None else None
 
     def _system(self, record: Decoded, body: wire.Entry) -> None:
         sub = body.subtype
@@ -343,6 +355,26 @@ def inner_text(text: str) -> str:
     return _OUTPUT_TAGS.sub("", _BETWEEN_OUTPUTS.sub("\n", text)).strip("\n")
 
 
+def given(raw: msgspec.Raw) -> Any:
+    """A tool's input; as the JSON text that it is where it is nested too deep to be walked."""
+    value = m.lenient(_any, raw)
+    data = bytes(raw)
+    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
+        return value
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return value
+    return m.string(raw)
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, list) else ()
+
+
 def patch_of(raw: msgspec.Raw) -> str | None:
     """The unified diff that a file-changing result carries."""
     if not raw:
@@ -355,18 +387,20 @@ def patch_of(raw: msgspec.Raw) -> str | None:
     for hunk in hunks:
         numbers = [hunk.get(name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
         lines.append("@@ -{},{} +{},{} @@".format(*numbers))
-        lines += [line for line in hunk.get("lines") or () if isinstance(line, str)]
+        stated = hunk.get("lines")
+        lines += [line for line in stated if isinstance(line, str)] if isinstance(stated, list) else []
     return "\n".join(lines)
 
 
 def _subtree(nodes: list[Node], root: str) -> set[str]:
     """A sidechain inside a main transcript: its first record and whatever hangs on it."""
+    children: dict[str | None, list[str]] = {}
+    for node in nodes:
+        children.setdefault(node.parent_uuid, []).append(node.uuid)
     inside = {root}
-    grown = True
-    while grown:
-        grown = False
-        for node in nodes:
-            if node.parent_uuid in inside and node.uuid not in inside:
-                inside.add(node.uuid)
-                grown = True
+    waiting = [root]
+    while waiting:
+        new = [uuid for uuid in children.get(waiting.pop(), ()) if uuid not in inside]
+        inside.update(new)
+        waiting += new
     return inside

@@ -8,8 +8,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from hansard.model import Drift, IssueKind
+from hansard.errors import StoreCorrupt
+from hansard.model import Drift, IssueExample, IssueKind
 from hansard.query.reader import Reader, moment
 from hansard.record.store import Record
 from hansard.sources.claude_code import Root, cleanup_period_days, discover, running_sessions
@@ -27,6 +29,15 @@ class Doomed:
     deleted_at: datetime  # not before
     size: int
     kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """A file under a source root that is not kept, and why."""
+
+    path: str
+    bytes: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +75,7 @@ class Status:
     index_bytes: int
     text_bytes: int
     last_sync: datetime | None
-    left_out: tuple[tuple[str, int, str], ...]
+    left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
     doomed_unkept: int
 
@@ -77,7 +88,7 @@ def read_status(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE current = 1), (SELECT count(*) FROM transcripts WHERE current = 1 AND state = 'gone'),"
         " (SELECT count(*) FROM transcripts WHERE current = 0), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
-        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT count(*) FROM issues),"
+        " (SELECT count(*) FROM usage), (SELECT coalesce(sum(tool_calls), 0) FROM sessions), (SELECT count(*) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )
     statuses, doomed = [], []
@@ -96,7 +107,7 @@ def read_status(
                 sum(file.kind.is_log for file in found),
                 size,
                 days,
-                len(running_sessions(root)),
+                sum(map(_is_alive, running_sessions(root))),
                 tuple(f"{item.path}: {item.reason}" for item in unreadable),
             )
         )
@@ -136,10 +147,26 @@ def read_status(
         index_bytes=_disk(home, "index.db"),
         text_bytes=_disk(home, "text.db"),
         last_sync=moment(counts[9]),
-        left_out=tuple((row.path, row.size, row.reason) for row in record.left_out()) if record is not None else (),
+        left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())
+        if record is not None
+        else (),
         doomed=tuple(doomed),
         doomed_unkept=sum(not item.kept for item in doomed),
     )
+
+
+def _is_alive(note: dict[str, Any]) -> bool:
+    """Whether the client that left a note still runs; where that cannot be known, its note is believed."""
+    pid = note.get("pid")
+    if os.name == "nt" or not isinstance(pid, int) or not 0 < pid < 1 << 31:
+        return True
+    try:
+        os.kill(pid, 0)  # signal 0 only asks
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _disk(home: str, name: str) -> int:
@@ -189,11 +216,11 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
             )
     behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
     dirty = reader.one("SELECT count(*) FROM dirty")[0]
+    damaged = [name for name in ("index.db", "text.db") if _is_damaged(home, name)]
+    findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
     if behind or dirty:
-        findings.append(
-            Finding("note", "index", f"{behind} transcripts are not fully indexed yet: the next sync goes on with them")
-        )
-    else:
+        findings.append(Finding("note", "index", "a sync did not finish: the next one goes on with it"))
+    elif not damaged:
         findings.append(Finding("ok", "index", "every kept byte is indexed"))
     findings += _permissions(home, roots)
     for root in roots:
@@ -201,6 +228,21 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
             Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in discover(root)[1]
         ]
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def _is_damaged(home: str, name: str) -> bool:
+    """Whether SQLite's own check finds something wrong with a database that can be made again."""
+    path = os.path.join(home, name)
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return False
+    reader = Reader(home)
+    reader.path = path
+    try:
+        return bool(reader.one("PRAGMA quick_check(1)")[0] != "ok")
+    except StoreCorrupt:
+        return True
+    finally:
+        reader.close()
 
 
 def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
@@ -218,7 +260,11 @@ def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
             loose.append(path)
     if loose:
         findings.append(
-            Finding("warning", "permissions", f"others can read {', '.join(loose)}: run chmod go-rwx on it")
+            Finding(
+                "warning",
+                "permissions",
+                f"others can read {', '.join(loose)}: run chmod go-rwx on {'it' if len(loose) == 1 else 'them'}",
+            )
         )
     else:
         findings.append(Finding("ok", "permissions", "nobody else can read the store"))
@@ -231,7 +277,8 @@ def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
                 Finding(
                     "warning",
                     "permissions",
-                    f"others on this machine may read {len(readable)} transcripts under {root.projects} (e.g. {readable[0]}):"
+                    f"others on this machine may read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.projects}"
+                    f" (e.g. {readable[0]}):"
                     f" chmod 700 {root.path}",
                 )
             )
@@ -260,7 +307,7 @@ def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
             reason,
             count,
             tuple(
-                (row[0], row[1], row[2], row[3])
+                IssueExample(*row)
                 for row in reader.rows(
                     "SELECT t.path, i.id & 1099511627775, i.length, i.detail FROM issues i JOIN transcripts t ON t.id = i.id >> 40"
                     " WHERE i.reason = ? ORDER BY t.path, i.id LIMIT ?",

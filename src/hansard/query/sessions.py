@@ -108,6 +108,8 @@ def list_sessions(
         raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
         ascending = sort in _TEXT_SORTS
+    if limit is not None and limit < 1:
+        raise UsageError("a page has at least one session; no limit gives all of them")
     order = SORTS[sort]
     where, values = wanted.where()
     total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
@@ -143,7 +145,8 @@ def _read_cursor(cursor: str, sort: str) -> tuple[Any, str]:
         made_for, value, session_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError("that cursor is not one that this listing gave") from error
-    if made_for != sort or not isinstance(session_id, str) or not isinstance(value, (int, float, str)):
+    fits = isinstance(value, (float, str)) or (isinstance(value, int) and abs(value) < 1 << 63)
+    if made_for != sort or not isinstance(session_id, str) or not fits:
         raise UsageError("that cursor is of a listing in another order")
     return value, session_id
 
@@ -201,11 +204,10 @@ def find_session(reader: Reader, name: str) -> Session:
         return _recent(reader, name)
     rows = list(reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (name,)))
     if not rows and name:
-        stem = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         rows = list(
             reader.rows(
                 f"SELECT {_COLUMNS} FROM sessions WHERE session_id LIKE ? ESCAPE '\\' ORDER BY session_id",
-                (stem + "%",),
+                (like(name)[1:],),
             )
         )
     if not rows and name:
@@ -235,7 +237,7 @@ def find_session(reader: Reader, name: str) -> Session:
 
 
 def _recent(reader: Reader, name: str) -> Session:
-    number = 1 if name == "@last" else int(name[1:]) if name[1:].isdigit() and len(name) < 12 else 0
+    number = 1 if name == "@last" else int(name[1:]) if name[1:].isdecimal() and len(name) < 12 else 0
     if number < 1:
         raise UsageError(f"{name!r} is not a session: @last is the newest one, @2 the one before it")
     row = reader.one(

@@ -15,6 +15,11 @@ AFTER_DAMAGE = (
     "Put a backup of it in its place, or move it away: the next sync then records anew all that the source still has."
 )
 
+AFTER_LOSS = (
+    "Nothing was changed. Copy the file before anything else, then put a backup of it in its place; or move the whole data "
+    "directory away: the next sync then records anew all that the source still has."
+)
+
 
 def told(error: apsw.Error, path: str, busy_seconds: float) -> HansardError:
     """The error of our tree for an error of SQLite on the database at `path`."""
@@ -24,7 +29,7 @@ def told(error: apsw.Error, path: str, busy_seconds: float) -> HansardError:
             "Wait for it to end (another sync or watch?), then run this again.",
         )
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)) or _short_read(error):
-        return StoreCorrupt(f"{path}: not a readable Hansard record ({error}). {AFTER_DAMAGE}")
+        return StoreCorrupt(f"{path}: not a readable Hansard record ({error}). {AFTER_LOSS}")
     if isinstance(error, apsw.FullError):
         return StoreUnusable(
             f"{path}: no space left to write. What was being written was undone, everything before is intact. "

@@ -119,6 +119,15 @@ class Logs(Files):
         tail.raw += view[taken:]
         tail.dirty = True
 
+    def can_append(self, generation: int) -> bool:
+        """Whether the last chunk, which an append rewrites, is intact."""
+        self._must_write()
+        try:
+            self._tail(generation)
+        except StoreCorrupt:
+            return False
+        return True
+
     def settle(self, generation: int, mark: Mark, mode: int) -> None:
         """Note up to where the source was read; the mark must stand at the end of what was appended."""
         self._must_write()
@@ -158,13 +167,16 @@ class Logs(Files):
                 return int(start)
         return None
 
-    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """The raw bytes from `start` to `end` (or as far as there are any now) in pieces of one chunk at most."""
+    def read(self, generation: int, start: int = 0, end: int | None = None, *, mend: bool = False) -> Iterator[bytes]:
+        """The raw bytes from `start` to `end` (or as far as there are any now) in pieces of one chunk at most.
+
+        A damaged chunk is an error; with `mend` it is as many NULs, so that all around it stays at its place.
+        """
         self._flush_all()
         size = self._size(generation)
-        return self._pieces(generation, max(start, 0), size if end is None else min(end, size))
+        return self._pieces(generation, max(start, 0), size if end is None else min(end, size), mend=mend)
 
-    def _pieces(self, generation: int, position: int, stop: int) -> Iterator[bytes]:
+    def _pieces(self, generation: int, position: int, stop: int, *, mend: bool = False) -> Iterator[bytes]:
         # One short query per chunk: no statement stays open while the caller works, so no checkpoint waits for it.
         # Only a last chunk ever changes, by growing; cut at `stop`, the answer is that of the moment of the call.
         while position < stop:
@@ -172,6 +184,11 @@ class Logs(Files):
             try:
                 first, raw = self._open_chunk(row, position)
             except DamagedError as error:
+                if mend:
+                    lost = min(CHUNK - position % CHUNK, stop - position)
+                    position += lost
+                    yield bytes(lost)
+                    continue
                 where = row[0] if row is not None and position < row[0] + row[1] else position
                 raise StoreCorrupt(self._damage(generation, where, str(error))) from None
             piece = raw[position - first : stop - first]

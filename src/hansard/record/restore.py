@@ -10,7 +10,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO
 
-from hansard.errors import StoreUnusable, UsageError, WouldOverwrite
+from hansard.errors import StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
 from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
@@ -115,10 +115,14 @@ def apply(
         _refuse_overwriting([item.target for item in items if item.action is Action.DIFFERS])
     total = sum(item.bytes for item in items)
     written = done = size = 0
+    damaged: list[str] = []
     for item in items:
         if item.action is not Action.SAME:
             try:
                 _write(record, item, overwrite)
+            except StoreCorrupt as error:
+                damaged.append(str(error))
+                continue
             except OSError as error:
                 place = printable(str(error.filename or item.target))
                 raise StoreUnusable(
@@ -130,6 +134,11 @@ def apply(
         done += item.bytes
         if progress is not None:
             progress(done, total)
+    if damaged:
+        raise StoreCorrupt(
+            f"{len(damaged)} of {len(items)} files could not be restored, because the record of them is damaged; "
+            f"{written} were written. The first: {damaged[0]}"
+        )
     return Restored(written, len(items) - written, size)
 
 

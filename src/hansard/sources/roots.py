@@ -12,6 +12,7 @@ from hansard.sources.layout import HISTORY, TOPS
 from hansard.sources.names import escape, printable, unescape
 
 DEFAULT_CLEANUP_DAYS = 30
+LONGEST_CLEANUP_DAYS = 36_500  # "never", in what a calendar can still count
 _SMALL_FILE = 1 << 20
 
 # Any of these shows that a directory without projects/ is a config directory that has not been worked in yet.
@@ -195,7 +196,9 @@ def cleanup_period_days(root: Root) -> int:
     # settings.local.json does not count: the client reads that name in project directories only.
     settings = _read_object(os.path.join(root.config, "settings.json")) if root.config else None
     days = settings.get("cleanupPeriodDays") if settings else None
-    return days if isinstance(days, int) and not isinstance(days, bool) and days >= 0 else DEFAULT_CLEANUP_DAYS
+    if not isinstance(days, int) or isinstance(days, bool) or days < 0:
+        return DEFAULT_CLEANUP_DAYS
+    return min(days, LONGEST_CLEANUP_DAYS)
 
 
 def running_sessions(root: Root) -> list[dict[str, Any]]:

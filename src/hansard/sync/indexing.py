@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import posixpath
 import re
 import time
 from collections.abc import Iterable
 
+from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
 from hansard.index.rows import RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
@@ -79,7 +81,7 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
         with index.transaction():
             while waiting and done < _COMMIT_BYTES:
                 transcript, start, size = waiting.pop()
-                pieces = _counted(record.read(transcript.id, start, size), teller)
+                pieces = _counted(record.read(transcript.id, start, size, mend=True), teller)
                 records += index.feed(transcript, pieces)
                 teller.step(files=1)
                 done += size - start
@@ -115,7 +117,10 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
     else:
         retouch(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))
     for snapshot in record.snapshots(after=done):
-        data = record.read_snapshot(snapshot.id) if snapshot.kind in WITH_CONTENT else None
+        data: bytes | None = None
+        if snapshot.kind in WITH_CONTENT:
+            with contextlib.suppress(StoreCorrupt):  # `verify` tells; the others are not to wait for it
+                data = record.read_snapshot(snapshot.id)
         side = SideFile(
             snapshot.id,
             roots[snapshot.root_id],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 
@@ -31,6 +32,10 @@ def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
         except apsw.BusyError:
             held = False
         except (OSError, apsw.Error) as error:
+            if isinstance(error, apsw.FullError) or getattr(error, "errno", None) == errno.ENOSPC:
+                raise StoreUnusable(
+                    f"no space left to write in {home}; nothing is lost. Free some space and run this again"
+                ) from error
             reason = getattr(error, "strerror", None) or error
             raise StoreUnusable(
                 f"cannot write in {home}: {reason}. Check its permissions, or name another with --home"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.errors import StoreUnusable
+from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
@@ -72,6 +72,7 @@ def sync(
         for name in (INDEX, TEXT):
             if os.path.exists(place(home, name + NEW)):
                 discard(place(home, name + NEW))
+        _refuse_lost_record(home)
         record = Record.open(place(home, RECORD))
         try:
             try:
@@ -82,6 +83,22 @@ def sync(
         finally:
             record.close()
     return replace(report, seconds=time.perf_counter() - started)
+
+
+def _refuse_lost_record(home: str) -> None:
+    """An index whose record is gone or empty is no new store: to begin anew in silence would hide what was lost."""
+    from hansard.index.schema import VERSION
+    from hansard.index.store import signature
+
+    path = place(home, RECORD)
+    if os.path.exists(path) and os.path.getsize(path):
+        return
+    signed = signature(place(home, INDEX), VERSION)
+    if signed is not None and signed[1]:
+        raise StoreCorrupt(
+            f"{path} is missing or empty, but {INDEX} beside it was made from it. Put a backup of the record in its place; to "
+            f"begin anew with what the sources still have, remove {INDEX} and {TEXT} from {home} too."
+        )
 
 
 class _Look(NamedTuple):
@@ -292,14 +309,22 @@ class _Run:
                     self.touched.add(known.generation)
                 return
             self.changed += 1
-            if tail.verdict is Verdict.GREW and known is not None:
-                generation = known.generation
+            if tail.verdict is not Verdict.GREW or known is None:
+                self._begin_log(result, root_id, file, known, tail, tail.verdict.value)
+            elif record.can_append(known.generation):
+                self.touched.add(known.generation)
+                self._feed(result, file, known.generation, tail)
             else:
-                generation = record.start_generation(root_id, file.path, file.kind.value, tail.verdict.value)
-                if known is not None:
-                    self.touched.add(known.generation)
-            self.touched.add(generation)
-            self._feed(result, file, generation, tail)
+                with open_tail(result.root.locate(file.path), None) as whole:
+                    self._begin_log(result, root_id, file, known, whole, "damaged")
+
+    def _begin_log(
+        self, result: RootSurvey, root_id: int, file: Found, known: Known | None, tail: Tail, reason: str
+    ) -> None:
+        """Read a log from its first byte into a generation of its own."""
+        generation = self.record.start_generation(root_id, file.path, file.kind.value, reason)
+        self.touched.update({generation} if known is None else {generation, known.generation})
+        self._feed(result, file, generation, tail)
 
     def _feed(self, result: RootSurvey, file: Found, generation: int, tail: Tail) -> None:
         """Read a log's new bytes once: each piece is kept first, then indexed."""
@@ -312,7 +337,7 @@ class _Run:
 
         def pieces() -> Iterator[bytes]:
             if known < kept:
-                yield from record.read(generation, known, kept)
+                yield from record.read(generation, known, kept, mend=True)
             try:
                 for piece in tail.pieces(_PIECE):
                     record.append(generation, piece)

@@ -7,8 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Collection
+from functools import partial
 from typing import TYPE_CHECKING
 
+from hansard.errors import StoreCorrupt
 from hansard.record.store import Record
 from hansard.sync.places import RECORD, TEXT, place
 from hansard.sync.report import Teller
@@ -124,7 +126,7 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
                     transcript, kind, _ = waiting.pop()
-                    fed = text.feed(transcript, kind, record.read)
+                    fed = text.feed(transcript, kind, partial(record.read, mend=True))
                     teller.step(fed, files=1)
                     done += fed
         if size:
@@ -151,7 +153,8 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
     """Index the text of overflowed tool results."""
     last = done = text.snapshots_indexed()
     for snapshot in record.snapshots(kinds=("tool_result",), after=last):
-        text.feed_snapshot(snapshot.id, record.read_snapshot(snapshot.id))
+        with contextlib.suppress(StoreCorrupt):  # `verify` tells; the others are not to wait for it
+            text.feed_snapshot(snapshot.id, record.read_snapshot(snapshot.id))
         done = snapshot.id
     if done != last:
         text.set_meta("snapshot", done)
@@ -172,7 +175,7 @@ def work(home: str, name: str) -> bool:
         nonlocal unreported
         done = 0
         for transcript, kind, _ in text.backlog(_sizes(record, None)):
-            size = text.feed(transcript, kind, record.read)
+            size = text.feed(transcript, kind, partial(record.read, mend=True))
             done += size
             unreported = _report(unreported + size)
             if os.getppid() != parent:

@@ -1,0 +1,86 @@
+"""Forks: only where a prompt was replaced or an answer made again, whatever the tree looks like."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hansard.model import Fork
+from hansard.query.branches import Node, branches
+
+MANY = 50_000
+
+
+def prompt(uuid: str, parent: str | None) -> Node:
+    return Node(0, uuid, parent, "user", "prompt", None)
+
+
+def reply(uuid: str, parent: str | None, message: int) -> Node:
+    return Node(0, uuid, parent, "assistant", "reply", message)
+
+
+def aside(uuid: str, parent: str | None) -> Node:
+    return Node(0, uuid, parent, "system", None, None)
+
+
+def test_a_straight_line_has_no_forks() -> None:
+    assert branches([prompt("p", None), reply("a", "p", 1), reply("b", "a", 1), prompt("q", "b")]) == ({}, [])
+
+
+def test_a_replaced_prompt_is_a_branch_with_all_that_hangs_on_it() -> None:
+    nodes = [
+        prompt("p", None),
+        reply("a", "p", 1),
+        prompt("q", "a"),
+        reply("b", "q", 2),
+        aside("s", "a"),
+        prompt("r", "s"),
+    ]
+    assert branches(nodes) == ({"q": 1, "b": 1}, [Fork("a", (0, 1), ("r", "q"))])
+
+
+def test_an_answer_made_again_is_a_branch_but_its_lines_are_none() -> None:
+    nodes = [prompt("p", None), reply("a", "p", 1), reply("b", "p", 1), reply("c", "p", 2)]
+    assert branches(nodes) == ({"a": 1}, [Fork("p", (0, 1), ("c", "a"))])
+    assert branches(nodes[:3]) == ({}, [])
+
+
+@pytest.mark.parametrize("order", ["abc", "acb", "bca", "cab"])
+def test_a_circle_is_broken_once(order: str) -> None:
+    parents = dict(zip(order, order[1:] + order[0], strict=True))
+    nodes = [prompt(uuid, parents[uuid]) for uuid in "abc"]
+    replaced = [prompt("x", "c"), prompt("y", "c")]
+    _, forks = branches([*nodes, *replaced])
+    # Only the first record of the file lost its parent.
+    kept = {uuid for uuid in "bc" if parents[uuid] == "c"}
+    assert {uuid for fork in forks if fork.parent_uuid == "c" for uuid in fork.uuids} == {"x", "y"} | kept
+
+
+def test_every_shape_of_tree_is_read_in_one_pass() -> None:
+    """Parents further down the file, many answers to one line, long chains of side records: none costs the square of its size."""
+    backwards = [prompt(f"u{place}", f"u{place + 1}") for place in range(MANY)]
+    assert branches(backwards) == ({}, [])
+    answers = [prompt("p", None), *(reply(f"a{place}", "p", place) for place in range(MANY))]
+    assert len(branches(answers)[0]) == MANY - 1
+    asides = [aside(f"s{place}", f"s{place - 1}" if place else "p") for place in range(MANY)]
+    prompts = [prompt(f"q{place}", f"s{MANY - 1}") for place in range(MANY)]
+    found, forks = branches([reply("p", None, 1), *asides, *prompts])
+    assert (len(found), len(forks)) == (MANY - 1, 1)
+
+
+def test_whatever_hangs_on_whatever() -> None:
+    """Random parents, circles among them: each record has one branch, and each fork's branches are known."""
+    dice = random.Random(7)
+    for _ in range(200):
+        names = [f"n{place}" for place in range(dice.randrange(1, 12))]
+        nodes = [
+            dice.choice([prompt(name, parent), reply(name, parent, dice.randrange(3)), aside(name, parent)])
+            for name in names
+            for parent in [dice.choice([*names, None, "elsewhere"])]
+        ]
+        found, forks = branches(nodes)
+        assert set(found) <= set(names)
+        for fork in forks:
+            assert len(set(fork.uuids)) == len(fork.uuids) == len(fork.branches) > 1
+            assert [found.get(uuid, 0) for uuid in fork.uuids] == list(fork.branches)
