@@ -234,9 +234,10 @@ def test_a_home_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPa
         raise error
 
     place.parent.mkdir()
-    monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(StoreUnusable, match=r"cannot be created \((Permission denied|Read-only).*--home"):
-        Record.open(str(place))
+    with monkeypatch.context() as closed:  # given back at once: tidying up opens directories too
+        closed.setattr(os, "open", refuse)
+        with pytest.raises(StoreUnusable, match=r"cannot be created \((Permission denied|Read-only).*--home"):
+            Record.open(str(place))
 
 
 @not_root

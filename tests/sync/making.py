@@ -141,7 +141,7 @@ class Tree:
     def sync(self, *, only: Collection[str] | None = None, workers: bool = False, **more: Any) -> SyncReport:
         return sync(str(self.home), self.roots, only=only, workers=workers, **more)
 
-    def rows(self, sql: str, *values: object) -> list[Any]:
+    def rows(self, sql: str, *values: str | int | None) -> list[Any]:
         """Ask `index.db`."""
         return ask(self.home, sql, *values)
 
@@ -154,7 +154,7 @@ def memory_folder() -> str | None:
     return None
 
 
-def ask(home: Path, sql: str, *values: object, name: str = "index.db") -> list[Any]:
+def ask(home: Path, sql: str, *values: str | int | None, name: str = "index.db") -> list[Any]:
     """Ask one of a store's databases."""
     db = apsw.Connection(str(home / name), flags=apsw.SQLITE_OPEN_READONLY)
     try:

@@ -136,7 +136,7 @@ class Disposable:
         row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return row[0] if row else None
 
-    def set_meta(self, name: str, value: object) -> None:
+    def set_meta(self, name: str, value: str | int | None) -> None:
         """Set one value of the meta table."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
