@@ -16,9 +16,9 @@ import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from hansard.errors import Ambiguous, NotFound, StoreUnusable
+from hansard.errors import NotFound, StoreUnusable
 from hansard.model import (
     Activity,
     Agent,
@@ -33,7 +33,8 @@ from hansard.model import (
     Todo,
     Transcript,
 )
-from hansard.query.reader import Reader, like, moment
+from hansard.query import deeds, transcripts
+from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, find_session, list_projects, list_sessions
 from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import Listener, SyncReport
@@ -196,81 +197,34 @@ class Hansard:
 
     def links(self, name: str) -> list[Link]:
         """How a session relates to others."""
-        session_id = self.session(name).session_id
-        rows = self.reader.rows(
-            "SELECT source, target, relation FROM links WHERE source = ?1 OR target = ?1 ORDER BY relation, source, target",
-            (session_id,),
-        )
-        return [Link(*row) for row in rows]
+        return transcripts.list_links(self.reader, self.session(name).session_id)
 
     def transcripts(self, name: str | None = None) -> list[Transcript]:
         """The logs of a session, or of the whole store, former generations included."""
-        where, values = ("session_id = ?", (self.session(name).session_id,)) if name is not None else ("1", ())
-        rows = self.reader.rows(
-            "SELECT root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version,"
-            f" first_ts, last_ts FROM transcripts WHERE {where} ORDER BY agent_id <> '', path, root, generation",
-            values,
-        )
-        return [_transcript(row) for row in rows]
+        return transcripts.list_transcripts(self.reader, self._id(name))
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
         """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
-        terms, values = ["1"], []
-        if name is not None:
-            terms.append("session_id = ?")
-            values.append(self.session(name).session_id)
-        if path is not None:
-            terms.append("path LIKE ? ESCAPE '\\'")
-            values.append(like(path))
-        rows = self.reader.rows(
-            "SELECT session_id, agent_id, ts, path, change, added, removed, tool FROM file_changes"
-            f" WHERE {' AND '.join(terms)} ORDER BY ts, id",
-            tuple(values),
-        )
-        return [FileChange(row[0], row[1], moment(row[2]), *row[3:]) for row in rows]
+        return deeds.list_file_changes(self.reader, self._id(name), path)
 
     def prompts(self, *, limit: int | None = 100) -> list[Prompt]:
         """Everything typed, newest first, also where only history.jsonl remembers it."""
-        rows = self.reader.rows(
-            "SELECT p.text, p.source, p.ts, coalesce(p.session_id, t.session_id), coalesce(p.project, s.project, ''),"
-            " EXISTS (SELECT 1 FROM sessions k WHERE k.session_id = coalesce(p.session_id, t.session_id) AND k.transcript IS NOT NULL)"
-            " FROM prompts p JOIN transcripts t ON t.id = p.id >> 40 LEFT JOIN sessions s ON s.session_id = t.session_id"
-            " WHERE t.current = 1 AND (p.source <> 'history' OR NOT EXISTS"
-            "  (SELECT 1 FROM sessions k WHERE k.session_id = p.session_id AND k.transcript IS NOT NULL))"
-            " ORDER BY coalesce(p.ts, 0) DESC, t.path, p.id LIMIT ?",
-            (-1 if limit is None else limit,),
-        )
-        return [Prompt(row[0], row[1], moment(row[2]), row[3], row[4], bool(row[5])) for row in rows]
+        return deeds.list_prompts(self.reader, limit)
 
     def todos(self, name: str) -> list[Todo]:
         """A session's todos and tasks, as their files last said."""
-        rows = self.reader.rows(
-            "SELECT t.session_id, t.agent_id, t.status, t.content FROM todos t JOIN side_files f ON f.id = t.side_file"
-            " WHERE t.session_id = ? ORDER BY f.path, t.n",
-            (self.session(name).session_id,),
-        )
-        return [Todo(*row) for row in rows]
+        return transcripts.list_todos(self.reader, self.session(name).session_id)
 
     def side_files(self, *, kind: str | None = None, name: str | None = None) -> list[SideFile]:
         """Small files that are kept whole: of one kind (plan, memory, tool_result, ...), of one session, or all."""
-        rows = self.reader.rows(
-            "SELECT root, path, kind, session_id, agent_id, size, mtime FROM side_files WHERE current = 1"
-            " AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR session_id = ?2) ORDER BY path, root",
-            (kind, None if name is None else self.session(name).session_id),
-        )
-        return [
-            SideFile(root, path, of_kind, session_id, agent_id, size, moment(mtime))
-            for root, path, of_kind, session_id, agent_id, size, mtime in rows
-        ]
+        return transcripts.list_side_files(self.reader, kind, self._id(name))
 
     def read_side_file(self, file: SideFile) -> bytes:
         """The content of a small file as it was last seen."""
-        row = self.reader.one(
-            "SELECT id FROM side_files WHERE current = 1 AND root = ? AND path = ?", (file.root, file.path)
-        )
-        if row is None:
-            raise NotFound(f"no file {file.path} is kept")
-        return self.record.read_snapshot(row[0])
+        return transcripts.read_side_file(self.reader, self.record, file)
+
+    def _id(self, name: str | None) -> str | None:
+        return None if name is None else self.session(name).session_id
 
     def status(self) -> Status:
         """The store at a glance, and what the client's clean-up will delete next."""
@@ -291,39 +245,7 @@ class Hansard:
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""
-        columns = (
-            "id, root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version,"
-            " first_ts, last_ts"
-        )
-        path = name.replace("\\", "/")
-        condition = "(path = ?1 OR root || '/' || path = ?1 OR substr(path, -length(?2)) = ?2 OR agent_id = ?3)"
-        chosen = "current = 1" if generation is None else f"generation = {int(generation)}"
-        rows = list(
-            self.reader.rows(
-                f"SELECT {columns} FROM transcripts WHERE {condition} AND {chosen} ORDER BY path, root",
-                (path, "/" + path.lstrip("/"), name.removeprefix("agent-")),
-            )
-        )
-        if not rows:
-            session = self.session(name)
-            rows = list(
-                self.reader.rows(
-                    f"SELECT {columns} FROM transcripts WHERE session_id = ? AND kind IN ('main', 'log') AND {chosen}"
-                    " ORDER BY size DESC, path, root LIMIT 1",
-                    (session.session_id,),
-                )
-            )
-            if not rows and generation is not None:
-                raise NotFound(f"the transcript of session {session.session_id} has no generation {generation}")
-            if not rows:
-                raise NotFound(
-                    f"session {session.session_id} has no such transcript; `hansard show` lists its subagents"
-                )
-        if len(rows) > 1:
-            shown = "\n".join(f"  {row[2]}" for row in rows[:8])
-            raise Ambiguous(f"{len(rows)} transcripts are called {name!r}:\n{shown}")
-        row = rows[0]
-        return row[0], _transcript(row[1:])
+        return transcripts.find_transcript(self.reader, name, generation)
 
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a session's main transcript, or of any transcript."""
@@ -343,7 +265,10 @@ class Hansard:
         """
         from hansard.record.restore import Layout, plan
 
-        selection = self._files_of(names)
+        selection: list[int] | None = None
+        if names is not None:
+            wanted = {self.session(name).session_id for name in names}
+            selection = transcripts.files_of(self.reader, self.record, wanted)
         target = os.path.realpath(os.path.expanduser(to))
         layout = Layout.AUTO
         for root in self.record.roots():
@@ -358,28 +283,3 @@ class Hansard:
         from hansard.record.restore import apply
 
         return apply(self.record, items, overwrite, progress)  # type: ignore[arg-type]
-
-    def _files_of(self, names: Iterable[str] | None) -> list[int] | None:
-        """The record's files that belong to sessions: transcripts, subagents, tool results, todos, tasks."""
-        if names is None:
-            return None
-        from hansard.sources.claude_code import session_of
-
-        wanted = {self.session(name).session_id for name in names}
-        paths = {
-            (row[0], row[1])
-            for session_id in wanted
-            for row in self.reader.rows("SELECT root, path FROM transcripts WHERE session_id = ?", (session_id,))
-        }
-        roots = {row.id: row.path for row in self.record.roots()}
-        found = []
-        for root_id, root in roots.items():
-            for path, known in self.record.known(root_id).items():
-                if (root, path) in paths or session_of(path) in wanted:
-                    found.append(known.file_id)
-        return found
-
-
-def _transcript(row: Any) -> Transcript:
-    values: Any = (*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14]))
-    return Transcript(*values)

@@ -1,0 +1,114 @@
+"""The logs and small files behind sessions: listing them, and finding the one that a person means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hansard.errors import Ambiguous, NotFound
+from hansard.model import Link, SideFile, Todo, Transcript
+from hansard.query.reader import Reader, moment
+from hansard.query.sessions import find_session
+from hansard.record.store import Record
+from hansard.sources.claude_code import session_of
+
+_COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
+
+
+def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]:
+    """The logs of a session, or of the whole store, former generations included."""
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM transcripts WHERE ?1 IS NULL OR session_id = ?1"
+        " ORDER BY agent_id <> '', path, root, generation",
+        (session_id,),
+    )
+    return [_transcript(row) for row in rows]
+
+
+def find_transcript(reader: Reader, name: str, generation: int | None = None) -> tuple[int, Transcript]:
+    """The transcript with that path, end of a path or subagent's id, or the main one of that session; with its id in the record."""
+    path = name.replace("\\", "/")
+    chosen = "current = 1" if generation is None else f"generation = {int(generation)}"
+    rows = list(
+        reader.rows(
+            f"SELECT id, {_COLUMNS} FROM transcripts WHERE {chosen} AND"
+            " (path = ?1 OR root || '/' || path = ?1 OR substr(path, -length(?2)) = ?2 OR agent_id = ?3) ORDER BY path, root",
+            (path, "/" + path.lstrip("/"), name.removeprefix("agent-")),
+        )
+    )
+    if not rows:
+        session_id = find_session(reader, name).session_id
+        rows = list(
+            reader.rows(
+                f"SELECT id, {_COLUMNS} FROM transcripts WHERE {chosen} AND session_id = ? AND kind IN ('main', 'log')"
+                " ORDER BY size DESC, path, root LIMIT 1",
+                (session_id,),
+            )
+        )
+        if not rows and generation is not None:
+            raise NotFound(f"the transcript of session {session_id} has no generation {generation}")
+        if not rows:
+            raise NotFound(f"session {session_id} has no such transcript; `hansard show` lists its subagents")
+    if len(rows) > 1:
+        shown = "\n".join(f"  {row[2]}" for row in rows[:8])
+        raise Ambiguous(f"{len(rows)} transcripts are called {name!r}:\n{shown}")
+    return rows[0][0], _transcript(rows[0][1:])
+
+
+def _transcript(row: Any) -> Transcript:
+    values: Any = (*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14]))
+    return Transcript(*values)
+
+
+def list_links(reader: Reader, session_id: str) -> list[Link]:
+    """How a session relates to others."""
+    rows = reader.rows(
+        "SELECT source, target, relation FROM links WHERE source = ?1 OR target = ?1 ORDER BY relation, source, target",
+        (session_id,),
+    )
+    return [Link(*row) for row in rows]
+
+
+def list_todos(reader: Reader, session_id: str) -> list[Todo]:
+    """A session's todos and tasks, as their files last said."""
+    rows = reader.rows(
+        "SELECT t.session_id, t.agent_id, t.status, t.content FROM todos t JOIN side_files f ON f.id = t.side_file"
+        " WHERE t.session_id = ? ORDER BY f.path, t.n",
+        (session_id,),
+    )
+    return [Todo(*row) for row in rows]
+
+
+def list_side_files(reader: Reader, kind: str | None, session_id: str | None) -> list[SideFile]:
+    """Small files that are kept whole, of one kind, of one session, or all."""
+    rows = reader.rows(
+        "SELECT root, path, kind, session_id, agent_id, size, mtime FROM side_files WHERE current = 1"
+        " AND (?1 IS NULL OR kind = ?1) AND (?2 IS NULL OR session_id = ?2) ORDER BY path, root",
+        (kind, session_id),
+    )
+    return [
+        SideFile(root, path, of_kind, of_session, agent_id, size, moment(mtime))
+        for root, path, of_kind, of_session, agent_id, size, mtime in rows
+    ]
+
+
+def read_side_file(reader: Reader, record: Record, file: SideFile) -> bytes:
+    """The content of a small file as it was last seen."""
+    row = reader.one("SELECT id FROM side_files WHERE current = 1 AND root = ? AND path = ?", (file.root, file.path))
+    if row is None:
+        raise NotFound(f"no file {file.path} is kept")
+    return record.read_snapshot(row[0])
+
+
+def files_of(reader: Reader, record: Record, sessions: set[str]) -> list[int]:
+    """The record's files that belong to sessions: transcripts, subagents, tool results, todos, tasks."""
+    paths = {
+        (root, path)
+        for session_id in sessions
+        for root, path in reader.rows("SELECT root, path FROM transcripts WHERE session_id = ?", (session_id,))
+    }
+    return [
+        known.file_id
+        for root in record.roots()
+        for path, known in record.known(root.id).items()
+        if (root.path, path) in paths or session_of(path) in sessions
+    ]
