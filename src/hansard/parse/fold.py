@@ -6,7 +6,6 @@ stand in other files, subagents and forks) is derived from these rows in `hansar
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -32,9 +31,20 @@ from hansard.parse.meaning import (
     string,
     sub_kind,
     user_text,
+    version_of,
 )
 from hansard.parse.rows import AgentRef, Rows
-from hansard.parse.state import MAX_OPEN_CALLS, MAX_QUEUE, NAME_LENGTH, PREVIEW, OpenCall, State, countable, note
+from hansard.parse.state import (
+    MAX_OPEN_CALLS,
+    MAX_QUEUE,
+    NAME_LENGTH,
+    OpenCall,
+    State,
+    countable,
+    digest,
+    note,
+    preview,
+)
 from hansard.parse.usage import merge, message_key, stated
 
 _result = msgspec.json.Decoder(wire.ToolResult).decode
@@ -240,17 +250,17 @@ class Fold:
         if has_result:
             return meaning
         if not state.first_text and meaning in ("prompt", "instruction"):
-            state.first_text = _digest(text)
+            state.first_text = digest(text)
             state.warmup = text.strip() == "Warmup"
         if meaning == "prompt":
             state.prompts += 1
-            state.first_prompt = state.first_prompt or _preview(text)
+            state.first_prompt = state.first_prompt or preview(text)
             self._prompt(record_id, "prompt", ts, text)
         elif meaning in ("command", "bash"):
             self._command(record_id, meaning, ts, text)
         elif meaning == "instruction" and not self.is_agent and not body.parent_uuid and not body.agent_id:
             # The oldest clients wrote subagents into the main file, tied to their call by nothing but the prompt's text.
-            self.rows.sidechains.append((record_id, body.uuid or "", _digest(text), ts))
+            self.rows.sidechains.append((record_id, body.uuid or "", digest(text), ts))
         return meaning
 
     def _command(self, record_id: int, source: str, ts: int | None, text: str) -> None:
@@ -263,7 +273,7 @@ class Fold:
             state.cleared = True
         state.commands += 1
         if name not in _NO_TITLE:
-            state.first_command = state.first_command or _preview(command)
+            state.first_command = state.first_command or preview(command)
         self._prompt(record_id, source, ts, command)
 
     def _prompt(self, record_id: int, source: str, ts: int | None, text: str) -> None:
@@ -339,7 +349,7 @@ class Fold:
             description = string(given.description) or None
             agent_type = string(given.subagent_type) or None
             if given.prompt and tool_use_id:
-                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, "#" + _digest(string(given.prompt)), 5))
+                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, "#" + digest(string(given.prompt)), 5))
         self.rows.calls[block_id] = [
             block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
         ]  # fmt: skip
@@ -425,7 +435,7 @@ class Fold:
 
     def _queued(self, record_id: int, ts: int | None, text: str) -> None:
         self.state.queued += 1
-        self.state.first_prompt = self.state.first_prompt or _preview(text)
+        self.state.first_prompt = self.state.first_prompt or preview(text)
         self._prompt(record_id, "queued", ts, text)
 
     def _queue(self, item: Record, body: wire.QueueOperation) -> None:
@@ -440,7 +450,7 @@ class Fold:
         elif state.queue and body.operation in ("dequeue", "remove"):
             text = state.queue.pop(0)
             human = text and says(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
-            if human and body.operation == "remove" and _version(state.version) < _QUEUED_AS_ATTACHMENT:
+            if human and body.operation == "remove" and version_of(state.version) < _QUEUED_AS_ATTACHMENT:
                 self._queued(self.base + item.offset, ts, text)
 
     def _system(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> None:
@@ -500,18 +510,3 @@ class Fold:
 def _is_persisted(content: msgspec.Raw) -> bool:
     """Whether a result is only the preview of an output that was too large for the line."""
     return b"<persisted-output" in bytes(memoryview(content)[:120])
-
-
-def _preview(text: str) -> str:
-    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-
-
-def _version(version: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
-    except ValueError:
-        return (0,)

@@ -286,3 +286,11 @@ def block_text(block: wire.Block) -> tuple[str, str] | None:
     if kind == "tool_result" or (kind is not None and kind.endswith("_tool_result")):
         return "result", without_base64(result_text(block.content))
     return None
+
+
+def version_of(version: str) -> tuple[int, ...]:
+    """A client's version in an order that compares; (0,) where it is none."""
+    try:
+        return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
+    except ValueError:
+        return (0,)

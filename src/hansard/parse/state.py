@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 
 import msgspec
@@ -106,3 +107,13 @@ def countable(name: str, counts: Collection[str]) -> str:
     """The name to count a thing under: its own, or a common one when there are too many already."""
     name = name[:NAME_LENGTH]
     return name if name in counts or len(counts) < _MAX_NAMES else _OTHERS
+
+
+def preview(text: str) -> str:
+    """The beginning of a text on one line."""
+    return " ".join(text[: 4 * PREVIEW].split())[:PREVIEW]
+
+
+def digest(text: str) -> str:
+    """A short hash of a text, to find the same one elsewhere."""
+    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
