@@ -37,7 +37,7 @@ from hansard.query import deeds, transcripts
 from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, find_session, list_projects, list_sessions
 from hansard.sources.claude_code import Root, open_roots
-from hansard.sync.report import Listener, SyncReport
+from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
     from hansard.query.health import Diagnosis, Status
@@ -45,11 +45,9 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
 
-_DEFAULT_MAX_FILE = 64 << 20
-
 
 def open(  # noqa: A001 - `hansard.open()` is the library's door
-    home: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = (), *, max_file: int = _DEFAULT_MAX_FILE
+    home: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = (), *, max_file: int = DEFAULT_MAX_FILE
 ) -> Hansard:
     """Open the store in `home` with its source roots; nothing is created or read before it is needed."""
     return Hansard(os.fspath(home), open_roots([os.fspath(root) for root in roots]), max_file=max_file)
@@ -58,7 +56,7 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
 class Hansard:
     """A store and its sources. Use it in a `with`, or call `close()`; one per thread."""
 
-    def __init__(self, home: str, roots: Sequence[Root], *, max_file: int = _DEFAULT_MAX_FILE) -> None:
+    def __init__(self, home: str, roots: Sequence[Root], *, max_file: int = DEFAULT_MAX_FILE) -> None:
         self.home = os.path.abspath(os.path.expanduser(home))
         self.roots = tuple(roots)
         self.max_file = max_file

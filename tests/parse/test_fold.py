@@ -159,7 +159,7 @@ def test_where_a_session_comes_from_and_goes_to() -> None:
     ).state
     assert (state.forked_from, state.process_session, state.continued_in) == ("origin", "process", "next")
     assert (state.context_from, state.pull_requests, state.worktree_of) == ("parent", ["https://x/1"], "/repo")
-    assert (state.team, state.member, state.other_sessions) == ("t", "n", ["foreign"])
+    assert (state.team, state.other_sessions) == ("t", ["foreign"])
 
 
 def test_time_place_and_versions() -> None:

@@ -219,7 +219,7 @@ class Fold:
             forked = lenient(_forked, body.forked_from)
             state.forked_from = (forked.session_id or "") if forked else ""
         if body.team_name and not state.team:
-            state.team, state.member = body.team_name, body.agent_name or ""
+            state.team = body.team_name
 
     def _session(self, session_id: str | None) -> None:
         state = self.state

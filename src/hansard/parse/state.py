@@ -64,7 +64,6 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     pull_requests: list[str] = []
     worktree_of: str = ""
     team: str = ""
-    member: str = ""
     cost_state: str = ""
     open_calls: dict[str, OpenCall] = {}
     queue: list[str] = []

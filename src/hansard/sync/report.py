@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
+
 
 @dataclass(slots=True)
 class Progress:

@@ -17,14 +17,13 @@ from hansard.sources.roots import Root
 from hansard.sources.tail import Tail, Verdict, open_tail
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
-from hansard.sync.report import Listener, SyncReport, Teller
+from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, Teller
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
     from hansard.sync.text import TextRun
 
-DEFAULT_MAX_FILE = 64 << 20
 # A commit waits for the disk. The first ones come early, so that the second process has something to do.
 _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
