@@ -156,7 +156,7 @@ def test_a_whole_last_line_without_an_end_counts(tree: Tree) -> None:
     tree.sync()
     vocabulary = "SELECT term, cnt FROM temp.words WHERE term = 'because'"
     with closing(apsw.Connection(str(tree.home / "text.db"))) as db:
-        db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'text', 'row')")
+        db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'talk', 'row')")
         assert db.execute(vocabulary).fetchall() == [("because", 2)]
 
 

@@ -21,7 +21,14 @@ def test_what_a_subagent_was_told_is_no_prompt(tree: Tree) -> None:
     tree.write(main_path(A), lines)
     tree.sync()
     found = {
-        word: len(ask(tree.home, "SELECT rowid FROM text WHERE text MATCH ?", f"prompt: {word}", name="text.db"))
+        word: len(
+            ask(
+                tree.home,
+                "SELECT rowid FROM talk WHERE talk MATCH ?",
+                f"body: {word} AND mark: kindprompt",
+                name="text.db",
+            )
+        )
         for word in ("typed", "sidechain", "streamed")
     }
     assert found == {"typed": 1, "sidechain": 0, "streamed": 0}

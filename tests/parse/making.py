@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from hansard.index.lines import Lines, items
 from hansard.parse.decode import Issue, Record
 from hansard.parse.fold import Fold
-from hansard.parse.meaning import texts
 from hansard.parse.state import State
+from hansard.parse.texts import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +124,8 @@ def fold(*values: Any, is_agent: bool = False, base: int = 0) -> Fold:
 
 def said(value: Any, *, sidechain: bool = False) -> list[tuple[int, str, str]]:
     """The searchable texts of the one record in a line."""
-    return list(texts(only(value if isinstance(value, bytes) else line(value)), sidechain=sidechain))
+    found = texts(only(value if isinstance(value, bytes) else line(value)), sidechain=sidechain)
+    return [(text.number, text.kind, text.text) for text in found]
 
 
 def assert_storable(folded: Fold) -> None:

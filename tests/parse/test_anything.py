@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hansard.index.lines import items
 from hansard.parse import wire
 from hansard.parse.decode import Record, salvage
-from hansard.parse.meaning import texts
+from hansard.parse.texts import texts
 from tests.parse.making import assert_storable, folding, line, uncovered, user
 
 GOOD = line(user("before"))
@@ -54,7 +54,7 @@ def swallow(data: bytes) -> None:
             folded.feed(item)
             assert_storable(folded)
             if isinstance(item, Record):
-                for _, _, shown in texts(item, sidechain=False):
+                for _, _, shown, *_ in texts(item, sidechain=False):
                     shown.encode()
 
 

@@ -74,7 +74,10 @@ def test_the_opening_says_who_speaks(opening: str, expected: str) -> None:
     assert meaning(user([text(opening)])) == expected
     assert [row[4] for row in fold(user(opening)).rows.records] == [expected]
     if opening:
-        assert said(user(opening)) == [(0, "prompt" if expected == "prompt" else "note", opening)]
+        commands = {"command", "bash", "command_output", "bash_output"}
+        kind = "prompt" if expected == "prompt" else "command" if expected in commands else "note"
+        ((_, found, _),) = said(user(opening))
+        assert found == kind
 
 
 @pytest.mark.parametrize(
@@ -153,9 +156,9 @@ def test_texts_of_an_answer() -> None:
 
 
 def test_texts_of_side_records() -> None:
-    assert said(entry("system", subtype="local_command", content="words")) == [(0, "note", "words")]
+    assert said(entry("system", subtype="local_command", content="words")) == [(0, "command", "words")]
     assert said(entry("system", subtype="x", content={"a": "b"})) == [(0, "note", '{"a":"b"}')]
-    assert said({"type": "summary", "summary": "A title", "leafUuid": "u"}) == [(0, "note", "A title")]
+    assert said({"type": "summary", "summary": "A title", "leafUuid": "u"}) == [(0, "title", "A title")]
     file = entry("attachment", attachment={"type": "file", "filename": "f", "content": {"text": "inside"}})
     assert said(file) == [(0, "note", "file\nf\ninside")]
     assert said(entry("attachment", attachment={"type": "skill_listing", "content": "long"})) == []

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TABLES = (
     "transcripts records blocks messages usage tool_calls prompts compactions summaries sidechains agent_refs sightings issues "
-    "record_kinds drift side_files todos session_usage sessions session_tools agents links link_claims"
+    "record_kinds drift side_files todos session_usage sessions session_tools session_files agents links link_claims"
 ).split()
 UNSTEADY = frozenset({"derived", "fold", "tail_fold", "mtime"})
 PLACES = frozenset({"record_id", "message_id", "call_id", "result_id"})  # besides `id`, which is one nearly everywhere
@@ -63,14 +63,16 @@ class _Store:
         return sorted(found, key=repr)
 
     def words(self) -> list[tuple[Any, ...]]:
-        self.text.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'text', 'instance')")
-        return sorted(
-            (
-                (term, self._document(document), column, number)
-                for term, document, column, number in self.text.execute("SELECT term, doc, col, offset FROM temp.words")
-            ),
-            key=repr,
-        )
+        found = []
+        for table in ("talk", "work"):
+            self.text.execute(f"CREATE VIRTUAL TABLE temp.{table}_words USING fts5vocab('main', '{table}', 'instance')")
+            found += [
+                (table, term, self._document(document), column, number)
+                for term, document, column, number in self.text.execute(
+                    f"SELECT term, doc, col, offset FROM temp.{table}_words"
+                )
+            ]
+        return sorted(found, key=repr)
 
     def _document(self, document: Any) -> Any:
         if document >= SNAPSHOT_TEXT:

@@ -131,7 +131,7 @@ def test_both_texts_can_be_found(synced: Tree) -> None:
     synced.write(PATH, synced.place(PATH).read_bytes().replace(b"lamp", b"vase"))
     synced.sync()
     for word in ("lamp", "vase"):
-        assert len(ask(synced.home, "SELECT rowid FROM text WHERE text MATCH ?", word, name="text.db")) == 1
+        assert len(ask(synced.home, "SELECT rowid FROM talk WHERE talk MATCH ?", word, name="text.db")) == 1
 
 
 def test_a_root_that_is_not_there_loses_nothing(synced: Tree) -> None:

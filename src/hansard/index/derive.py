@@ -1,7 +1,7 @@
-"""Derived rows: sessions, their tools, subagents and links, from the rows of all transcripts that belong together.
+"""Derived rows: sessions, their tools and files, subagents and links, from the rows of all transcripts that belong together.
 
 Only sessions marked dirty are made again, each from the stored folds of its transcripts, so the work after an append depends
-on how many transcripts the session has and not on how long they are.
+on how many transcripts the session has and not on how long they are. Its files alone are counted anew from its tool calls.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
     db.execute("DELETE FROM session_tools WHERE session_id = ?", (session_id,))
     if not parts:
         db.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
+        _derive_files(db, session_id, [])
         return
     mains = [part for part in parts if part.kind in ("main", "log")]
     # The same session may lie under two roots (a synced copy): the longer one speaks for it.
@@ -136,7 +137,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
             sum(state.compactions for state in states),
             sum(state.hooks for state in states),
             sum(state.images for state in states),
-            _files_changed(db, counted),
+            _derive_files(db, session_id, counted),
             sum(state.lines_added for state in states),
             sum(state.lines_removed for state in states),
             *usage,
@@ -178,17 +179,37 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
     return "", "none"
 
 
-def _files_changed(db: Sql, parts: list[Part]) -> int:
-    paths: set[str] = set()
+def _derive_files(db: Sql, session_id: str, parts: list[Part]) -> int:
+    """Bring the rows of a session's files up to date; returns how many files it changed.
+
+    Most calls name a file that is known already, so only what differs is written.
+    """
+    files: dict[str, tuple[int, ...]] = {}
     for part in parts:
-        paths.update(
-            row[0]
-            for row in db.execute(
-                "SELECT DISTINCT path FROM tool_calls WHERE id BETWEEN ? AND ? AND change IS NOT NULL AND path IS NOT NULL",
-                (part.low, part.high),
-            )
+        # Without the hint the index on `path` would be read, all of the history, to have the groups in order.
+        rows = db.execute(
+            "SELECT path, count(*), count(change), sum(added), sum(removed) FROM tool_calls NOT INDEXED"
+            " WHERE id BETWEEN ? AND ? AND path IS NOT NULL GROUP BY path",
+            (part.low, part.high),
         )
-    return len(paths)
+        for path, *counts in rows:
+            known = files.get(path)
+            files[path] = tuple(counts if known is None else map(sum, zip(known, counts, strict=True)))
+    before = {
+        path: tuple(counts)
+        for path, *counts in db.execute(
+            "SELECT path, calls, changes, added, removed FROM session_files WHERE session_id = ?", (session_id,)
+        )
+    }
+    db.executemany(
+        "DELETE FROM session_files WHERE session_id = ? AND path = ?",
+        ((session_id, path) for path in before.keys() - files.keys()),
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO session_files VALUES (?,?,?,?,?,?)",
+        ((session_id, path, *counts) for path, counts in files.items() if before.get(path) != counts),
+    )
+    return sum(1 for counts in files.values() if counts[1])
 
 
 def _union(lists: list[list[str]]) -> list[str]:

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 OFFSET_BITS = 40
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 
@@ -293,6 +293,17 @@ CREATE TABLE session_tools (
     PRIMARY KEY (session_id, tool)
 ) WITHOUT ROWID;
 
+-- Files that a session's tool calls read or changed, subagents included.
+CREATE TABLE session_files (
+    session_id TEXT NOT NULL,
+    path       TEXT NOT NULL,         -- as the calls name it
+    calls      INTEGER NOT NULL,      -- all that name it
+    changes    INTEGER NOT NULL,      -- of these the ones that changed it
+    added      INTEGER NOT NULL,      -- lines
+    removed    INTEGER NOT NULL,
+    PRIMARY KEY (session_id, path)
+) WITHOUT ROWID;
+
 -- Subagents and the tool calls that made them.
 CREATE TABLE agents (
     session_id   TEXT NOT NULL,
@@ -357,6 +368,8 @@ CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id);
 CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
 CREATE INDEX IF NOT EXISTS tool_calls_use ON tool_calls (tool_use_id);
 CREATE INDEX IF NOT EXISTS tool_calls_path ON tool_calls (path) WHERE path IS NOT NULL;
+CREATE INDEX IF NOT EXISTS prompts_ts ON prompts (ts);
+CREATE INDEX IF NOT EXISTS session_files_path ON session_files (path, changes);
 CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
 CREATE INDEX IF NOT EXISTS sightings_record ON sightings (record_id);
 CREATE INDEX IF NOT EXISTS side_files_path ON side_files (path);
@@ -378,12 +391,19 @@ CREATE TABLE cursors (
     transcript INTEGER PRIMARY KEY,   -- the generation's id in the record
     indexed    INTEGER NOT NULL,      -- up to the end of a line
     size       INTEGER NOT NULL,      -- bytes of the record that were read
-    tail       INTEGER NOT NULL       -- 1 when rows after `indexed` come from an unfinished last line
+    tail       INTEGER NOT NULL,      -- 1 when rows after `indexed` come from an unfinished last line
+    kept       BLOB NOT NULL          -- what the next sync goes on from, at `indexed`
 );
 
--- The text of every block, in a column by its kind, the commonest first: a word costs two bytes less there. The rowid is the block's id, or 1 << 62 + a snapshot's id.
-CREATE VIRTUAL TABLE text USING fts5 (
-    result, call, reply, thinking, prompt, note,
+-- The text of every block: what was said in the main threads in `talk`, what tools and subagents did in `work`. The rowid is
+-- the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts without spaces
+-- are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
+CREATE VIRTUAL TABLE talk USING fts5 (
+    body, mark,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE work USING fts5 (
+    body, mark,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 """

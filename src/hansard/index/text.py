@@ -9,16 +9,21 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hansard.index import schema
+from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
+from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, telling
-from hansard.parse.decode import Record, entry, is_progress
-from hansard.parse.meaning import texts, without_base64
+from hansard.index.tokens import searchable
+from hansard.parse.decode import Issue, Record, entry, is_progress
+from hansard.parse.meaning import without_base64
+from hansard.parse.texts import TextFold
 
-_COLUMNS = ("result", "call", "reply", "thinking", "prompt", "note")
-_INSERT = {column: f"INSERT INTO text (rowid, {column}) VALUES (?, ?)" for column in _COLUMNS}
-_HASH_BYTES = 48 << 20
+_TALK = "INSERT INTO talk (rowid, body, mark) VALUES (?, ?, ?)"
+_WORK = "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)"
+_SAID = frozenset({"prompt", "reply", "title", "command"})
+_HASH_BYTES = {"talk": 16 << 20, "work": 40 << 20}
 _AUTOMERGE = 4  # the default of FTS5
-_INDEXED_LOGS = frozenset({"main", "agent", "log"})
+_INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 
 
 class TextIndex(Disposable):
@@ -30,19 +35,21 @@ class TextIndex(Disposable):
 
     def begin_bulk(self) -> None:
         """Collect more before writing a segment, and merge none: twice as fast for a backlog, and a smaller file."""
-        self._set("hashsize", _HASH_BYTES)
-        self._set("automerge", 0)
+        for table, size in _HASH_BYTES.items():
+            self._set(table, "hashsize", size)
+            self._set(table, "automerge", 0)
 
     def sign(self, revision: int) -> None:
         """Note that all of a revision's text is here; after a backlog, also of a sync that was cut off, merge again."""
-        merging = self.db.execute("SELECT v FROM text_config WHERE k = 'automerge'").fetchone()
-        if merging is not None and merging[0] == 0:
-            self._set("automerge", _AUTOMERGE)
+        for table in _HASH_BYTES:
+            merging = self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").fetchone()
+            if merging is not None and merging[0] == 0:
+                self._set(table, "automerge", _AUTOMERGE)
         super().sign(revision)
 
-    def _set(self, name: str, value: int) -> None:
+    def _set(self, table: str, name: str, value: int) -> None:
         with telling(self.path):
-            self.db.execute("INSERT INTO text (text, rank) VALUES (?, ?)", (name, value))
+            self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (name, value))
 
     def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
         """Of (transcript, kind, size in the record) those with bytes not yet read, and how many, in the order to take them."""
@@ -57,39 +64,59 @@ class TextIndex(Disposable):
     def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
         base = transcript << schema.OFFSET_BITS
-        row = self.db.execute("SELECT indexed, tail FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
-        indexed, tail = row or (0, 0)
+        row = self.db.execute("SELECT indexed, tail, kept FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
+        indexed, tail, kept = row or (0, 0, b"")
         if tail:
-            self.db.execute("DELETE FROM text WHERE rowid BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK))
-        is_agent = kind == "agent"
+            for table in _HASH_BYTES:
+                self.db.execute(
+                    f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK)
+                )
         lines = Lines(read(transcript, indexed), indexed)
+        if kind == "history":
+            for offset, line in lines:
+                self._put_typed(base, HistoryFold.items(line, offset))
+            self._put_typed(base, unfinished(lines.rest, lines.offset, HistoryFold.items))
+        else:
+            fold = TextFold(kept, is_agent=kind == "agent")
+            self._feed_lines(base, lines, fold)
+            kept = fold.kept()
+            for item in unfinished(lines.rest, lines.offset):
+                if type(item) is Record:
+                    self._put(base, item, fold)
+        size = lines.offset + len(lines.rest)
+        self.db.execute(
+            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)",
+            (transcript, lines.offset, size, 1 if lines.rest.strip() else 0, kept),
+        )
+        return size - indexed
+
+    def _feed_lines(self, base: int, lines: Lines, fold: TextFold) -> None:
         put = self._put
         for offset, line in lines:
             if is_progress(line):  # half of the lines of some clients, and nothing to find there
                 continue
             body = entry(line)
             if body is not None:
-                put(base, Record(offset, len(line), str(body.type), body), is_agent=is_agent)
+                put(base, Record(offset, len(line), str(body.type), body), fold)
                 continue
             for item in items(line, offset):
                 if type(item) is Record:
-                    put(base, item, is_agent=is_agent)
-        rest = [item for item in unfinished(lines.rest, lines.offset) if type(item) is Record]
-        for item in rest:
-            put(base, item, is_agent=is_agent)
-        size = lines.offset + len(lines.rest)
-        self.db.execute(
-            "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?)",
-            (transcript, lines.offset, size, 1 if lines.rest.strip() else 0),
-        )
-        return size - indexed
+                    put(base, item, fold)
 
-    def _put(self, base: int, record: Record, *, is_agent: bool) -> None:
-        body = record.body
-        sidechain = is_agent or any(getattr(body, name, None) for name in ("is_sidechain", "stream_parent_tool"))
+    def _put(self, base: int, record: Record, fold: TextFold) -> None:
         row_id = base + record.offset
-        for number, column, text in texts(record, sidechain=sidechain):
-            self._cursor.execute(_INSERT[column], (row_id + number, text))
+        is_aside = fold.is_aside(record)
+        for text in fold.texts(record):
+            self._cursor.execute(
+                _TALK if text.kind in _SAID and not is_aside else _WORK,
+                (row_id + text.number, searchable(text.text), marks(text, is_aside=is_aside)),
+            )
+
+    def _put_typed(self, base: int, entries: Iterable[Record | Issue]) -> None:
+        """Index entries of history.jsonl; a search gives them where no transcript has the prompt itself."""
+        for item in entries:
+            if type(item) is Record and item.body.display:
+                self._cursor.execute(_TALK, (base + item.offset, searchable(item.body.display), kind_mark("prompt")))
 
     def feed_snapshot(self, snapshot: int, data: bytes) -> None:
         """Index the text of an overflowed tool result; binary ones have none."""
@@ -99,8 +126,8 @@ class TextIndex(Disposable):
                 text = without_base64(data.decode("utf-8"))
             except UnicodeDecodeError:
                 return
-            self.db.execute("DELETE FROM text WHERE rowid = ?", (row_id,))
-            self._cursor.execute(_INSERT["result"], (row_id, text))
+            self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
+            self._cursor.execute(_WORK, (row_id, searchable(text), kind_mark("result")))
 
     def snapshots_indexed(self) -> int:
         """The last snapshot whose text is indexed."""

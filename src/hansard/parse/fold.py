@@ -24,6 +24,7 @@ from hansard.parse.meaning import (
     milliseconds,
     progress_of,
     prompt_text,
+    queue_step,
     queued_says,
     raw_is_string,
     result_text,
@@ -31,12 +32,10 @@ from hansard.parse.meaning import (
     string,
     sub_kind,
     user_text,
-    version_of,
 )
 from hansard.parse.rows import AgentRef, Rows
 from hansard.parse.state import (
     MAX_OPEN_CALLS,
-    MAX_QUEUE,
     NAME_LENGTH,
     OpenCall,
     State,
@@ -58,8 +57,6 @@ _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
 _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # How many progress records are remembered as possible parents; a child follows within a few lines.
 _MAX_ASIDES = 64
-# Before this client version a prompt that was typed while the model worked stands in the queue's records only.
-_QUEUED_AS_ATTACHMENT = (2, 1, 90)
 # Keys of a damaged or foreign file are not a report; the first ones say enough.
 _MAX_DRIFT = 500
 _NO_TITLE = frozenset(
@@ -439,19 +436,10 @@ class Fold:
         self._prompt(record_id, "queued", ts, text)
 
     def _queue(self, item: Record, body: wire.QueueOperation) -> None:
-        state = self.state
         self._session(body.session_id)
-        ts = milliseconds(body.timestamp)
-        if body.operation == "enqueue":
-            state.queue.append(prompt_text(body.content))
-            del state.queue[:-MAX_QUEUE]
-        elif body.operation == "popAll":
-            state.queue.clear()
-        elif state.queue and body.operation in ("dequeue", "remove"):
-            text = state.queue.pop(0)
-            human = text and says(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
-            if human and body.operation == "remove" and version_of(state.version) < _QUEUED_AS_ATTACHMENT:
-                self._queued(self.base + item.offset, ts, text)
+        text = queue_step(self.state.queue, body, self.state.version)
+        if text is not None:
+            self._queued(self.base + item.offset, milliseconds(body.timestamp), text)
 
     def _system(self, record_id: int, ts: int | None, body: wire.Entry, sub: str | None) -> None:
         state = self.state

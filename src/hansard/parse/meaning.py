@@ -1,9 +1,8 @@
-"""Who said a line, and which text in it is worth showing and finding: small pure functions, one per quirk of the clients."""
+"""Who said a line, and what it says: small pure functions, one per quirk of the clients."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
-from hansard.parse.decode import REFUSED, Record, survivors, text_of
+from hansard.parse.decode import REFUSED, survivors, text_of
 
 SYNTHETIC = "<synthetic>"
 
@@ -24,6 +23,7 @@ _PREFIXES = (
     ("<bash-stdout>", "bash_output"),
     ("<bash-stderr>", "bash_output"),
     ("<task-notification>", "notification"),
+    ('{"task_id":', "notification"),  # the same, as some clients queued it
     ("<teammate-message", "teammate"),
     ("<system-reminder>", "reminder"),
     ("Caveat:", "meta"),
@@ -35,6 +35,8 @@ _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 
 # Before hooks had records of their own, what they said was a user line: <session-start-hook>, <post-tool-use-hook>, ...
 _HOOK = re.compile(r"<[A-Za-z][A-Za-z0-9_-]*-hook>")
+_BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
+_OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
 _DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
 
 _TYPE_FIRST = re.compile(rb'\{"type":"([A-Za-z0-9_-]+)"').match
@@ -145,6 +147,27 @@ def queued_says(attachment: wire.Attachment, text: str) -> str:
     return says(wire.Entry(origin=attachment.origin), text, has_result=False, sidechain=False)
 
 
+# Before this client version a prompt that was typed while the model worked stands in the queue's records only.
+_QUEUED_AS_ATTACHMENT = (2, 1, 90)
+_MAX_QUEUE = 100  # no real queue is ever that long; a hostile one must not make its state grow with it
+
+
+def queue_step(queue: list[str], operation: wire.QueueOperation, version: str) -> str | None:
+    """Follow the queue of waiting prompts, and give the one that leaves it without becoming a line of its own."""
+    name = operation.operation
+    if name == "enqueue":
+        queue.append(prompt_text(operation.content))
+        del queue[:-_MAX_QUEUE]
+    elif name == "popAll":
+        queue.clear()
+    elif queue and name in ("dequeue", "remove"):
+        text = queue.pop(0)
+        human = text and says(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
+        if human and name == "remove" and version_of(version) < _QUEUED_AS_ATTACHMENT:
+            return text
+    return None
+
+
 def user_text(content: str | list[wire.Block] | None) -> str:
     """The text of a user line, without what an editor put beside it where there is more."""
     if content is None:
@@ -181,13 +204,25 @@ def _between(text: str, tag: str) -> str | None:
     return text[start + len(tag) + 2 : end].strip() if 0 <= start < end else None
 
 
+def inner_text(text: str) -> str:
+    """The text of a command's output without the tags that the client put around it."""
+    return _OUTPUT_TAGS.sub("", _BETWEEN_OUTPUTS.sub("\n", text)).strip("\n")
+
+
 def result_text(raw: Raw) -> str:
     """The text of a tool result, whose content is a string or a list of blocks."""
+    return result_parts(raw)[0]
+
+
+def result_parts(raw: Raw) -> tuple[str, bool]:
+    """The text of a tool result, and whether there is an image in it."""
     if not raw:
-        return ""
+        return "", False
     if raw_is_string(raw):
-        return string(raw)
-    return "\n".join(string(block.text) for block in lenient(_blocks, raw) or () if block.text)
+        return string(raw), False
+    blocks = lenient(_blocks, raw) or ()
+    text = "\n".join(string(block.text) for block in blocks if block.text)
+    return text, any(block.type == "image" for block in blocks)
 
 
 def raw_is_string(raw: Raw) -> bool:
@@ -218,74 +253,6 @@ def input_text(raw: Raw) -> str:
 def without_base64(text: str) -> str:
     """The text without data URIs, which nobody searches for."""
     return _DATA_URI.sub("base64", text) if "base64" in text else text
-
-
-# Attachments that carry text a reader sees; the others are reminders, listings and snapshots of prompts.
-_SHOWN_ATTACHMENTS = frozenset(
-    {"file", "edited_text_file", "hook_additional_context", "hook_system_message", "hook_success"}
-)
-
-
-def texts(record: Record, *, sidechain: bool) -> Iterator[tuple[int, str, str]]:
-    """The searchable texts of a record: (block number, column, text). Base64, signatures and twins are not among them."""
-    body = record.body
-    kind = record.kind
-    if kind in ("assistant", "user"):
-        message = body.message
-        if message is None or not message.content:
-            return
-        content = message.content
-        if isinstance(content, str):
-            is_prompt = kind == "user" and says(body, content, has_result=False, sidechain=sidechain) == "prompt"
-            yield 0, "reply" if kind == "assistant" else "prompt" if is_prompt else "note", content
-            return
-        meaning = ""
-        for number, block in enumerate(content):
-            shown = block_text(block)
-            if shown is None or not shown[1]:
-                continue
-            column, text = shown
-            if column == "reply" and kind == "user":
-                if not meaning:
-                    has_result = any(other.type == "tool_result" for other in content)
-                    meaning = says(body, user_text(content), has_result=has_result, sidechain=sidechain)
-                column = "prompt" if meaning == "prompt" else "note"
-            yield number, column, text
-        return
-    column, text = _side_text(record)
-    if text:
-        yield 0, column, text
-
-
-def _side_text(record: Record) -> tuple[str, str]:
-    """The text of a record that is neither the user's nor the assistant's, and its column."""
-    body = record.body
-    if record.kind == "attachment":
-        attachment = attachment_of(body)
-        if attachment is not None and attachment.type == "queued_command":
-            text = prompt_text(attachment.prompt)
-            return "prompt" if queued_says(attachment, text) == "prompt" else "note", text
-        if attachment is not None and attachment.type in _SHOWN_ATTACHMENTS:
-            return "note", without_base64(input_text(body.attachment))
-    elif record.kind == "system":
-        return "note", string(body.content)
-    elif record.kind == "summary":
-        return "note", body.summary or ""
-    return "note", ""
-
-
-def block_text(block: wire.Block) -> tuple[str, str] | None:
-    """A block's column and text; None for a block without text."""
-    kind = block.type
-    if kind == "text":
-        return "reply", string(block.text)
-    if kind == "thinking":
-        return "thinking", string(block.thinking)
-    if kind in ("tool_use", "server_tool_use", "mcp_tool_use"):
-        return "call", without_base64(input_text(block.input))
-    if kind == "tool_result" or (kind is not None and kind.endswith("_tool_result")):
-        return "result", without_base64(result_text(block.content))
-    return None
 
 
 def version_of(version: str) -> tuple[int, ...]:

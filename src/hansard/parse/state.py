@@ -10,7 +10,6 @@ import msgspec
 PREVIEW = 400
 # Of a real transcript none of these is ever reached; a damaged or hostile one must not make its state grow with it.
 MAX_OPEN_CALLS = 1000
-MAX_QUEUE = 100
 NAME_LENGTH = 200
 _MAX_NAMES = 1000
 _OTHERS = "(others)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,10 +25,8 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
-_BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
 # Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
 _MAX_DEPTH = 100
-_OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
 
 # What a user line that is no prompt is called for a reader; the rest says nothing to one.
 _SHOWN = {
@@ -244,7 +241,7 @@ class _Build:
         elif shown in ("command", "bash"):
             self._add(record, shown, m.command_of(text) or text)
         else:
-            self._add(record, shown, inner_text(text) if shown == "output" else text, images=images)
+            self._add(record, shown, m.inner_text(text) if shown == "output" else text, images=images)
 
     def _assistant(self, record: Decoded, body: wire.Entry) -> None:
         message = body.message
@@ -341,18 +338,13 @@ class _Build:
             self._add(record, "compaction", f"Conversation compacted ({facts.trigger or 'unknown'}{tokens})")
         elif sub == "local_command" and text:
             command = m.command_of(text)
-            self._add(record, "command" if command else "output", command or inner_text(text))
+            self._add(record, "command" if command else "output", command or m.inner_text(text))
         elif sub == "api_error":
             self._add(record, "error", text or "API error")
         elif sub in ("informational", "away_summary") and text:
             self._add(record, "note", text)
         else:
             self._skip(m.full_kind("system", sub))
-
-
-def inner_text(text: str) -> str:
-    """The text of a command's output without the tags that the client put around it."""
-    return _OUTPUT_TAGS.sub("", _BETWEEN_OUTPUTS.sub("\n", text)).strip("\n")
 
 
 def given(raw: msgspec.Raw) -> Any:

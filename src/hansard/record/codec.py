@@ -56,3 +56,15 @@ class Codec:
         if len(raw) != length:
             raise DamagedError(f"it gives {len(raw)} bytes where {length} are recorded")
         return raw
+
+    def unpack_start(self, frame: bytes, length: int) -> bytes:
+        """The first `length` raw bytes of a frame, without spending time on the rest."""
+        import zstandard
+
+        if self._decompressor is None:
+            self._decompressor = zstandard.ZstdDecompressor()
+        try:
+            with self._decompressor.stream_reader(frame) as reader:
+                return reader.read(length)
+        except zstandard.ZstdError as error:
+            raise DamagedError(f"its compressed data cannot be read ({error})") from None

@@ -176,6 +176,29 @@ class Logs(Files):
         size = self._size(generation)
         return self._pieces(generation, max(start, 0), size if end is None else min(end, size), mend=mend)
 
+    def glimpse(self, generation: int, start: int, end: int) -> bytes:
+        """The raw bytes from `start` to `end` for showing: chunks are opened only as far as needed, and not checked.
+
+        What a damaged chunk cannot give is missing; `verify` tells.
+        """
+        self._flush_all()
+        pieces: list[bytes] = []
+        while start < end:
+            row = self._chunk_at(generation, start)
+            if row is None or row[0] + row[1] <= start or row[1] > LARGEST_CHUNK:
+                break
+            first, length, _, data = row
+            try:
+                raw = self._codec.unpack_start(data, min(end - first, length))
+            except DamagedError:
+                break
+            piece = raw[start - first :]
+            if not piece:
+                break
+            pieces.append(piece)
+            start += len(piece)
+        return b"".join(pieces)
+
     def _pieces(self, generation: int, position: int, stop: int, *, mend: bool = False) -> Iterator[bytes]:
         # One short query per chunk: no statement stays open while the caller works, so no checkpoint waits for it.
         # Only a last chunk ever changes, by growing; cut at `stop`, the answer is that of the moment of the call.

@@ -262,7 +262,8 @@ class _Run:
     def _root(self, result: RootSurvey, text: TextRun) -> None:
         record = self.record
         root_id = record.root_id(result.root.path, result.root.name)
-        for file, known in sorted(result.changed, key=lambda pair: pair[0].path):
+        # The oldest first: ids then follow time, and a search that must stop somewhere stops among the old ones.
+        for file, known in sorted(result.changed, key=lambda pair: (pair[0].mtime_ns, pair[0].path)):
             try:
                 if file.kind.is_log:
                     self._log(result, root_id, file, known)

@@ -1,0 +1,51 @@
+"""The words that say what a text is, beside what it says: its kind, its tool, and what is special about it.
+
+They stand in a column of their own in the full-text index, so that `tool:Bash` or `is:error` is one more word to look up.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from hansard.parse.texts import Text
+
+ERROR, IMAGE, ASIDE = "iserror", "hasimage", "isaside"
+
+
+def kind_mark(kind: str) -> str:
+    """The mark of a kind of text."""
+    return f"kind{kind}"
+
+
+def tool_mark(name: str) -> str:
+    """The mark of a tool's name, or of a part of one: letters and digits only, whatever a hostile name has."""
+    return "tool" + "".join(
+        character
+        if character.isascii() and character.isalnum()
+        else ""
+        if character.isascii()
+        else f"u{ord(character):x}"
+        for character in name.lower()
+    )
+
+
+def _tool_marks(name: str) -> str:
+    """A tool's name, and of an MCP tool also its server and its own name."""
+    names = [name]
+    if name.startswith("mcp__"):
+        names += name.split("__")[1:]
+    return " ".join(sorted({tool_mark(part) for part in names}))
+
+
+@lru_cache(maxsize=1024)
+def _marks(kind: str, tool: str, is_error: bool, has_image: bool, is_aside: bool) -> str:
+    words = [kind_mark(kind)]
+    if tool:
+        words.append(_tool_marks(tool))
+    words += [word for word, holds in ((ERROR, is_error), (IMAGE, has_image), (ASIDE, is_aside)) if holds]
+    return " ".join(words)
+
+
+def marks(text: Text, *, is_aside: bool) -> str:
+    """All marks of a text."""
+    return _marks(text.kind, text.tool, text.is_error, text.has_image, is_aside)
