@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, sync_cases
+from benchmarks import data, search_cases, sync_cases
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
@@ -30,10 +30,18 @@ def _size(text: str) -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=("public", "bulk"), help="measure on this history alone")
+    parser.add_argument("--only", choices=("public", "bulk", "search"), help="measure this part alone")
     parser.add_argument(
-        "--runs", type=int, default=3, metavar="N", help="cold syncs per history; the median counts (3)"
+        "--runs", type=int, default=3, metavar="N", help="how often each thing is measured; the median counts (3)"
     )
+    parser.add_argument(
+        "--blocks",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="of the generated history that is searched (1000000)",
+    )
+    parser.add_argument("--keep", action="store_true", help="search the store of the last run instead of a new one")
     parser.add_argument("--size", type=_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
     parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there too")
@@ -73,13 +81,17 @@ def _machine(scratch: Path) -> dict[str, str]:
     }
 
 
-def _warm_up(scratch: Path) -> None:
+def _warm_up(scratch: Path, only: str | None) -> None:
     """Sync a small history and start every command once, so that all modules are compiled and on hand."""
-    root, store, env = data.bulk(scratch, 60_000_000), scratch / "warm-up", environment(scratch / "home")
+    root = data.dense(scratch, 2000) if only == "search" else data.bulk(scratch, 60_000_000)
+    store, env = scratch / "warm-up", environment(scratch / "home")
     shutil.rmtree(store, ignore_errors=True)
     run(child("sync", store, root), env)
     if has_command(scratch / "home", "sync", "--help"):
-        run(cli("sync"), {**env, "HANSARD_HOME": str(store), "CLAUDE_CONFIG_DIR": str(root)})
+        place = {"HANSARD_HOME": str(store), "CLAUDE_CONFIG_DIR": str(root)}
+        run(cli("sync"), {**env, **place})
+        if has_command(scratch / "home", "search", "--help"):
+            run(cli("search", "the"), {**env, **place}, codes=(0, 1))
 
 
 def _section(name: str, options: argparse.Namespace, peers: Peers | None) -> Section:
@@ -97,6 +109,18 @@ def _section(name: str, options: argparse.Namespace, peers: Peers | None) -> Sec
         more, words = _collect(peers.figures(dataset, options.runs, cases.cold_seconds))
         figures, notes = figures + more, notes + words
     return Section(title, figures, notes)
+
+
+def _search(options: argparse.Namespace, peers: Peers | None) -> Section:
+    scratch: Path = options.scratch
+    tell("search: preparing")
+    dataset = data.in_place("search", data.dense(scratch, options.blocks))
+    cases = search_cases.SearchCases(dataset, scratch, options.runs, lambda text: tell(f"search: {text}"))
+    sources = [cases.prepare(keep=options.keep), *cases.parts()]
+    if peers is not None:
+        sources.append(peers.search(dataset, cases))
+    parts = [_collect(source) for source in sources]
+    return Section(dataset.title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
 
 
 def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
@@ -118,7 +142,7 @@ def main() -> None:
     scratch.mkdir(parents=True, exist_ok=True, mode=0o700)
     tell("warming up")
     machine = _machine(scratch)
-    _warm_up(scratch)
+    _warm_up(scratch, options.only)
     peers = None
     if options.peers is not None:
         peers = Peers(scratch / "peers" if options.peers == Path() else options.peers.resolve(), tell)
@@ -128,11 +152,12 @@ def main() -> None:
         except Failed as reason:
             tell(f"without peers: {reason}")
             peers = None
-    names = [options.only] if options.only else ["public", "bulk"]
-    sections = [_section(name, options, peers) for name in names]
-    line, line_notes = _collect(sync_cases.long_line(scratch, tell))
-    start, start_notes = _collect(sync_cases.start_up(scratch, tell))
-    sections.append(Section("any history", line + start, line_notes + start_notes))
+    names = [options.only] if options.only else ["public", "bulk", "search"]
+    sections = [_search(options, peers) if name == "search" else _section(name, options, peers) for name in names]
+    if options.only != "search":
+        line, line_notes = _collect(sync_cases.long_line(scratch, tell))
+        start, start_notes = _collect(sync_cases.start_up(scratch, tell))
+        sections.append(Section("any history", line + start, line_notes + start_notes))
     print(", ".join(f"{name}: {value}" for name, value in machine.items()))
     print(format_table(sections))
     if options.json:

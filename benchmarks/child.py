@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 
 import hansard
 
@@ -110,7 +111,13 @@ def search(home: str, word: str) -> int:
 
     db = apsw.Connection(os.path.join(home, "text.db"), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        return sum(1 for _ in db.execute("SELECT rowid FROM text WHERE text MATCH ?", (f'"{word}"',)))
+        return sum(
+            1
+            for _ in db.execute(
+                "SELECT rowid FROM talk WHERE talk MATCH ?1 UNION ALL SELECT rowid FROM work WHERE work MATCH ?1",
+                (f'"{word}"',),
+            )
+        )
     finally:
         db.close()
 
@@ -161,6 +168,14 @@ def bulk(config: str, total: str, files: str, seed: str, biggest: str, long_line
     return {"files": stats.files, "bytes": stats.bytes, "lines": stats.lines}
 
 
+def dense(config: str, blocks: str, seed: str) -> dict[str, int]:
+    """Write a generated history of so many blocks."""
+    from hansard.demo.dense import write_dense
+
+    stats = write_dense(config, blocks=int(blocks), seed=int(seed))
+    return {"files": stats.files, "bytes": stats.bytes, "lines": stats.lines, "blocks": stats.blocks}
+
+
 def versions() -> dict[str, str]:
     """What the engine stands on."""
     import apsw
@@ -168,6 +183,12 @@ def versions() -> dict[str, str]:
     return {"apsw": apsw.apsw_version(), "sqlite": apsw.sqlite_lib_version()}
 
 
+def _cases() -> dict[str, Callable[..., object]]:
+    from benchmarks import searching
+
+    own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
+    return {case.__name__: case for case in (*own, *searching.CASES)}
+
+
 if __name__ == "__main__":
-    _cases = {case.__name__: case for case in (sync, warm, append, watch, unpack, bulk, versions)}
-    print(json.dumps(_cases[sys.argv[1]](*sys.argv[2:])))
+    print(json.dumps(_cases()[sys.argv[1]](*sys.argv[2:])))

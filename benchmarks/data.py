@@ -54,21 +54,28 @@ def bulk(scratch: Path, size: int) -> Path:
     """Generate a history of that size, once: one in thirteen bytes in one file, one in ten in one line."""
     share = min(1.0, size / GIB)
     files = max(3, round(_FILES * size / GIB))
-    return _generated(scratch, f"bulk-{size}", size, files, round(_BIGGEST * share), round(LONG_LINE * share))
+    return _generated(
+        scratch, f"bulk-{size}", "bulk", size, files, SEED, round(_BIGGEST * share), round(LONG_LINE * share)
+    )
 
 
 def long_line(scratch: Path) -> Path:
     """Generate a history that is hardly more than one very long line."""
-    return _generated(scratch, "line", LONG_LINE + 100_000, 2, 0, LONG_LINE)
+    return _generated(scratch, "line", "bulk", LONG_LINE + 100_000, 2, SEED, 0, LONG_LINE)
 
 
-def _generated(scratch: Path, name: str, size: int, files: int, biggest: int, line: int) -> Path:
+def dense(scratch: Path, blocks: int) -> Path:
+    """Generate a history of so many blocks that is hardly more than their text, once."""
+    return _generated(scratch, f"dense-{blocks}", "dense", blocks, SEED)
+
+
+def _generated(scratch: Path, name: str, case: str, *given: int) -> Path:
     target = scratch / f"{name}-{SEED}"
     made_by = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_GENERATOR.glob("*.py")))).hexdigest()
     stamp = target / "made-by"
     if not stamp.exists() or stamp.read_text() != made_by:
         shutil.rmtree(target, ignore_errors=True)
-        run(child("bulk", target, size, files, SEED, biggest, line), environment(scratch / "home"))
+        run(child(case, target, *given), environment(scratch / "home"))
         stamp.write_text(made_by)
     return target
 
@@ -76,10 +83,7 @@ def _generated(scratch: Path, name: str, size: int, files: int, biggest: int, li
 def working_copy(name: str, source: Path, target: Path) -> DataSet:
     """Link a history into another folder; its biggest transcript is copied, as lines will be appended to it."""
     shutil.rmtree(target, ignore_errors=True)
-    logs = sorted((source / "projects").rglob("*.jsonl"), key=lambda path: (path.stat().st_size, path))
-    if not logs:
-        raise Failed(f"{source} holds no transcripts")
-    biggest = logs[-1]
+    biggest = biggest_of(source)
     files = size = 0
     for path in (source / "projects").rglob("*"):
         copy = target / path.relative_to(source)
@@ -94,3 +98,17 @@ def working_copy(name: str, source: Path, target: Path) -> DataSet:
                 continue
         shutil.copy2(path, copy)
     return DataSet(name, target, files, size, target / biggest.relative_to(source))
+
+
+def in_place(name: str, source: Path) -> DataSet:
+    """A history that nothing is appended to, so that it needs no copy."""
+    sizes = [path.stat().st_size for path in (source / "projects").rglob("*") if path.is_file()]
+    return DataSet(name, source, len(sizes), sum(sizes), biggest_of(source))
+
+
+def biggest_of(source: Path) -> Path:
+    """The largest transcript of a history."""
+    logs = sorted((source / "projects").rglob("*.jsonl"), key=lambda path: (path.stat().st_size, path))
+    if not logs:
+        raise Failed(f"{source} holds no transcripts")
+    return logs[-1]

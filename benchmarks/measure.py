@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,8 @@ def child(*arguments: str | Path | int) -> list[str]:
     return [sys.executable, "-m", "benchmarks.child", *map(str, arguments)]
 
 
-def run(command: Sequence[str], env: Mapping[str, str]) -> Run:
-    """Run a program to its end."""
+def run(command: Sequence[str], env: Mapping[str, str], *, codes: Collection[int] = (0,)) -> Run:
+    """Run a program to its end; `codes` are the exits that mean it did its work."""
     started, used = time.perf_counter(), _children_cpu()
     with subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=env["HOME"]
@@ -82,7 +82,7 @@ def run(command: Sequence[str], env: Mapping[str, str]) -> Run:
         with _sampling(process.pid) as peak:
             output, errors = process.communicate()
         seconds = time.perf_counter() - started
-    if process.returncode:
+    if process.returncode not in codes:
         told = (errors or output).decode("utf-8", "replace").strip()[-2000:]
         raise Failed(f"{' '.join(command[:6])} ended with {process.returncode}: {told}")
     return Run(seconds, _children_cpu() - used, peak[0], output.decode("utf-8", "replace"))

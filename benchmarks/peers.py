@@ -7,20 +7,28 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.data import DataSet
-from benchmarks.measure import Failed, environment, run
+from benchmarks.measure import Failed, cli, environment, run, running
+from benchmarks.search_cases import SearchCases, beside_max
 from benchmarks.table import Figure
 
 _BIN = "Scripts" if sys.platform == "win32" else "bin"
 # Nothing leaves the machine while they run, and nobody waits for a network: whatever they try to fetch is refused at once.
 _OFFLINE = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9"),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
     "DO_NOT_TRACK": "1",
 }
 _INSTALLING = ("PIP_", "NPM_", "npm_", "HTTP", "http", "NO_PROXY", "no_proxy", "SSL_", "NODE_EXTRA_CA_CERTS")
+
+_SEARCH_CLASSES = ("rare word", "common word", "two words", "phrase", "identifier, whole", "CJK")
+_SEARCH_EACH = 3
+_ALL_SESSIONS = ("--include-children", "--include-one-shot", "--include-automated")
+_SERVER_SECONDS = 120
 
 Tell = Callable[[str], None]
 
@@ -70,7 +78,7 @@ class Peers:
         yield from self._agentsview(dataset, runs, ours)
         yield from self._ccusage(dataset, runs)
 
-    def _agentsview(self, dataset: DataSet, runs: int, ours: Callable[[], float]) -> Iterator[Figure]:
+    def _place(self, dataset: DataSet) -> tuple[Path, dict[str, str]]:
         store = self.folder / "agentsview"
         env = environment(
             self.folder / "home",
@@ -79,6 +87,52 @@ class Peers:
             AGENTSVIEW_DATA_DIR=str(store),
             CLAUDE_PROJECTS_DIR=str(dataset.root / "projects"),
         )
+        return store, env
+
+    def search(self, dataset: DataSet, cases: SearchCases) -> Iterator[Figure]:
+        """Search for the same words with agentsview, in turn with Hansard; its command asks its server, which runs meanwhile."""
+        store, env = self._place(dataset)
+        self.tell("search: agentsview, sync")
+        shutil.rmtree(store, ignore_errors=True)
+        yield Figure("agentsview: cold sync, whole process", (run([str(self.agentsview), "sync"], env).seconds,), "s")
+        some = [
+            query.text
+            for kind in _SEARCH_CLASSES
+            for query in [query for query in cases.queries if query.kind == kind][:_SEARCH_EACH]
+        ]
+        ask = [str(self.agentsview), "session", "search", "--json", "--limit", "20", *_ALL_SESSIONS]
+        server = [str(self.agentsview), "serve", "--no-browser", "--no-sync", "--no-update-check", "--port", "0"]
+        with running(server, env):
+            self._wait([*ask, "--fts", "the"], env)
+            self.tell("search: agentsview, queries")
+            words, anything, ours, ratios = [], [], [], []
+            for text in some:
+                words.append(run([*ask, "--fts", "--", text], env).seconds)
+                anything.append(run([*ask, "--", text.strip('"')], env).seconds)
+                ours.append(run(cli("search", "--no-sync", "--json", "--", text), cases.env, codes=(0, 1)).seconds)
+                ratios.append(words[-1] / ours[-1])
+        for what, took in (
+            ("agentsview session search --fts (messages only), its server running", words),
+            ("agentsview session search (substring, tool results too), the same", anything),
+            ("hansard search --no-sync --json, in turn with them", ours),
+        ):
+            yield beside_max(Figure(what, tuple(seconds * 1000 for seconds in took), "ms"))
+        yield Figure("  agentsview's --fts divided by hansard's", tuple(ratios), "x")
+
+    def _wait(self, command: list[str], env: dict[str, str]) -> None:
+        """Let its server come up."""
+        deadline = time.monotonic() + _SERVER_SECONDS
+        while True:
+            try:
+                run(command, env)
+                return
+            except Failed:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+
+    def _agentsview(self, dataset: DataSet, runs: int, ours: Callable[[], float]) -> Iterator[Figure]:
+        store, env = self._place(dataset)
         cold, cpu, peak, ratios = [], [], [], []
         for number in range(1, runs + 1):
             self.tell(f"agentsview, {number} of {runs}")

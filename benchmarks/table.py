@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_HEADINGS = ("what", "figure", "budget", "")
-_DIGITS = {"s": 2, "ms": 1, "x": 2, "%": 1, "MB": 0, "MB/s": 0, "% of a core": 3}
+_HEADINGS = ("what", "figure", "budget", "", "")
+_DIGITS = {"s": 2, "ms": 1, "x": 2, "%": 1, "MB": 0, "MB/s": 0, "% of a core": 3, "blocks": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,10 @@ class Figure:
 
     what: str
     values: tuple[float, ...]
-    unit: str  # s, ms, x, %, MB (of 10^6 bytes), MB/s, % of a core
+    unit: str  # s, ms, x, %, MB (of 10^6 bytes), MB/s, % of a core, blocks
     limit: float | None = None
     at_least: bool = False  # the limit is a floor and not a ceiling
+    beside: tuple[tuple[str, float], ...] = ()  # further values of the same unit, told without a budget: p95, max
 
     @property
     def value(self) -> float:
@@ -39,6 +40,10 @@ class Figure:
         return _shown(self.value, self.unit)
 
     @property
+    def told_beside(self) -> str:
+        return ", ".join(f"{name} {_shown(value, self.unit)}" for name, value in self.beside)
+
+    @property
     def budget(self) -> str:
         if self.limit is None:
             return ""
@@ -52,6 +57,7 @@ class Figure:
             "unit": self.unit,
             "budget": self.budget or None,
             "ok": self.ok,
+            "beside": dict(self.beside),
         }
 
 
@@ -77,18 +83,18 @@ def _shown(value: float, unit: str) -> str:
 
 def format_table(sections: Sequence[Section]) -> str:
     """Lay the figures of all data sets out under one heading."""
-    body = [[(f.what, f.shown, f.budget, f.mark) for f in section.figures] for section in sections]
+    body = [[(f.what, f.shown, f.budget, f.mark, f.told_beside) for f in section.figures] for section in sections]
     rows = [_HEADINGS, *(row for group in body for row in group)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
 
     def line(row: Sequence[str]) -> str:
-        what, figure, budget, mark = (
+        what, figure, budget, mark, beside = (
             text.rjust(width) if column == 1 else text.ljust(width)
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         )
-        return f"  {what}  {figure}  {budget}  {mark}".rstrip()
+        return f"  {what}  {figure}  {budget}  {mark}  {beside}".rstrip()
 
-    rule = "─" * (sum(widths) + 8)
+    rule = "─" * (sum(widths) + 10)
     lines = [line(_HEADINGS)]
     for section, group in zip(sections, body, strict=True):
         lines += [rule, section.title, *map(line, group), *(f"  ({note})" for note in section.notes)]

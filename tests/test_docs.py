@@ -96,7 +96,7 @@ def test_the_library_example_runs(tmp_path: Path) -> None:
     assert "exactly as the client wrote them" in done.stdout
 
 
-def test_the_schema_page_is_current() -> None:
+def test_the_pages_made_from_the_code_are_current() -> None:
     done = subprocess.run(
         [sys.executable, str(PROJECT / "tools" / "make_docs.py"), "--check"],
         capture_output=True,

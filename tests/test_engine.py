@@ -26,7 +26,7 @@ def test_a_store_that_was_never_synced_answers_as_an_empty_one(tmp_path: Path) -
     (tmp_path / ".claude" / "projects").mkdir(parents=True)
     with hansard.open(tmp_path / "store", roots=[tmp_path / ".claude"]) as opened:
         assert opened.sessions().sessions == ()
-        assert opened.prompts() == []
+        assert opened.prompts().prompts == ()
         with pytest.raises(NotFound, match="hansard sync"):
             _ = opened.record
     assert not (tmp_path / "store").exists()
@@ -85,13 +85,30 @@ def test_side_files_are_listed_and_read(store: Hansard) -> None:
 
 
 def test_prompts_of_deleted_sessions_are_marked(store: Hansard) -> None:
-    prompts = store.prompts(limit=None)
+    prompts = store.prompts(limit=None).prompts
     times = [prompt.at for prompt in prompts if prompt.at is not None]
     assert times == sorted(times, reverse=True)
     lost = [prompt for prompt in prompts if not prompt.session_kept]
     assert lost
     assert all(prompt.source == "history" for prompt in lost)
-    assert len(store.prompts(limit=3)) == 3
+    assert len(store.prompts(limit=3).prompts) == 3
+
+
+def test_prompts_that_forks_copied_are_listed_once(store: Hansard) -> None:
+    page = store.prompts(limit=None)
+    assert page.total == len(page.prompts)
+    copied = [prompt for prompt in page.prompts if prompt.copies]
+    assert copied
+    for prompt in copied:
+        assert [other for other in page.prompts if (other.at, other.text) == (prompt.at, prompt.text)] == [prompt]
+
+
+def test_sessions_like_a_fork(store: Hansard) -> None:
+    links = {link for session in store.sessions(limit=None).sessions for link in store.links(session.session_id)}
+    fork = next(link for link in links if link.relation == "fork")
+    best = store.related(fork.target)[0]
+    assert best.session.session_id == fork.source
+    assert best.links == ("fork",)
 
 
 def test_file_changes_agree_with_their_sessions(store: Hansard) -> None:

@@ -1,4 +1,4 @@
-"""Write the documentation pages that are made from the code: docs/schema.md. `--check` only tells whether they are current."""
+"""Write the documentation pages that are made from the code: schema.md and search-syntax.md in docs. `--check` only tells whether they are current."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 from hansard.cli.reference import schemas
+from hansard.query.language import syntax_markdown
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "schema.md"
-HEAD = """\
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+SCHEMA_HEAD = """\
 # The databases
 
 Made from the code by `tools/make_docs.py`; `hansard schema` prints the same. [storage.md](storage.md) tells what each file is for.
@@ -17,25 +18,40 @@ The schemas may be read by other programs, with SQLite's command line for exampl
 `index.db` and `text.db` are made again when theirs changes. In `index.db` an id tells where a thing stands: `id >> 40` is its transcript,
 `id & 1099511627775` the byte offset of its line. Times there are milliseconds since 1970 in UTC.
 """
+SYNTAX_HEAD = """\
+# What to write to find something
+
+Made from the code by `tools/make_docs.py`.
+
+"""
 
 
 def schema_page() -> str:
-    """The page, as it should be."""
-    parts = [HEAD]
+    """The page on the databases, as it should be."""
+    parts = [SCHEMA_HEAD]
     parts += [f"\n## {name}\n\n```sql\n{sql}\n```\n" for name, sql in schemas().items()]
     return "".join(parts)
 
 
+def syntax_page() -> str:
+    """The page on the query language, as it should be."""
+    return SYNTAX_HEAD + syntax_markdown()
+
+
 def main() -> int:
-    """Write the page, or check it."""
-    wanted = schema_page()
-    if "--check" in sys.argv[1:]:
-        current = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == wanted
-        print(f"{PAGE.name} is {'current' if current else 'stale: run tools/make_docs.py'}")
-        return 0 if current else 1
-    PAGE.write_text(wanted, encoding="utf-8")
-    print(f"wrote {PAGE.name}")
-    return 0
+    """Write the pages, or check them."""
+    stale = 0
+    for name, wanted in {"schema.md": schema_page(), "search-syntax.md": syntax_page()}.items():
+        page = DOCS / name
+        if "--check" not in sys.argv[1:]:
+            page.write_text(wanted, encoding="utf-8")
+            print(f"wrote {name}")
+        elif not page.is_file() or page.read_text(encoding="utf-8") != wanted:
+            stale += 1
+            print(f"{name} is stale: run tools/make_docs.py")
+        else:
+            print(f"{name} is current")
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

@@ -13,34 +13,38 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from hansard.errors import NotFound, StoreUnusable
-from hansard.model import (
-    Activity,
-    Agent,
-    Conversation,
-    FileChange,
-    Link,
-    Project,
-    Prompt,
-    Session,
-    SessionPage,
-    SideFile,
-    Todo,
-    Transcript,
-)
-from hansard.query import deeds, transcripts
+from hansard.query import transcripts
 from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, find_session, list_projects, list_sessions
 from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
+    from hansard.model import (
+        Activity,
+        Agent,
+        Conversation,
+        FileChange,
+        Link,
+        Project,
+        PromptPage,
+        Related,
+        SearchPage,
+        Session,
+        SessionPage,
+        SideFile,
+        Todo,
+        Transcript,
+    )
+    from hansard.query.grep import Grep
     from hansard.query.health import Diagnosis, Status
+    from hansard.query.relevance import Relevance
     from hansard.record.restore import Restored, RestoreItem
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
@@ -142,6 +146,7 @@ class Hansard:
 
     def sessions(
         self,
+        query: str | None = None,
         *,
         project: str | None = None,
         since: datetime | None = None,
@@ -159,9 +164,14 @@ class Hansard:
         limit: int | None = 50,
         cursor: str | None = None,
     ) -> SessionPage:
-        """Sessions that fit every condition given, the newest first unless told otherwise."""
+        """Sessions that fit the query and every other condition given, the newest first unless told otherwise."""
+        asked = None
+        if query is not None:
+            from hansard.query.search.whole import of_query
+
+            asked = of_query(self.reader, query, now=datetime.now(UTC))
         wanted = SessionFilter(
-            project, since, until, branch, model, tool, version, text, has_errors, source_state, debris
+            project, since, until, branch, model, tool, version, text, has_errors, source_state, debris, asked
         )
         return list_sessions(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
 
@@ -203,11 +213,81 @@ class Hansard:
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
         """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
-        return deeds.list_file_changes(self.reader, self._id(name), path)
+        from hansard.query.deeds import list_file_changes
 
-    def prompts(self, *, limit: int | None = 100) -> list[Prompt]:
-        """Everything typed, newest first, also where only history.jsonl remembers it."""
-        return deeds.list_prompts(self.reader, limit)
+        return list_file_changes(self.reader, self._id(name), path)
+
+    def prompts(
+        self,
+        query: str | None = None,
+        *,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        source: str | None = None,
+        unique: bool = False,
+        reverse: bool = False,
+        limit: int | None = 100,
+        cursor: str | None = None,
+    ) -> PromptPage:
+        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once."""
+        from hansard.query.deeds import PromptFilter, list_prompts
+
+        among = None
+        if query:
+            from hansard.query.search.typed import find_typed
+
+            among = find_typed(self.reader, query, now=datetime.now(UTC))
+        wanted = PromptFilter(project, since, until, source)
+        return list_prompts(self.reader, wanted, among, limit=limit, cursor=cursor, reverse=reverse, unique=unique)
+
+    def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
+        """Sessions like this one, the most alike first, each with what they have in common."""
+        from hansard.query.related import list_related
+
+        return list_related(self.reader, self.session(name), limit=limit)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        cursor: str | None = None,
+        group: bool = False,
+        sort: str = "best",
+        context: int = 0,
+        facets: bool = False,
+        now: datetime | None = None,
+        zone: tzinfo | None = None,
+    ) -> SearchPage:
+        """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
+        from hansard.query.search.pages import Search, Wish
+
+        wish = Wish(query, limit, cursor, group, sort, context, facets, now, zone)
+        return Search(self.reader, wish).page(self._record_or_none())
+
+    def count(self, query: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> int:
+        """How many places answer a query, copies in forks and former generations included."""
+        from hansard.query.search.pages import Search, Wish
+
+        return Search(self.reader, Wish(query, now=now, zone=zone)).finder.count()
+
+    def relevance(
+        self,
+        *,
+        sample: int = 100,
+        seed: int = 7,
+        misses: int = 0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Relevance:
+        """How well search finds what is known to be there, by questions made from the history itself."""
+        from hansard.query.relevance import DEPTH, Answer, measure
+
+        def ask(query: str) -> Answer:
+            sessions = self.search(query, limit=DEPTH, group=True).sessions
+            return Answer(self.search(query, limit=DEPTH).hits, sessions)
+
+        return measure(self.reader, self.record, ask, sample=sample, seed=seed, misses=misses, progress=progress)
 
     def todos(self, name: str) -> list[Todo]:
         """A session's todos and tasks, as their files last said."""
@@ -240,6 +320,48 @@ class Hansard:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
 
     # -- verbatim bytes
+
+    def grep(
+        self,
+        pattern: str | bytes,
+        *,
+        fixed: bool = False,
+        ignore_case: bool = False,
+        word: bool = False,
+        sessions: Iterable[str] | None = None,
+        project: str | None = None,
+        kinds: Collection[str] | None = None,
+        all_generations: bool = False,
+        before: int = 0,
+        after: int = 0,
+        max_count: int | None = None,
+        limit: int | None = None,
+        only_matching: bool = False,
+        around: int | None = 200,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Grep:
+        """Search every kept byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
+        from hansard.query.grep import grep
+
+        return grep(
+            self.reader,
+            self.record,
+            pattern,
+            fixed=fixed,
+            ignore_case=ignore_case,
+            word=word,
+            sessions=None if sessions is None else {self.session(name).session_id for name in sessions},
+            project=project,
+            kinds=kinds,
+            all_generations=all_generations,
+            before=before,
+            after=after,
+            max_count=max_count,
+            limit=limit,
+            only_matching=only_matching,
+            around=around,
+            progress=progress,
+        )
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""

@@ -2,6 +2,7 @@
 
 HansardError (3)
 ├── UsageError (2)        the call itself makes no sense: an unknown root, a malformed date, two options at odds
+│   └── QueryError (2)    a query makes no sense; in `query.language`, with the column
 ├── NotFound (1)          nothing answers to that session, transcript or project
 ├── Ambiguous (2)         more than one does
 ├── StoreUnusable (4)     the data directory cannot be opened or written: permissions, a full disk, no directory

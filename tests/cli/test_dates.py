@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from datetime import UTC, datetime, timedelta
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.cli.dates import parse_moment
+from hansard.cli.dates import Moment, parse_moment
 from hansard.errors import UsageError
 
 NOW = datetime(2026, 5, 10, 12, 30, tzinfo=UTC)
@@ -19,6 +20,8 @@ NOW = datetime(2026, 5, 10, 12, 30, tzinfo=UTC)
     ("text", "meant"),
     [
         ("2026-05-01", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
         ("2026-05-01T14:30", datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
         ("2026-05-01 14:30", datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
         ("2026-05-01T14:30:00Z", datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
@@ -26,27 +29,44 @@ NOW = datetime(2026, 5, 10, 12, 30, tzinfo=UTC)
         ("7d", NOW - timedelta(days=7)),
         ("24h", NOW - timedelta(hours=24)),
         ("2W", NOW - timedelta(weeks=2)),
+        ("1m", datetime(2026, 4, 10, 12, 30, tzinfo=UTC)),
+        ("1y", datetime(2025, 5, 10, 12, 30, tzinfo=UTC)),
         ("today", datetime(2026, 5, 10, tzinfo=UTC)),
         ("Yesterday", datetime(2026, 5, 9, tzinfo=UTC)),
         ("now", NOW),
     ],
 )
 def test_what_is_meant(text: str, meant: datetime) -> None:
-    assert parse_moment(text, NOW) == meant
-
-
-def test_until_a_day_means_to_its_end() -> None:
-    assert parse_moment("2026-05-01", NOW, end=True) == datetime(2026, 5, 2, tzinfo=UTC)
-    assert parse_moment("today", NOW, end=True) == datetime(2026, 5, 11, tzinfo=UTC)
-    assert parse_moment("2026-05-01T14:30", NOW, end=True) == datetime(2026, 5, 1, 14, 30, tzinfo=UTC)
+    assert parse_moment(text, NOW, zone=UTC) == meant
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "7", "7x", "2026", "2026-13-01", "999999w", "20260501", "-1d", "\u0667d", "2026-W01-1"]
+    ("text", "meant"),
+    [
+        ("2026-05-01", datetime(2026, 5, 2, tzinfo=UTC)),
+        ("2026-05", datetime(2026, 6, 1, tzinfo=UTC)),
+        ("2026", datetime(2027, 1, 1, tzinfo=UTC)),
+        ("today", datetime(2026, 5, 11, tzinfo=UTC)),
+        ("2026-05-01T14:30", datetime(2026, 5, 1, 14, 30, tzinfo=UTC)),
+    ],
+)
+def test_until_a_day_means_to_its_end(text: str, meant: datetime) -> None:
+    assert parse_moment(text, NOW, end=True, zone=UTC) == meant
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "7", "7x", "2026-13", "2026-13-01", "999999w", "20260501", "-1d", "\u0667d", "2026-W01-1"]
 )
 def test_no_date_is_told_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="2026-05-01, "):
         parse_moment(text, NOW)
+
+
+def test_an_option_takes_a_date_and_says_what_is_none() -> None:
+    assert Moment().convert(NOW, None, None) == NOW
+    assert Moment(end=True).convert("2026-05-01T14:30Z", None, None) == datetime(2026, 5, 1, 14, 30, tzinfo=UTC)
+    with pytest.raises(click.BadParameter, match="'soon' is no date; write for example 2026-05-01, "):
+        Moment().convert("soon", None, None)
 
 
 @given(st.text(max_size=30))

@@ -6,6 +6,7 @@ import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, pad, width, wrap
@@ -67,6 +68,11 @@ def test_wide_characters_count_two() -> None:
     assert width("雨雲") == 4
     assert fit("雨雲ノート", 7) == "雨雲ノ…"
     assert wrap("雨雲ノート", 4) == ["雨雲", "ノー", "ト"]
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=0x2FFF, exclude_categories=["Cc"]), max_size=20))
+def test_the_short_way_to_a_width_is_the_right_one(text: str) -> None:
+    assert width(text) == cell_len(text)
 
 
 CELLS = st.lists(st.tuples(NASTY.map(one_line), st.just("12,345"), NASTY.map(one_line)), min_size=1, max_size=5)

@@ -17,9 +17,13 @@ from hansard.errors import HansardError
 READ, KEEP, GIVE, MORE = "Read the history", "Keep it", "Give it back", "More"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     # name: (group, module, what it does)
+    "search": (READ, "finding", "Find anything that was ever said or done."),
     "sessions": (READ, "listing", "List sessions, the newest first."),
     "projects": (READ, "listing", "List projects and what happened in them."),
+    "prompts": (READ, "typed", "List every prompt ever typed, the newest first, or those with some words."),
+    "related": (READ, "relating", "List sessions like this one, and why."),
     "show": (READ, "showing", "Read a session as text, Markdown or JSON."),
+    "grep": (READ, "grepping", "Search every kept byte with a regular expression."),
     "sync": (KEEP, "keeping", "Keep and index whatever is new."),
     "watch": (KEEP, "keeping", "Stay current until stopped, and tell what happens."),
     "status": (KEEP, "health", "Show the store, its sources and what clean-up deletes next."),
@@ -29,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "restore": (GIVE, "verbatim", "Write sessions back as files."),
     "verify": (GIVE, "verbatim", "Check every kept byte against its hash."),
     "demo": (MORE, "trial", "Try Hansard on an invented history."),
+    "bench": (MORE, "benching", "Measure how well search finds what is in your own history."),
     "schema": (MORE, "reference", "Print the documented schema of the databases."),
     "completion": (MORE, "reference", "Print the completion script of a shell."),
 }
@@ -140,6 +145,7 @@ def hansard(front: Front, ctx: click.Context) -> None:
 
     Examples:
       hansard                       what happened lately
+      hansard search flaky login    find anything ever said or done
       hansard sessions --since 7d   the sessions of the last week
       hansard show @last            read the newest session
       hansard status                what is kept, what will be deleted

@@ -42,8 +42,13 @@ _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 def call_name(call: ToolCall) -> str:
-    """The tool's name; those of MCP servers as server: tool."""
-    name = one_line(call.tool)
+    """The name of the call's tool."""
+    return tool_name(call.tool)
+
+
+def tool_name(tool: str) -> str:
+    """A tool's name; those of MCP servers as server: tool."""
+    name = one_line(tool)
     if name.startswith("mcp__") and name.count("__") >= 2:
         _, server, tool = name.split("__", 2)
         return f"{server}: {tool}"

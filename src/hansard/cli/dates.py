@@ -1,14 +1,14 @@
-"""Dates as people type them, in their own time zone."""
+"""Dates as people type them, as values of options."""
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import click
 
 from hansard.errors import UsageError
+from hansard.query.language.dates import parse_span
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,35 +17,11 @@ if TYPE_CHECKING:
 else:
     _ParamType = click.ParamType
 
-EXAMPLES = "2026-05-01, 2026-05-01T14:30, 7d, 24h, 2w, today or yesterday"
-_BACK = re.compile(r"(\d{1,6})\s*([hdw])", re.IGNORECASE | re.ASCII)
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
-
-def parse_moment(text: str, now: datetime, *, end: bool = False) -> datetime:
-    """The time that is meant; a day means its beginning, or with `end` the moment after it."""
-    wanted = text.strip()
-    days = timedelta(days=1 if end else 0)
-    try:
-        if back := _BACK.fullmatch(wanted):
-            return now - int(back[1]) * _UNITS[back[2].lower()]
-        if wanted.lower() in ("today", "yesterday"):
-            day = now.astimezone().date() - timedelta(days=wanted.lower() == "yesterday")
-            return _midnight(day + days)
-        if wanted.lower() == "now":
-            return now
-        if _DAY.fullmatch(wanted):
-            return _midnight(date.fromisoformat(wanted) + days)
-        if len(wanted) > len("2026-05-01"):  # shorter ones are weeks and other forms that nobody means
-            return datetime.fromisoformat(wanted).astimezone(UTC)
-    except (ValueError, OverflowError, OSError):
-        pass
-    raise UsageError(f"{text!r} is no date; write for example {EXAMPLES}")
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time()).astimezone(UTC)
+def parse_moment(text: str, now: datetime, *, end: bool = False, zone: tzinfo | None = None) -> datetime:
+    """The time that is meant; a day, a month or a year means its beginning, or with `end` the moment after it."""
+    span = parse_span(text, now, zone)
+    return span.end if end else span.start
 
 
 class Moment(_ParamType):

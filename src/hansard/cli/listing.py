@@ -40,6 +40,7 @@ _PROJECTS = (
 
 
 @click.command(cls=Command)
+@click.argument("query", nargs=-1)
 @click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
 @click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
 @click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
@@ -59,6 +60,7 @@ _PROJECTS = (
 @pass_front
 def sessions(
     front: Front,
+    query: tuple[str, ...],
     project: str | None,
     since: datetime | None,
     until: datetime | None,
@@ -75,16 +77,21 @@ def sessions(
     limit: int,
     cursor: str | None,
 ) -> None:
-    """List sessions, the newest first.
+    """List sessions, the newest first; QUERY selects them in the language of `hansard search`.
+
+    Words must stand together in some text of the session; fields are asked of the session as a whole.
 
     Examples:
       hansard sessions --since 7d --project tidewater
+      hansard sessions 'flaky login -tool:WebFetch'
+      hansard sessions 'file:parser.py is:error since:30d'
       hansard sessions --tool WebFetch --errors
       hansard sessions --sort tokens --limit 10
       hansard sessions --gone --json
     """
     with front.reading() as h:
         page = h.sessions(
+            " ".join(query) or None,
             project=project,
             since=since,
             until=until,

@@ -19,6 +19,8 @@ _PHASES = {"reading": "Keeping", "indexing": "Indexing", "text": "Indexing text"
 class _Later:
     """A bar that appears when the work has taken a while."""
 
+    _in_bytes = True
+
     def __init__(self, *, after: float) -> None:
         self._due = time.monotonic() + after
         self._bar: Bar | None = None
@@ -38,7 +40,7 @@ class _Later:
         if not self._wanted or time.monotonic() < self._due:
             return
         if self._bar is None or self._task is None:
-            self._bar = _bar()
+            self._bar = _bar(in_bytes=self._in_bytes)
             self._task = self._bar.add_task(label, total=total or None, detail=detail)
             self._bar.start()
         self._bar.update(self._task, description=label, completed=done, total=total or None, detail=detail)
@@ -66,9 +68,31 @@ class BytesBar(_Later):
         self._show(self._label, done, total)
 
 
-def _bar() -> Bar:
+class CountBar(_Later):
+    """Listens to something that goes step by step: steps done and to do."""
+
+    _in_bytes = False
+
+    def __init__(self, label: str, *, after: float) -> None:
+        super().__init__(after=after)
+        self._label = label
+
+    def __call__(self, done: int, total: int) -> None:
+        """Take note of how far it is."""
+        self._show(self._label, done, total)
+
+
+def _bar(*, in_bytes: bool) -> Bar:
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
     console = Console(stderr=True)
     console.width = max(20, console.width - 3)  # the ^C that a terminal echoes must not begin a line of its own
@@ -76,8 +100,7 @@ def _bar() -> Bar:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[detail]}", markup=False),
-        DownloadColumn(binary_units=True),
-        TransferSpeedColumn(),
+        *((DownloadColumn(binary_units=True), TransferSpeedColumn()) if in_bytes else (MofNCompleteColumn(),)),
         TimeRemainingColumn(compact=True),
         console=console,
         transient=True,

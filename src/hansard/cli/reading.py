@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hansard.cli.calls import call_name, input_text, key_argument, output_text
 from hansard.cli.listing import model_name
@@ -33,6 +33,10 @@ class Style:
     thinking: bool = False
     tools: str = "brief"
     branch: int | None = None
+    here: range | None = None  # the entries that somebody looks for; the conversation is what stands around them
+    found: str = ""  # what is said above them
+    earlier: int = 0  # entries before the first and behind the last
+    later: int = 0
     hidden: Counter[str] = field(default_factory=Counter)
 
 
@@ -43,14 +47,18 @@ def reading_lines(session: Session, conversation: Conversation, style: Style) ->
     forks = {uuid: fork for fork in conversation.forks for uuid in fork.uuids}
     firsts = {entry.uuid: entry for entry in reversed(conversation.entries) if entry.uuid}
     speaker, before, day = "", "", None
-    for entry in conversation.entries:
+    if style.earlier:
+        yield ""
+        yield _rule(f"… {many(style.earlier, 'earlier entry', 'earlier entries')}", style)
+    for number, entry in enumerate(conversation.entries):
+        here = style.here is not None and number in style.here
         if style.branch is None and entry.branch:
             style.hidden["on other branches"] += 1
             continue
-        if entry.kind == "thinking" and not style.thinking:
+        if entry.kind == "thinking" and not style.thinking and not here:
             style.hidden["thinking"] += 1
             continue
-        if entry.kind == "tool" and style.tools == "none":
+        if entry.kind == "tool" and style.tools == "none" and not here:
             style.hidden["tool calls"] += 1
             continue
         if entry.at is not None and local(entry.at).date() != day:
@@ -64,6 +72,11 @@ def reading_lines(session: Session, conversation: Conversation, style: Style) ->
             yield ""
             yield _fork(fork, firsts, style)
             speaker = ""
+        if style.here is not None and number in (style.here.start, style.here.stop):
+            speaker = ""
+            if here:
+                yield ""
+                yield _rule(style.found, style, "▶ ", "bold")
         who = "You" if entry.kind in _YOU else "Claude" if entry.kind in _CLAUDE else ""
         if conversation.agent_id is not None and who:
             who = "Task" if who == "You" else "Agent"
@@ -74,8 +87,12 @@ def reading_lines(session: Session, conversation: Conversation, style: Style) ->
             yield ""
         speaker = "" if entry.kind in ("compaction", "summary") else who or speaker
         before = entry.kind
-        yield from _entry(entry, session, style, first=who != "")
-    yield from _foot(conversation, style)
+        yield from _entry(entry, session, replace(style, tools="full") if here else style, first=who != "")
+    if style.later:
+        yield ""
+        yield _rule(f"… {many(style.later, 'later entry', 'later entries')}", style)
+    if style.here is None:
+        yield from _foot(conversation, style)
 
 
 def _head(session: Session, conversation: Conversation, style: Style) -> Iterator[str]:
@@ -123,9 +140,9 @@ def _speaker(who: str, entry: Entry, style: Style) -> str:
     return f"{name}  {style.paint('  '.join(filter(None, facts)), 'dim')}"
 
 
-def _rule(text: str, style: Style) -> str:
+def _rule(text: str, style: Style, before: str = "── ", colour: str = "dim") -> str:
     text = fit(text, style.columns - 8)
-    return style.paint(f"── {text} " + "─" * max(2, style.columns - width(text) - 4), "dim")
+    return style.paint(f"{before}{text} " + "─" * max(2, style.columns - width(text) - len(before) - 1), colour)
 
 
 def _fork(fork: Fork, firsts: dict[str, Entry], style: Style) -> str:

@@ -17,6 +17,8 @@ FORBIDDEN = re.compile(
 )
 _SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SPACES = re.compile(r"\s+")
+# One column each, whatever stands beside them: Latin, Greek, Cyrillic, punctuation, arrows, lines, bars and marks.
+_NARROW = re.compile("[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*")
 _WORDS = re.compile(r" +|[^ ]+")
 _TAB = 4
 
@@ -33,6 +35,7 @@ _SGR = {
     "you": "1;36",
     "claude": "1;35",
     "heading": "1",
+    "match": "1;33",
 }
 
 
@@ -51,7 +54,7 @@ def one_line(text: str) -> str:
 
 def width(text: str) -> int:
     """The columns that text takes: wide characters count two, combining ones none."""
-    if text.isascii():
+    if text.isascii() or _NARROW.fullmatch(text):
         return len(text)
     from rich.cells import cell_len
 

@@ -50,7 +50,7 @@ class BulkStats:
     cache_write_tokens: int = 0
 
 
-class _Ids:
+class Ids:
     """Random identifiers cut from blocks of random hex: several times faster than making each."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -59,6 +59,7 @@ class _Ids:
         self._at = 0
 
     def take(self, length: int) -> bytes:
+        """Give that many hexadecimal digits."""
         at = self._at
         if at + length > len(self._block):
             self._block = self._rng.randbytes(1 << 16).hex().encode("ascii")
@@ -67,6 +68,7 @@ class _Ids:
         return self._block[at : at + length]
 
     def uuid(self) -> bytes:
+        """Give a version 4 uuid."""
         digits = self.take(31)
         return b"%b-%b-4%b-a%b-%b" % (digits[:8], digits[8:12], digits[12:15], digits[15:18], digits[18:30])
 
@@ -75,7 +77,7 @@ class _Writer:
     """One transcript: ready-made frames around what differs from line to line."""
 
     def __init__(
-        self, ids: _Ids, rng: random.Random, sheet: Sheet, stats: BulkStats, session: bytes, cwd: str, at: datetime
+        self, ids: Ids, rng: random.Random, sheet: Sheet, stats: BulkStats, session: bytes, cwd: str, at: datetime
     ) -> None:
         self.ids, self.rng, self.sheet, self.stats = ids, rng, sheet, stats
         self.clock = at.replace(second=0, microsecond=0)
@@ -318,7 +320,7 @@ def write_bulk(
         )
     rng = random.Random(seed)
     sheet = Sheet(rng, size=max(1 << 18, min(6 << 20, total_bytes // 8)))
-    ids, stats = _Ids(rng), BulkStats()
+    ids, stats = Ids(rng), BulkStats()
     root = Path(config_dir)
     sizes = _sizes(rng, ordinary, rest, biggest or rest)
     sizes.insert(len(sizes) // 3, biggest)
@@ -351,7 +353,7 @@ def write_bulk(
     return stats
 
 
-def _new_session(root: Path, rng: random.Random, ids: _Ids, files: int) -> tuple[str, bytes, Path]:
+def _new_session(root: Path, rng: random.Random, ids: Ids, files: int) -> tuple[str, bytes, Path]:
     cwd = f"/home/mira/src/project-{rng.randrange(max(1, files // FILES_PER_PROJECT))}"
     return cwd, ids.uuid(), root / "projects" / encode_cwd(cwd)
 

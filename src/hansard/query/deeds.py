@@ -2,25 +2,294 @@
 
 from __future__ import annotations
 
-from hansard.model import FileChange, Prompt
+import base64
+import json
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from hansard.errors import UsageError
+from hansard.index.schema import OFFSET_BITS
+from hansard.model import FileChange, Prompt, PromptPage
 from hansard.query.reader import Reader, like, moment
 
+SOURCES = ("prompt", "queued", "command", "bash", "history")
 
-def list_prompts(reader: Reader, limit: int | None) -> list[Prompt]:
-    """Everything typed, newest first; a line of history.jsonl only where no transcript has the prompt itself."""
-    rows = reader.rows(
-        "SELECT p.text, p.source, p.ts, coalesce(p.session_id, t.session_id), coalesce(p.project, s.project, ''),"
-        " EXISTS (SELECT 1 FROM sessions k WHERE k.session_id = coalesce(p.session_id, t.session_id) AND k.transcript IS NOT NULL)"
-        " FROM prompts p JOIN transcripts t ON t.id = p.id >> 40 LEFT JOIN sessions s ON s.session_id = t.session_id"
-        " WHERE t.current = 1 AND (p.source <> 'history' OR NOT EXISTS"
-        "  (SELECT 1 FROM sessions k WHERE k.session_id = p.session_id AND k.transcript IS NOT NULL))"
-        " ORDER BY coalesce(p.ts, 0) DESC, t.path, p.id LIMIT ?",
-        (-1 if limit is None else limit,),
-    )
-    return [
-        Prompt(text, source, moment(ts), session_id, project, bool(kept))
-        for text, source, ts, session_id, project, kept in rows
-    ]
+# Transcripts that have records in common with another; where there are several prompt histories, those too.
+_SHARED = (
+    "SELECT record_id >> 40 FROM sightings UNION SELECT t.id FROM sightings g JOIN transcripts t ON t.root_uuid = g.uuid"
+    " UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
+    " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
+)
+_SAME_RECORD = (
+    "SELECT o.id, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
+    " CROSS JOIN transcripts t ON t.id = o.id >> 40 AND t.current = 1 CROSS JOIN prompts q ON q.id = o.id WHERE r.id = ?"
+)
+# What has no uuid is known by its time and its text.
+_SAME_MOMENT = (
+    "SELECT q.id, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts AND q.text = p.text"
+    " AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> 40 <> p.id >> 40)"
+    " CROSS JOIN transcripts t ON t.id = q.id >> 40 AND t.current = 1 WHERE p.id = ?"
+)
+_OF_SESSION = (
+    "SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+    " WHERE t.session_id = ? AND t.current = 1 AND t.kind <> 'history'"
+)
+_NEARBY = (
+    "SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> 40 AND t.current = 1"
+    " JOIN sessions k ON k.session_id = t.session_id WHERE p.ts BETWEEN ?1 - 5000 AND ?1 + 60000"
+    " AND p.source <> 'history' AND (p.ts <= ?1 + 5000 OR k.project = ?2)"  # one that was queued is sent later
+)
+_REMEMBERED = 256  # sessions
+# A history line has these in place of what was pasted; the transcript has the thing itself.
+_PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d+[^\]]*\]")
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFilter:
+    """Which prompts are wanted; everything given must hold."""
+
+    project: str | None = None  # a path, the end of one, or a part of its last name
+    since: datetime | None = None
+    until: datetime | None = None
+    source: str | None = None  # one of SOURCES
+
+    def where(self) -> tuple[str, list[Any]]:
+        """What the table of prompts can be asked for, and its values."""
+        terms = ["1"]
+        values: list[Any] = []
+        if self.since is not None:
+            terms.append("ts >= ?")
+            values.append(int(self.since.timestamp() * 1000))
+        if self.until is not None:
+            terms.append("ts < ?")
+            values.append(int(self.until.timestamp() * 1000))
+        if self.source is not None:
+            if self.source not in SOURCES:
+                raise UsageError(f"{self.source!r} is no source of prompts; choose one of {', '.join(SOURCES)}")
+            terms.append("source = ?")
+            values.append(self.source)
+        return " AND ".join(terms), values
+
+    def in_project(self, project: str, project_dir: str) -> bool:
+        """Whether a prompt of this project is wanted."""
+        return self.project is None or self.project.casefold() in project.casefold() or self.project == project_dir
+
+
+class Typed(NamedTuple):
+    """A prompt as the index has it."""
+
+    id: int
+    ts: int | None
+    source: str
+    text: str | None  # None where nobody asked for it
+    session_id: str | None
+    project: str
+    kept: bool
+    path: str
+    root: str
+
+    def key(self, *, reverse: bool) -> tuple[Any, ...]:
+        """What the list is ordered by; prompts without a time are the oldest."""
+        known = self.ts is not None
+        time = (known, self.ts or 0) if reverse else (not known, -(self.ts or 0))
+        return (*time, self.path, self.root, self.id & ((1 << OFFSET_BITS) - 1))
+
+
+def list_prompts(
+    reader: Reader,
+    wanted: PromptFilter,
+    among: Collection[int] | None = None,
+    *,
+    limit: int | None = 100,
+    cursor: str | None = None,
+    reverse: bool = False,
+    unique: bool = False,
+) -> PromptPage:
+    """One page of everything typed, or of those `among` it, the newest first; each prompt once, whatever number of transcripts have it.
+
+    All prompts are gone through, since the page tells how many there are, but only the page is held. A line of history.jsonl
+    counts only where no transcript has the prompt itself.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError("a page has at least one prompt; no limit gives all of them")
+    after = None if cursor is None else _read_cursor(cursor, reverse=reverse, unique=unique)
+    texts = unique or limit is None
+    page: list[tuple[Typed, int]] = []
+    times: dict[int, int] = {}
+    total = 0
+    more = False
+    for row, copies in _prompts(reader, wanted, among, reverse=reverse, texts=texts):
+        if unique:
+            known = hash((row.text or "").strip())
+            times[known] = times.get(known, 0) + 1
+            if times[known] > 1:
+                continue
+        total += 1
+        if after is not None and row.key(reverse=reverse) <= after:
+            continue
+        if limit is not None and len(page) == limit:
+            more = True
+        else:
+            page.append((row, copies))
+    prompts = tuple(_prompt(reader, row, copies) for row, copies in page)
+    if unique:
+        prompts = tuple(replace(prompt, times=times[hash(prompt.text.strip())]) for prompt in prompts)
+    key = page[-1][0].key(reverse=reverse) if more else None
+    return PromptPage(prompts, None if key is None else _write_cursor(key, reverse=reverse, unique=unique), total)
+
+
+def _prompts(
+    reader: Reader, wanted: PromptFilter, among: Collection[int] | None, *, reverse: bool, texts: bool
+) -> Iterator[tuple[Typed, int]]:
+    """The prompts that are wanted, each once, with how many other places have it."""
+    shared = {row[0] for row in reader.rows(_SHARED)}
+    transcripts = _Transcripts(reader)
+    for row in _in_order_of_time(_rows(reader, wanted, reverse=reverse, texts=texts)):
+        if among is not None and row.id not in among:
+            continue
+        if row.source == "history" and transcripts.have(row):
+            continue
+        if row.id >> OFFSET_BITS not in shared:
+            yield row, 0
+            continue
+        places = _places(reader, row)
+        if row.id == places[0]:
+            yield row, len(places) - 1
+
+
+def _rows(reader: Reader, wanted: PromptFilter, *, reverse: bool, texts: bool) -> Iterator[Typed]:
+    """The prompts of all current transcripts by time.
+
+    What belongs to a transcript or a session is looked up here and not joined: it is the same for many prompts.
+    """
+    where, values = wanted.where()
+    text = "text" if texts else "CASE source WHEN 'history' THEN text END"
+    direction = "ASC" if reverse else "DESC"
+    transcripts: dict[int, tuple[str, str, str]] = {
+        row[0]: row[1:] for row in reader.rows("SELECT id, session_id, path, root FROM transcripts WHERE current = 1")
+    }
+    sessions: dict[str, tuple[str, str, bool]] = {
+        row[0]: row[1:]
+        for row in reader.rows("SELECT session_id, project, project_dir, transcript IS NOT NULL FROM sessions")
+    }
+    nowhere = ("", "", False)
+    for id_, ts, source, said, project, named in reader.rows(
+        f"SELECT id, ts, source, {text}, project, session_id FROM prompts WHERE {where} ORDER BY ts {direction}",
+        tuple(values),
+    ):
+        known = transcripts.get(id_ >> OFFSET_BITS)
+        if known is None:
+            continue
+        session_id = named if source == "history" else known[0]
+        place, project_dir, kept = sessions.get(session_id or "", nowhere)
+        place = place or project or ""
+        if wanted.in_project(place, project_dir):
+            kept = bool(kept) or source != "history"
+            yield Typed(id_, ts, source, said, session_id or None, place, kept, known[1], known[2])
+
+
+def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
+    """Put those of one moment in an order that does not depend on how the index came about."""
+    held: list[Typed] = []
+    for row in rows:
+        if held and held[0].ts != row.ts:
+            held.sort(key=lambda prompt: (prompt.path, prompt.root, prompt.id))
+            yield from held
+            held.clear()
+        held.append(row)
+    held.sort(key=lambda prompt: (prompt.path, prompt.root, prompt.id))
+    yield from held
+
+
+def _places(reader: Reader, row: Typed) -> list[int]:
+    """The ids of a prompt in all transcripts that have it, the original first: the earliest, then by path."""
+    found = list(reader.rows(_SAME_RECORD, (row.id,))) or list(reader.rows(_SAME_MOMENT, (row.id,)))
+    found.sort(key=lambda place: (place[1] is None, place[1], *place[2:], place[0]))
+    return [place[0] for place in found] or [row.id]
+
+
+class _Transcripts:
+    """Tells whether a transcript has the prompt that a line of history.jsonl repeats."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._known: dict[str, set[int]] = {}
+
+    def have(self, row: Typed) -> bool:
+        """Whether the prompt itself stands in a transcript of its session, or in one that has it at the same time.
+
+        `/clear` stands in the session that begins with it, and old histories name no session at all.
+        """
+        if row.session_id is not None and not row.kept:
+            return False
+        text = (row.text or "").strip()
+        if row.session_id is not None and hash(text) in self._session(row.session_id):
+            return True
+        parts = [part.strip() for part in _PASTED.split(text)]
+        pasted = row.session_id is not None and len(parts) > 1
+        if pasted and _any_like(parts, self._reader.rows(_OF_SESSION, (row.session_id,))):
+            return True
+        if row.ts is None:
+            return False
+        from hansard.index.derive import project_of
+
+        return _any_like(parts, self._reader.rows(_NEARBY, (row.ts, project_of(row.project))))
+
+    def _session(self, session_id: str) -> set[int]:
+        known = self._known.get(session_id)
+        if known is None:
+            if len(self._known) >= _REMEMBERED:
+                del self._known[next(iter(self._known))]
+            known = {hash(row[0].strip()) for row in self._reader.rows(_OF_SESSION, (session_id,))}
+            self._known[session_id] = known
+        return known
+
+
+def _any_like(parts: list[str], rows: Iterator[Any]) -> bool:
+    """Whether one of these texts is what was typed: with something in place of what was pasted between the parts."""
+    return any(_in_order(parts, row[0]) if len(parts) > 1 else row[0].strip() == parts[0] for row in rows)
+
+
+def _in_order(parts: list[str], text: str) -> bool:
+    at = 0
+    for part in parts:
+        at = text.find(part, at)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
+
+
+def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
+    from hansard.index.derive import project_of
+
+    text = row.text
+    if text is None:
+        found = reader.one("SELECT text FROM prompts WHERE id = ?", (row.id,))
+        text = found[0] if found is not None else ""
+    return Prompt(text, row.source, moment(row.ts), row.session_id, project_of(row.project), row.kept, copies=copies)
+
+
+def _write_cursor(key: tuple[Any, ...], *, reverse: bool, unique: bool) -> str:
+    return base64.urlsafe_b64encode(json.dumps([reverse, unique, *key]).encode()).decode()
+
+
+def _read_cursor(cursor: str, *, reverse: bool, unique: bool) -> tuple[Any, ...]:
+    try:
+        made_reverse, made_unique, known, time, path, root, offset = json.loads(
+            base64.urlsafe_b64decode(cursor.encode())
+        )
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    numbers = isinstance(time, int) and isinstance(offset, int) and isinstance(known, bool)
+    if not numbers or not isinstance(path, str) or not isinstance(root, str):
+        raise UsageError("that cursor is not one that this listing gave")
+    if (made_reverse, made_unique) != (reverse, unique):
+        raise UsageError("that cursor is of a listing in another order")
+    return known, time, path, root, offset
 
 
 def list_file_changes(reader: Reader, session_id: str | None, path: str | None) -> list[FileChange]:

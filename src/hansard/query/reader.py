@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,13 +11,20 @@ import apsw
 
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
 
+_READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+_CACHE = -16_000  # KiB, used as needed
+_MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
 
 class Reader:
-    """Reads `index.db`; a store that was never synced answers as an empty one."""
+    """Reads `index.db`, and `text.db` beside it; a store that was never synced answers as an empty one."""
 
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "index.db")
+        self.text_path = os.path.join(home, "text.db")
         self._db: apsw.Connection | None = None
+        self._has_text: bool | None = None
+        self._taught: set[str] = set()
 
     @property
     def db(self) -> apsw.Connection:
@@ -28,7 +35,7 @@ class Reader:
             else:
                 from hansard.index.schema import INDEXES, TABLES
 
-                self._db = apsw.Connection(":memory:")
+                self._db = apsw.Connection(":memory:", flags=_MAKING)
                 self._db.execute(TABLES + INDEXES)
         return self._db
 
@@ -51,32 +58,78 @@ class Reader:
             return row
         return None
 
+    def teach(self, name: str, function: Callable[..., Any]) -> None:
+        """Give SQL a function of ours; the same text always gets the same answer."""
+        if name not in self._taught:
+            self.db.create_scalar_function(name, function, deterministic=True)
+            self._taught.add(name)
+
+    def teach_text(self, name: str, function: Callable[..., Any]) -> None:
+        """Give full-text queries a function of ours over the row at hand."""
+        self.db.register_fts5_function(name, function)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether the full text can be asked, as `full.talk` and `full.work`; opened at the first question."""
+        if self._has_text is None:
+            self._has_text = self._attach_text()
+        return self._has_text
+
+    def _attach_text(self) -> bool:
+        from hansard.index.schema import VERSION
+
+        if not os.path.exists(self.text_path) or not os.path.getsize(self.text_path):
+            return False
+        self.one("ATTACH ? AS full", (_address(self.text_path, "mode=ro"),))
+        try:
+            self.db.pragma("full.user_version")
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            self.one("DETACH full")
+            self.one("ATTACH ? AS full", (_unchanging(self.text_path),))
+        self.db.pragma("full.cache_size", _CACHE)
+        made_by = self.one("PRAGMA full.user_version")[0]
+        if made_by != VERSION:
+            raise StoreUnusable(f"{self.text_path} was made by another version of Hansard. Run `hansard sync`")
+        return True
+
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the databases."""
         if self._db is not None:
             self._db.close()
             self._db = None
+            self._has_text = None
+            self._taught = set()
 
 
 def _connect(path: str) -> apsw.Connection:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    db = apsw.Connection(_address(path, "mode=ro"), flags=_READING)
     try:
         db.set_busy_timeout(5000)
         db.pragma("user_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         db.close()
-        if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
-            raise
-        # In a read-only directory SQLite cannot make its -shm file; without a pending log none is needed.
-        from urllib.parse import quote
-
-        slashed = os.path.abspath(path).replace(os.sep, "/")
-        address = "file:" + ("" if slashed.startswith("/") else "/") + quote(slashed, safe="/:") + "?immutable=1"
-        return apsw.Connection(address, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        return apsw.Connection(_unchanging(path), flags=_READING)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _unchanging(path: str) -> str:
+    """The address of a database in a read-only directory: SQLite cannot make its -shm file there, and needs none.
+
+    With a pending log it does need one; then opening fails as before, and says why.
+    """
+    pending = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
+    return _address(path, "mode=ro" if pending else "immutable=1")
+
+
+def _address(path: str, option: str) -> str:
+    """A path as SQLite's URI; only three characters mean something there, and urllib costs start-up."""
+    slashed = os.path.abspath(path).replace(os.sep, "/")
+    for character in "%?#":
+        slashed = slashed.replace(character, f"%{ord(character):02x}")
+    return "file:" + ("" if slashed.startswith("/") else "/") + slashed + "?" + option
 
 
 def moment(milliseconds: int | None) -> datetime | None:

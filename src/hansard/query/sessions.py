@@ -6,11 +6,14 @@ import base64
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model import Project, Session, SessionPage
 from hansard.query.reader import Reader, like, moment
+
+if TYPE_CHECKING:
+    from hansard.query.conditions import Condition
 
 SORTS = {
     "ended": "ended_at",
@@ -50,6 +53,7 @@ class SessionFilter:
     has_errors: bool = False
     source_state: str | None = None
     debris: bool = False  # also sessions in which nothing was said
+    query: Condition | None = None  # what the query language asks
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition and its values."""
@@ -91,6 +95,8 @@ class SessionFilter:
             add("tool_errors + api_errors > 0")
         if self.source_state is not None:
             add("source_state = ?", self.source_state)
+        if self.query is not None:
+            add(self.query.sql, *self.query.values)
         return " AND ".join(terms) or "1", values
 
 

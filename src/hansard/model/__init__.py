@@ -1,0 +1,99 @@
+"""The frozen values that every room above the indexes speaks in. None of them carries a storage id; times are aware UTC.
+
+Names load what they stand for on first use: making a dataclass takes most of a millisecond, and no command needs them all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hansard.model.document import plain
+    from hansard.model.files import Drift, FileChange, IssueExample, IssueKind, Link, SideFile, Todo, Transcript
+    from hansard.model.found import Facets, Hit, Place, SearchPage, SessionHits
+    from hansard.model.grepped import GrepCount, GrepFile, GrepLine
+    from hansard.model.likeness import Related
+    from hansard.model.sessions import Activity, Project, Session, SessionPage
+    from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
+    from hansard.model.typed import Prompt, PromptPage
+
+_HOMES = {
+    "Drift": "files",
+    "FileChange": "files",
+    "IssueExample": "files",
+    "IssueKind": "files",
+    "Link": "files",
+    "SideFile": "files",
+    "Todo": "files",
+    "Transcript": "files",
+    "Facets": "found",
+    "Hit": "found",
+    "Place": "found",
+    "SearchPage": "found",
+    "SessionHits": "found",
+    "GrepCount": "grepped",
+    "GrepFile": "grepped",
+    "GrepLine": "grepped",
+    "Related": "likeness",
+    "Activity": "sessions",
+    "Project": "sessions",
+    "Session": "sessions",
+    "SessionPage": "sessions",
+    "Agent": "threads",
+    "Conversation": "threads",
+    "Entry": "threads",
+    "Fork": "threads",
+    "ToolCall": "threads",
+    "Prompt": "typed",
+    "PromptPage": "typed",
+    "plain": "document",
+}
+
+__all__ = [
+    "Activity",
+    "Agent",
+    "Conversation",
+    "Drift",
+    "Entry",
+    "Facets",
+    "FileChange",
+    "Fork",
+    "GrepCount",
+    "GrepFile",
+    "GrepLine",
+    "Hit",
+    "IssueExample",
+    "IssueKind",
+    "Link",
+    "Place",
+    "Project",
+    "Prompt",
+    "PromptPage",
+    "Related",
+    "SearchPage",
+    "Session",
+    "SessionHits",
+    "SessionPage",
+    "SideFile",
+    "Todo",
+    "ToolCall",
+    "Transcript",
+    "plain",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a value from its module when it is first asked for (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the names, loaded or not."""
+    return sorted({*globals(), *__all__})

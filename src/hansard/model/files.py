@@ -1,0 +1,108 @@
+"""Logs and small files of the record, how sessions are linked, and what is odd about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One generation of a log in the record."""
+
+    root: str
+    path: str
+    kind: str
+    generation: int
+    current: bool
+    state: str
+    size: int
+    session_id: str
+    agent_id: str
+    lines: int
+    records: int
+    issues: int
+    version: str
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SideFile:
+    """A small file beside the transcripts: a plan, a memory, an overflowed tool result, ..."""
+
+    root: str
+    path: str
+    kind: str
+    session_id: str
+    agent_id: str
+    size: int
+    modified_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relation between two sessions (or a session and a subagent that replays it)."""
+
+    source: str
+    target: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """What one tool call did to one file."""
+
+    session_id: str
+    agent_id: str
+    at: datetime | None
+    path: str
+    change: str  # create, update, edit, notebook
+    added: int
+    removed: int
+    tool: str
+    patch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """One entry of a todo list or task list, as its file last said."""
+
+    session_id: str
+    agent_id: str
+    status: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueExample:
+    """One place with an issue: bytes of a transcript."""
+
+    transcript: str
+    offset: int
+    length: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class IssueKind:
+    """Issues of one kind, with a few places to look at."""
+
+    reason: str
+    count: int
+    examples: tuple[IssueExample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A record kind or a field that Hansard does not know yet."""
+
+    version: str
+    kind: str
+    field: str  # empty: the kind itself is new
+    count: int
+    transcript: str
+    offset: int

@@ -1,0 +1,84 @@
+"""What a search finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a line of a transcript."""
+
+    session_id: str
+    transcript: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A text that answers a search: a prompt, a reply, a tool's call or result, a title, ..."""
+
+    session_id: str
+    project: str
+    title: str  # of the session
+    transcript: str
+    offset: int  # of its line in the transcript
+    block: int  # its number in the line
+    uuid: str | None
+    kind: str  # prompt, reply, thinking, call, result, title, command, note
+    role: str  # user, assistant, tool, system
+    tool: str | None
+    agent_id: str | None
+    is_error: bool
+    timestamp: datetime | None
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]  # of the snippet: from, to
+    before: tuple[str, ...]  # lines, where they were asked for
+    after: tuple[str, ...]
+    score: float
+    others: tuple[Place, ...]  # where the same record stands too: forks, replays, former generations
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHits:
+    """A session and the best of what was found in it."""
+
+    session_id: str
+    project: str
+    title: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    matches: int  # of the texts that were weighed
+    score: float
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """How many of the matching texts there are of each kind, most first."""
+
+    project: tuple[tuple[str, int], ...]
+    tool: tuple[tuple[str, int], ...]
+    kind: tuple[tuple[str, int], ...]
+    month: tuple[tuple[str, int], ...]  # the latest first
+    counted: int
+    truncated: bool  # there are more than were counted
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """One page of what a search found."""
+
+    hits: tuple[Hit, ...]
+    sessions: tuple[SessionHits, ...]  # when grouped
+    total: int  # places that match, copies included
+    truncated: bool  # there are more than `total` says
+    next_cursor: str | None
+    took_ms: float
+    not_indexed_bytes: int  # of the record, not yet in the full text
+    notes: tuple[str, ...]
+    facets: Facets | None = None

@@ -1,0 +1,105 @@
+"""Sessions, projects and what happened in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One session: its main transcript and the subagents it started."""
+
+    session_id: str
+    project: str
+    title: str
+    title_source: str  # custom, agent, ai, summary, prompt, command, none
+    first_prompt: str
+    started_at: datetime | None
+    ended_at: datetime | None
+    prompts: int
+    commands: int
+    messages: int
+    tool_calls: int
+    tool_errors: int
+    api_errors: int
+    agents: int
+    compactions: int
+    hooks: int
+    images: int
+    files_changed: int
+    lines_added: int
+    lines_removed: int
+    models: tuple[str, ...]
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    api_messages: int  # counted once over all sessions: a fork owns only what it added
+    lower_bound_messages: int
+    cost_usd: Decimal | None
+    source_state: str  # live, gone
+    cwd: str
+    branch: str
+    branches: tuple[str, ...]
+    version: str
+    versions: tuple[str, ...]
+    root: str
+    project_dir: str
+    transcripts: int
+    bytes: int
+    issues: int
+    debris: bool
+    team: str
+    pull_requests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Sessions, and where the next page begins when there is one."""
+
+    sessions: tuple[Session, ...]
+    next_cursor: str | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A directory that sessions were started in; worktrees count with their repository."""
+
+    project: str
+    name: str
+    sessions: int
+    prompts: int
+    messages: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    files_changed: int
+    lines_added: int
+    lines_removed: int
+    first_at: datetime | None
+    last_at: datetime | None
+    directories: tuple[str, ...]
+    live_sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What happened in a stretch of time."""
+
+    sessions: int  # active in it
+    projects: int
+    prompts: int
+    messages: int
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int

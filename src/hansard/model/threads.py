@@ -1,0 +1,87 @@
+"""A conversation, to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call with its result."""
+
+    tool_use_id: str
+    tool: str
+    input: Any
+    output: str | None
+    is_error: bool
+    at: datetime | None
+    duration_ms: int | None
+    path: str | None
+    change: str | None
+    added: int
+    removed: int
+    patch: str | None
+    persisted: bool  # the output was too large for the line and comes from a file beside it
+    agent_id: str | None  # the subagent it made
+    has_image: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing said or done in a conversation, in reading order."""
+
+    kind: str  # prompt, command, bash, reply, thinking, tool, compaction, error, notification, note, interruption, ...
+    at: datetime | None
+    text: str
+    uuid: str | None
+    transcript: str
+    offset: int
+    length: int
+    branch: int  # 0 is the line that the session went on with
+    model: str | None = None
+    tool: ToolCall | None = None
+    images: int = 0
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """A place where a prompt was replaced or an answer made again."""
+
+    parent_uuid: str
+    branches: tuple[int, ...]  # the first is the one the session went on with
+    uuids: tuple[str, ...]  # the first record of each branch
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A subagent and the call that made it."""
+
+    agent_id: str
+    parent_agent: str | None
+    depth: int
+    agent_type: str
+    description: str
+    tool_use_id: str | None
+    linked_by: str
+    warmup: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+    messages: int
+    tool_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A thread to read: a session's own, or one subagent's."""
+
+    session_id: str
+    agent_id: str | None
+    entries: tuple[Entry, ...]
+    forks: tuple[Fork, ...]
+    agents: tuple[Agent, ...]
+    not_shown: dict[str, int] = field(default_factory=dict)  # records that say nothing to a reader, by kind

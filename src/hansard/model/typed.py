@@ -1,0 +1,32 @@
+"""What a human typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Something a human typed."""
+
+    text: str
+    source: str  # prompt, queued, command, bash, history
+    at: datetime | None
+    session_id: str | None  # old lines of history.jsonl name none
+    project: str
+    session_kept: bool  # False: the transcript was gone before Hansard first looked
+    copies: int = 0  # other transcripts that have it: forks, synced copies
+    times: int = 1  # how often it was typed, where equal texts are listed once
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPage:
+    """Prompts, and where the next page begins when there is one."""
+
+    prompts: tuple[Prompt, ...]
+    next_cursor: str | None
+    total: int

@@ -1,0 +1,140 @@
+"""What the fields of a query ask of a session, as SQL over the `sessions` table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hansard.index.tokens import fold
+from hansard.query.language import (
+    After,
+    Before,
+    Branch,
+    Cost,
+    Field,
+    File,
+    Has,
+    InAgent,
+    InSession,
+    Is,
+    Model,
+    On,
+    Project,
+    Since,
+    Title,
+    Tokens,
+    Tool,
+    Version,
+)
+from hansard.query.reader import Reader, like
+
+ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
+_SIGNS = frozenset({">", ">=", "<", "<=", "="})
+_COUNTED = {
+    "error": "tool_errors + api_errors",
+    "subagent": "agents",
+    "image": "images",
+    "diff": "files_changed",
+}
+_CONTAINS = "EXISTS (SELECT 1 FROM json_each({}) WHERE value LIKE ? ESCAPE '\\')"
+
+
+class Condition(NamedTuple):
+    """SQL and the values in it."""
+
+    sql: str
+    values: tuple[Any, ...] = ()
+
+    def negated(self) -> Condition:
+        """The opposite; what is unknown does not fit, so it does here."""
+        return Condition(f"NOT coalesce({self.sql}, 0)", self.values)
+
+
+def of_session(reader: Reader, node: Field) -> Condition | None:
+    """What a field asks of the session itself; None for a field that only a text can answer."""
+    match node:
+        case Project(value):
+            return in_project(value)
+        case Branch(value):
+            return Condition(_CONTAINS.format("branches"), (like(value),))
+        case Model(value):
+            return Condition(_CONTAINS.format("models"), (like(value),))
+        case Version(value):
+            return Condition(
+                "EXISTS (SELECT 1 FROM json_each(versions) WHERE value = ? OR value LIKE ? ESCAPE '\\')",
+                (value, like(value.rstrip(".") + ".")[1:]),
+            )
+        case Title(value):
+            return _titled(reader, value)
+        case InSession(value):
+            return _named(reader, value)
+        case Is("fork"):
+            return Condition("session_id IN (SELECT target FROM links WHERE relation IN ('fork', 'branch'))")
+        case Tokens(compare, amount):
+            return Condition(f"{ALL_TOKENS} {_sign(compare)} ?", (amount,))
+        case Cost():
+            return Condition("0")  # no session is priced yet
+        case _:
+            return None
+
+
+def of_whole_session(reader: Reader, node: Field) -> Condition | None:
+    """What a field asks of a session as a whole: that it used the tool, touched the file, was active at the time."""
+    match node:
+        case Tool(value, prefix):
+            return Condition(
+                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND"
+                " (t.tool LIKE ? ESCAPE '\\' OR t.tool LIKE ? ESCAPE '\\'))",
+                (like(value)[1:-1] + "%" * prefix, like(f"mcp__{value}__")[1:]),
+            )
+        case File(value):
+            return touched(value)
+        case InAgent(value):
+            return Condition(
+                "EXISTS (SELECT 1 FROM agents a WHERE a.session_id = sessions.session_id AND"
+                " (a.agent_id LIKE ? ESCAPE '\\' OR a.agent_type LIKE ? ESCAPE '\\'))",
+                (like(value)[1:], like(value)[1:-1]),
+            )
+        case Is(value) | Has(value) if value in _COUNTED:
+            return Condition(f"{_COUNTED[value]} > 0")
+        case Since(at) | After(at):
+            return Condition("ended_at >= ?", (at,))
+        case Before(at):
+            return Condition("started_at < ?", (at,))
+        case On(first, last):
+            return Condition("started_at < ? AND ended_at >= ?", (last, first))
+        case _:
+            return of_session(reader, node)
+
+
+def in_project(value: str) -> Condition:
+    """Sessions of a project: its path, a part of it, or the name of its folder."""
+    return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (value, like(value), value))
+
+
+def touched(value: str) -> Condition:
+    """Sessions in which a tool read or changed a file."""
+    return Condition(
+        "session_id IN (SELECT f.session_id FROM session_files f WHERE f.path LIKE ? ESCAPE '\\')", (like(value),)
+    )
+
+
+def _titled(reader: Reader, value: str) -> Condition:
+    reader.teach("folded", fold)
+    words = value.split() or [value]
+    return Condition(
+        "(" + " AND ".join("instr(folded(title), ?) > 0" for _ in words) + ")", tuple(fold(word) for word in words)
+    )
+
+
+def _named(reader: Reader, value: str) -> Condition:
+    if value.startswith("@"):
+        from hansard.query.sessions import find_session
+
+        return Condition("session_id = ?", (find_session(reader, value).session_id,))
+    return Condition("session_id LIKE ? ESCAPE '\\'", (like(value)[1:],))
+
+
+def _sign(compare: str) -> str:
+    if compare not in _SIGNS:
+        raise ValueError(compare)
+    return compare

@@ -1,0 +1,94 @@
+"""The query language: text to a tree of nodes, pure functions that know of no database.
+
+Names load what they stand for on first use: a command that only reads a date pays for no parser.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hansard.query.language.error import QueryError
+    from hansard.query.language.fields import (
+        FIELDS,
+        After,
+        Before,
+        Branch,
+        Cost,
+        Field,
+        File,
+        Has,
+        InAgent,
+        InSession,
+        Is,
+        Kind,
+        Model,
+        On,
+        Project,
+        Role,
+        Since,
+        Title,
+        Tokens,
+        Tool,
+        Version,
+    )
+    from hansard.query.language.help import syntax_help, syntax_markdown
+    from hansard.query.language.nodes import OPERATORS, And, Everything, Near, Node, Not, Or, Phrase, Word, walk
+    from hansard.query.language.parser import parse
+
+__all__ = [
+    "FIELDS",
+    "OPERATORS",
+    "After",
+    "And",
+    "Before",
+    "Branch",
+    "Cost",
+    "Everything",
+    "Field",
+    "File",
+    "Has",
+    "InAgent",
+    "InSession",
+    "Is",
+    "Kind",
+    "Model",
+    "Near",
+    "Node",
+    "Not",
+    "On",
+    "Or",
+    "Phrase",
+    "Project",
+    "QueryError",
+    "Role",
+    "Since",
+    "Title",
+    "Tokens",
+    "Tool",
+    "Version",
+    "Word",
+    "parse",
+    "syntax_help",
+    "syntax_markdown",
+    "walk",
+]
+
+_HOMES = {"QueryError": "error", "parse": "parser", "syntax_help": "help", "syntax_markdown": "help"}
+_HOMES |= dict.fromkeys("OPERATORS And Everything Near Node Not Or Phrase Word walk".split(), "nodes")
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from its module when it is first asked for (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'fields')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

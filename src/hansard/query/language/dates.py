@@ -1,0 +1,83 @@
+"""Dates as people type them, in their own time zone: days, months, years, times, and distances back from now."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
+
+from hansard.errors import UsageError
+
+EXAMPLES = "2026-05-01, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, today or yesterday"
+# Patterns are compiled when they are first used: start-up is part of every command.
+_BACK = r"(\d{1,6})\s*(h|d|w|m|y|hours?|days?|weeks?|months?|years?)"
+_SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
+_TIME = r"\d{4}-\d{2}-\d{2}[t ]\d{2}(?::?\d{2}){0,2}(?:\.\d{1,6})?(?:z|[+-]\d{2}:?\d{2})?"
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_DAY = timedelta(days=1)
+
+
+class Span(NamedTuple):
+    """A stretch of time: `start` belongs to it, `end` does not; both are the same for a moment."""
+
+    start: datetime
+    end: datetime
+
+
+def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: bool = False) -> Span:
+    """The time that is meant, in UTC; with `whole` a distance in days or more means the day it leads to.
+
+    A day, a month and a year are those of the zone; None is the system's own.
+    """
+    wanted = text.strip().lower()
+    try:
+        now = now.astimezone(UTC)
+        if wanted in ("today", "yesterday"):
+            return _days(now.astimezone(zone).date() - _DAY * (wanted == "yesterday"), zone)
+        if wanted == "now":
+            return Span(now, now)
+        if back := re.fullmatch(_BACK, wanted, re.ASCII):
+            moment = _back(now, int(back[1]), back[2][0], zone)
+            return _days(moment.astimezone(zone).date(), zone) if whole and back[2][0] != "h" else Span(moment, moment)
+        if span := re.fullmatch(_SPAN, wanted, re.ASCII):
+            return _calendar(int(span[1]), int(span[2] or 0), int(span[3] or 0), zone)
+        if re.fullmatch(_TIME, wanted, re.ASCII):
+            moment = _in_zone(datetime.fromisoformat(wanted.upper()), zone)
+            return Span(moment, moment)
+    except (ValueError, OverflowError, OSError):
+        pass
+    raise UsageError(f"{text!r} is no date; write for example {EXAMPLES}")
+
+
+def _back(now: datetime, count: int, unit: str, zone: tzinfo | None) -> datetime:
+    if unit in _UNITS:
+        return now - count * _UNITS[unit]
+    from calendar import monthrange
+
+    local = now.astimezone(zone)
+    year, month = divmod(local.year * 12 + local.month - 1 - count * (12 if unit == "y" else 1), 12)
+    day = min(local.day, monthrange(year, month + 1)[1])  # a month back from the 31st may have fewer days
+    return _in_zone(local.replace(year=year, month=month + 1, day=day, tzinfo=None), zone)
+
+
+def _calendar(year: int, month: int, day: int, zone: tzinfo | None) -> Span:
+    if day:
+        return _days(date(year, month, day), zone)
+    if month:
+        return _days(date(year, month, 1), zone, date(year + month // 12, month % 12 + 1, 1))
+    return _days(date(year, 1, 1), zone, date(year + 1, 1, 1))
+
+
+def _days(first: date, zone: tzinfo | None, after: date | None = None) -> Span:
+    return Span(_midnight(first, zone), _midnight(after or first + _DAY, zone))
+
+
+def _midnight(day: date, zone: tzinfo | None) -> datetime:
+    """The first moment of a day; where the clock jumps over midnight, that of the jump."""
+    return _in_zone(datetime.combine(day, time()), zone)
+
+
+def _in_zone(moment: datetime, zone: tzinfo | None) -> datetime:
+    if moment.tzinfo is None and zone is not None:
+        moment = moment.replace(tzinfo=zone)
+    return moment.astimezone(UTC)

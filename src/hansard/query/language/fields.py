@@ -1,0 +1,410 @@
+"""The fields of a query, `name:value`: one class each, with what it means and how its value is read.
+
+Classes of one shape share a dataclass, because making one costs most of a millisecond and every search would pay for twenty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
+
+from hansard.errors import UsageError
+from hansard.query.language.dates import EXAMPLES, Span, parse_span
+from hansard.query.language.error import QueryError, shown
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AMOUNT = r"(>=|<=|>|<|=)?\s*(\$?)\s*(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled when it is needed
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+_MOST = 10**18  # still a number of 64 bits
+
+
+class Given(NamedTuple):
+    """A field's value as it was typed, and what is needed to understand it."""
+
+    value: str
+    prefix: bool
+    query: str
+    start: int
+    end: int
+    at: int
+    now: datetime
+    zone: tzinfo | None
+
+    def fail(self, problem: str, column: int | None = None) -> NoReturn:
+        """Say what is wrong with the value, and how to find it as text."""
+        quoted = self.query[self.at - 1] != ":"
+        way_out = "" if quoted else "; or put all of it in double quotes to find it as text"
+        raise QueryError(problem + way_out, self.query, self.at if column is None else column)
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A field whose value is taken as it is."""
+
+    value: str
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with its value."""
+        yield cls(given.value, given.start, given.end)
+
+
+class Project(_Text):
+    """In a project."""
+
+    __slots__ = ()
+    name = "project"
+    help = "In a project: its name, a part of its path, or the path."
+    examples = ("project:webshop", 'project:"my app"')
+
+
+class Branch(_Text):
+    """On a git branch."""
+
+    __slots__ = ()
+    name = "branch"
+    help = "Said while that git branch was checked out."
+    examples = ("branch:main",)
+
+
+class Model(_Text):
+    """By a model."""
+
+    __slots__ = ()
+    name = "model"
+    help = "By a model; a part of its name will do."
+    examples = ("model:opus",)
+
+
+class File(_Text):
+    """About a file."""
+
+    __slots__ = ()
+    name = "file"
+    help = "Calls and results of tools that read or changed a file: its name, the end of its path, or the path."
+    examples = ("file:parser.py", "file:src/app/main.ts")
+
+
+class InSession(_Text):
+    """In one session."""
+
+    __slots__ = ()
+    name = "session"
+    help = "In one session: its id or the beginning of it."
+    examples = ("session:3f2a91",)
+
+
+class InAgent(_Text):
+    """By one subagent."""
+
+    __slots__ = ()
+    name = "agent"
+    help = "By a subagent: its id, the beginning of it, or its type."
+    examples = ("agent:Explore",)
+
+
+class Title(_Text):
+    """In sessions with a title."""
+
+    __slots__ = ()
+    name = "title"
+    help = "In sessions whose title holds these words."
+    examples = ("title:login", 'title:"flaky login"')
+
+
+class Version(_Text):
+    """Written by a version of the client."""
+
+    __slots__ = ()
+    name = "version"
+    help = "Written by a version of the client, or by all that begin so."
+    examples = ("version:2.1", "version:2.1.104")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """About a tool."""
+
+    value: str
+    prefix: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str] = "tool"
+    help: ClassVar[str] = "Calls of a tool and their results; a star at the end for all tools that begin so."
+    examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*")
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with its value."""
+        value = given.value if given.prefix else given.value.removesuffix("*")
+        if not value:
+            given.fail("tool: needs a name before the star, for example tool:mcp__*")
+        yield cls(value, given.prefix or value != given.value, given.start, given.end)
+
+
+class _Choice(_Text):
+    """A field with few possible values."""
+
+    __slots__ = ()
+    values: ClassVar[dict[str, str]]
+    """What can be asked for, each with what it means."""
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """One field for each value of a list with commas."""
+        at = given.at
+        found = 0
+        for part in given.value.split(","):
+            value = part.strip().lower()
+            if value:
+                found += 1
+                if value not in cls.values:
+                    cls._unknown(part.strip(), given, at + len(part) - len(part.lstrip()))
+                yield cls(value, given.start, given.end)
+            at += len(part) + 1
+        if not found:
+            cls._unknown(given.value, given, given.at)
+
+    @classmethod
+    def _unknown(cls, value: str, given: Given, column: int) -> NoReturn:
+        from difflib import get_close_matches
+
+        close = get_close_matches(value[:40].lower(), cls.values, 1)
+        guess = f" (did you mean {close[0]}?)" if close else ""
+        given.fail(f"{cls.name}: knows no {shown(value)}{guess}; it takes {', '.join(cls.values)}", column)
+
+
+class Role(_Choice):
+    """Said by one side."""
+
+    __slots__ = ()
+    name = "role"
+    help = "Said by one side of the conversation."
+    examples = ("role:user", "role:assistant,tool")
+    values: ClassVar[dict[str, str]] = {
+        "user": "what you typed",
+        "assistant": "what the model wrote",
+        "tool": "what tools gave back",
+        "system": "what the client added",
+    }
+
+
+class Kind(_Choice):
+    """Of one kind of text."""
+
+    __slots__ = ()
+    name = "kind"
+    help = "Of one kind of text, or of several."
+    examples = ("kind:prompt", "kind:prompt,reply")
+    values: ClassVar[dict[str, str]] = {
+        "prompt": "what you asked",
+        "reply": "what the model answered",
+        "thinking": "what it thought before",
+        "call": "what a tool was called with",
+        "result": "what the tool gave back",
+        "title": "titles and summaries of sessions",
+        "command": "commands you typed, and their output",
+        "error": "what went wrong: failed tools and requests",
+        "note": "what the client added",
+    }
+
+
+class Is(_Choice):
+    """Of a state."""
+
+    __slots__ = ()
+    name = "is"
+    help = "Only errors, forked sessions or subagents."
+    examples = ("is:error", "-is:subagent")
+    values: ClassVar[dict[str, str]] = {
+        "error": "a failed tool or request",
+        "fork": "in a session that was forked from another",
+        "subagent": "by a subagent",
+    }
+
+
+class Has(_Choice):
+    """With something attached."""
+
+    __slots__ = ()
+    name = "has"
+    help = "Only what comes with a picture, or changed a file."
+    examples = ("has:image", "has:diff")
+    values: ClassVar[dict[str, str]] = {"image": "a picture", "diff": "a change of a file"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A field with a time, in milliseconds since 1970 in UTC."""
+
+    at: int
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with the time that its value means."""
+        yield cls(cls._bound(_span(given)), given.start, given.end)
+
+    @classmethod
+    def _bound(cls, span: Span) -> int:
+        return _milliseconds(span.start)
+
+
+class Before(_Moment):
+    """Before the beginning of a time: t < at."""
+
+    __slots__ = ()
+    name = "before"
+    help = "Before that day, month, year or time began."
+    examples = ("before:2026-05-01", "before:2w")
+
+
+class After(_Moment):
+    """After the end of a time: t >= at."""
+
+    __slots__ = ()
+    name = "after"
+    help = "After that day, month, year or time was over."
+    examples = ("after:2026-04", "after:yesterday")
+
+    @classmethod
+    def _bound(cls, span: Span) -> int:
+        return _milliseconds(span.end)
+
+
+class Since(_Moment):
+    """From the beginning of a time on: t >= at."""
+
+    __slots__ = ()
+    name = "since"
+    help = "From the beginning of that day, month or year on, or from so long ago: hours, days, weeks, months, years."
+    examples = ("since:7d", "since:yesterday", "since:2026-05-01")
+
+
+@dataclass(frozen=True, slots=True)
+class On:
+    """Within a day, a month or a year: first <= t < last."""
+
+    first: int
+    last: int
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str] = "on"
+    help: ClassVar[str] = "Within a day, a month or a year."
+    examples: ClassVar[tuple[str, ...]] = ("on:2026-05-01", "on:2026-05", "on:yesterday")
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with the span that its value means."""
+        span = _span(given, whole=True)
+        if span.start == span.end:
+            given.fail(
+                f"on: takes a day, a month or a year, and {shown(given.value)} is a moment; use since: and before:"
+            )
+        yield cls(_milliseconds(span.start), _milliseconds(span.end), given.start, given.end)
+
+
+_Number = TypeVar("_Number")
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount(Generic[_Number]):
+    """A field with a number; `compare` is one of > >= < <= =."""
+
+    compare: str
+    amount: _Number
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str]
+    help: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+
+
+class Cost(_Amount["Decimal"]):
+    """In sessions that cost so much, in dollars."""
+
+    __slots__ = ()
+    name = "cost"
+    help = "In sessions that cost so many dollars: > >= < <= or =; no sign means at least."
+    examples = ("cost:>1", "cost:<=0.50", "cost:$2")
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with its amount."""
+        sign, _, amount, unit = _amount(given)
+        if amount is None or unit:
+            given.fail(f"{shown(given.value)} is no cost; write for example cost:>1, cost:<=0.50 or cost:$2")
+        yield cls(sign, amount, given.start, given.end)
+
+
+class Tokens(_Amount[int]):
+    """In sessions that took so many tokens."""
+
+    __slots__ = ()
+    name = "tokens"
+    help = "In sessions of so many tokens, with k, m and g for thousands, millions and billions."
+    examples = ("tokens:>100k", "tokens:<1.5m")
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """The field with its number."""
+        sign, dollar, amount, unit = _amount(given)
+        number = None if amount is None or dollar else amount * _UNITS[unit]
+        if number is None or number != int(number) or number > _MOST:
+            given.fail(f"{shown(given.value)} is no number of tokens; write for example tokens:>100k or tokens:<1.5m")
+        yield cls(sign, int(number), given.start, given.end)
+
+
+Field = (
+    Project | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version
+    | Is | Has | Before | After | Since | On | Cost | Tokens
+)  # fmt: skip
+
+FIELDS: dict[str, type[Field]] = {
+    cls.name: cls
+    for cls in (
+        *(Kind, Role, Tool, File, Title, Project, Branch, InSession, InAgent, Model, Version),
+        *(Since, On, Before, After, Is, Has, Cost, Tokens),
+    )
+}
+
+
+def _span(given: Given, *, whole: bool = False) -> Span:
+    try:
+        return parse_span(given.value, given.now, given.zone, whole=whole)
+    except UsageError:
+        given.fail(f"{shown(given.value)} is no date; write for example {EXAMPLES}")
+
+
+def _milliseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _amount(given: Given) -> tuple[str, str, Decimal | None, str]:
+    """The sign, the currency, the number if there is one, and its unit."""
+    from decimal import Decimal
+
+    found = re.fullmatch(_AMOUNT, given.value.strip(), re.IGNORECASE | re.ASCII)
+    if not found:
+        return "", "", None, ""
+    return found[1] or ">=", found[2], Decimal(found[3]), found[4].lower()

@@ -1,0 +1,222 @@
+"""What a matching block is: which record and transcript it stands in, whose it is, and its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hansard.index.lines import items
+from hansard.index.schema import OFFSET_MASK, SNAPSHOT_TEXT
+from hansard.parse.meaning import without_base64
+from hansard.parse.texts import texts
+from hansard.query.reader import Reader
+from hansard.record.store import Record
+
+_LONGEST_LINE = 256 << 20
+_BLOCK_KINDS = {"thinking": "thinking", "tool_use": "call", "server_tool_use": "call", "mcp_tool_use": "call"}
+_COMMANDS = frozenset({"command", "bash", "command_output", "bash_output"})
+
+
+@dataclass(slots=True)
+class Block:
+    """A block of text as the indexes know it."""
+
+    id: int
+    kind: str
+    transcript: int  # 0 for a file
+    path: str
+    offset: int
+    length: int | None  # of its line, where that is known
+    number: int
+    uuid: str | None
+    at: int | None
+    session_id: str
+    agent_id: str
+    tool: str
+    is_error: bool
+    is_aside: bool
+    is_current: bool  # False: of a former generation of its transcript
+
+
+def describe(reader: Reader, ids: Collection[int]) -> dict[int, Block]:
+    """What is known of these blocks; those that the rows do not know yet are missing."""
+    found = _of_transcripts(reader, [id_ for id_ in ids if id_ < SNAPSHOT_TEXT])
+    found.update(_of_files(reader, [id_ for id_ in ids if id_ >= SNAPSHOT_TEXT]))
+    return found
+
+
+def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
+    if not ids:
+        return {}
+    rows = list(
+        reader.rows(
+            "SELECT c.value, r.id, r.length, r.kind, r.sub, r.says, r.ts, r.sidechain, r.uuid, b.kind, b.is_error,"
+            " b.tool"
+            " FROM json_each(?) c LEFT JOIN records r ON r.id = (SELECT max(id) FROM records WHERE id <= c.value)"
+            " LEFT JOIN blocks b ON b.id = c.value",
+            (json.dumps(ids),),
+        )
+    )
+    logs = {
+        row[0]: row[1:]
+        for row in reader.rows(
+            "SELECT id, session_id, agent_id, path, kind, first_ts, current FROM transcripts"
+            " WHERE id IN (SELECT value >> 40 FROM json_each(?))",
+            (json.dumps(ids),),
+        )
+    }
+    found: dict[int, Block] = {}
+    others: list[int] = []
+    for id_, record_id, length, kind, sub, says, ts, sidechain, uuid, block_kind, is_error, tool in rows:
+        log = logs.get(id_ >> 40)
+        if log is None or id_ in found:
+            continue
+        session_id, agent_id, path, log_kind, first_ts, is_current = log
+        inside = record_id is not None and record_id >> 40 == id_ >> 40
+        if inside and id_ < record_id + length:
+            found[id_] = Block(
+                id_,
+                _kind(kind, sub, says, block_kind),
+                id_ >> 40,
+                path,
+                record_id & OFFSET_MASK,
+                length,
+                id_ - record_id,
+                uuid,
+                ts if ts is not None else first_ts,
+                session_id,
+                agent_id,
+                tool or "",
+                bool(is_error) or says == "error" or sub == "api_error",
+                bool(sidechain) or bool(agent_id),
+                bool(is_current),
+            )
+            continue
+        others.append(id_)
+        found[id_] = Block(
+            id=id_,
+            kind="prompt" if log_kind == "history" else "title",
+            transcript=id_ >> 40,
+            path=path,
+            offset=id_ & OFFSET_MASK,
+            length=None,
+            number=0,
+            uuid=None,
+            at=ts if inside and ts is not None else first_ts,
+            session_id=session_id,
+            agent_id=agent_id,
+            tool="",
+            is_error=False,
+            is_aside=bool(agent_id),
+            is_current=bool(is_current),
+        )
+    _correct(reader, found, others)
+    return found
+
+
+def name_tools(reader: Reader, blocks: Iterable[Block]) -> None:
+    """Say of results which tool gave them; for few, since each must be looked up by its call."""
+    results = {block.id: block for block in blocks if block.kind == "result" and not block.tool}
+    for id_, tool in reader.rows(
+        "SELECT b.id, k.tool FROM json_each(?) c JOIN blocks b ON b.id = c.value"
+        " JOIN tool_calls k ON k.tool_use_id = b.tool_use_id AND k.id >> 40 = b.id >> 40",
+        (json.dumps(list(results)),),
+    ):
+        results[id_].tool = tool
+
+
+def _kind(kind: str, sub: str | None, says: str | None, block_kind: str | None) -> str:
+    if block_kind is not None and block_kind not in ("text", "image"):
+        named = _BLOCK_KINDS.get(block_kind)
+        return named or ("result" if block_kind.endswith("tool_result") else "note")
+    if kind == "assistant":
+        return "reply"
+    if says == "prompt":
+        return "prompt"
+    return "command" if says in _COMMANDS or sub == "local_command" else "note"
+
+
+def _correct(reader: Reader, found: dict[int, Block], ids: Iterable[int]) -> None:
+    """Lines that are no conversation records: prompts that only a queue or history.jsonl has, and titles of other sessions."""
+    wanted = json.dumps(list(ids))
+    for id_, ts, session_id in reader.rows(
+        "SELECT p.id, p.ts, p.session_id FROM prompts p WHERE p.id IN (SELECT value FROM json_each(?))", (wanted,)
+    ):
+        block = found[id_]
+        block.kind, block.at = "prompt", ts if ts is not None else block.at
+        block.session_id = session_id or block.session_id
+    for id_, session_id, ts in reader.rows(
+        "SELECT s.id, t.session_id, r.ts FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid"
+        " JOIN transcripts t ON t.id = r.id >> 40 WHERE s.id IN (SELECT value FROM json_each(?)) AND t.session_id <> ''"
+        " ORDER BY t.current, r.ts DESC, t.path DESC",
+        (wanted,),
+    ):
+        found[id_].session_id, found[id_].at = session_id, ts
+
+
+def _of_files(reader: Reader, ids: list[int]) -> dict[int, Block]:
+    if not ids:
+        return {}
+    rows = reader.rows(
+        "SELECT id, path, mtime, session_id, agent_id, current FROM side_files WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps([id_ - SNAPSHOT_TEXT for id_ in ids]),),
+    )
+    return {
+        SNAPSHOT_TEXT + id_: Block(
+            id=SNAPSHOT_TEXT + id_,
+            kind="result",
+            transcript=0,
+            path=path,
+            offset=0,
+            length=None,
+            number=0,
+            uuid=None,
+            at=mtime,
+            session_id=session_id,
+            agent_id=agent_id,
+            tool="",
+            is_error=False,
+            is_aside=bool(agent_id),
+            is_current=bool(is_current),
+        )
+        for id_, path, mtime, session_id, agent_id, is_current in rows
+    }
+
+
+class Texts:
+    """Reads the text of blocks back from the record."""
+
+    def __init__(self, reader: Reader, record: Record) -> None:
+        self._reader = reader
+        self._record = record
+
+    def of(self, block: Block) -> str:
+        """The text that was indexed; empty when the record cannot give it."""
+        if block.transcript == 0:
+            data = self._record.read_snapshot(block.id - SNAPSHOT_TEXT)
+            return without_base64(data.decode("utf-8", "replace"))
+        if block.length is None:
+            row = self._reader.one("SELECT text FROM prompts WHERE id = ?", (block.id,))
+            if row is not None:
+                return str(row[0])
+        line = self._line(block)
+        for item in items(line, block.offset):
+            body: Any = getattr(item, "body", None)
+            if body is not None and item.offset == block.offset:
+                for text in texts(item, sidechain=block.is_aside):  # type: ignore[arg-type]
+                    if text.number == block.number:
+                        return text.text
+        return ""
+
+    def _line(self, block: Block) -> bytes:
+        if block.length is not None:
+            return self._record.glimpse(block.transcript, block.offset, block.offset + block.length)
+        pieces: list[bytes] = []
+        for piece in self._record.read(block.transcript, block.offset, block.offset + _LONGEST_LINE, mend=True):
+            border = piece.find(b"\n")
+            pieces.append(piece if border < 0 else piece[:border])
+            if border >= 0:
+                break
+        return b"".join(pieces)

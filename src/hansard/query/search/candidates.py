@@ -1,0 +1,252 @@
+"""Running a plan: which blocks match, the newest first, and how well their words fit.
+
+A query may match half of the history. Ranking all of that would take seconds, so only some hundred blocks are weighed: the
+newest of what was said, the newest of what tools did, and the titles. Ids follow time, so FTS5 gives the newest by itself and
+stops there; nothing is sorted, and memory does not grow with the number of matches. Pages go on where the last one stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from hansard.index.marks import kind_mark
+from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.query.reader import Reader
+from hansard.query.search.plan import Leg, Plan, values_of
+from hansard.query.search.ranking import Weigh, weigher
+
+_SAMPLE = 60
+_MANY_RANGES = 24
+_LAST = (1 << 63) - 1
+
+
+class Part(NamedTuple):
+    """A part of the full text, and how many of its blocks are weighed at once."""
+
+    name: str
+    table: str
+    most: int
+
+
+TALK, WORK, FILES = Part("talk", "talk", 140), Part("work", "work", 80), Part("files", "work", 16)
+PARTS = (TALK, WORK, FILES)
+_TITLES = 40
+
+Stops = dict[str, int | None]
+"""For each part the id under which the next page goes on; None where nothing is left."""
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Blocks that match, with the weight of their words, and where the next ones begin."""
+
+    weights: dict[int, float] = field(default_factory=dict)
+    stops: Stops = field(default_factory=dict)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something matches that is not among these."""
+        return any(stop is not None for stop in self.stops.values())
+
+
+class Finder:
+    """Asks the indexes for the blocks of a plan."""
+
+    def __init__(self, reader: Reader, plan: Plan, *, all_typed: bool = False) -> None:
+        """`all_typed`: also the lines of history.jsonl whose prompts stand in a transcript."""
+        self._reader = reader
+        self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
+        self._weigh: Weigh = weigher((), ())
+
+    def candidates(self, stops: Stops | None = None) -> Candidates:
+        """The newest blocks of each part, or the newest under what an earlier page stopped at."""
+        found = Candidates()
+        reached: dict[str, list[int]] = {part.name: [] for part in PARTS}
+        for scope in self._scopes:
+            self._weigh = weigher(scope.leg.terms, self._frequencies(scope.leg))
+            for part in PARTS:
+                below = _LAST if stops is None else stops.get(part.name)
+                if below is None:
+                    continue
+                rows = list(self._rows(scope, part, scope.leg.match, part.most, below))
+                if len(rows) >= part.most:
+                    reached[part.name].append(rows[-1][0])
+                    if stops is None and part is TALK:
+                        rows += self._titles(scope, rows[-1][0])
+                for row_id, weight in rows:
+                    found.weights[row_id] = max(weight, found.weights.get(row_id, 0.0))
+        # Where one alternative stopped, the others must not run ahead of it: the next page goes on there for all.
+        found.stops = {name: max(ids) if ids else None for name, ids in reached.items()}
+        if len(self._scopes) > 1 and found.has_more:
+            found.weights = {id_: weight for id_, weight in found.weights.items() if self._is_in_time(id_, found.stops)}
+        return found
+
+    def _is_in_time(self, id_: int, stops: Stops) -> bool:
+        if id_ >= SNAPSHOT_TEXT:
+            return id_ >= (stops["files"] or 0)
+        return id_ >= max(stops["talk"] or 0, stops["work"] or 0)
+
+    def titles(self, below: int) -> set[int]:
+        """The titles that the first page took in advance from under an id."""
+        if len(self._scopes) != 1:
+            return set()
+        self._weigh = weigher((), ())
+        return {row_id for row_id, _ in self._titles(self._scopes[0], below)}
+
+    def _titles(self, scope: _Scope, below: int) -> Iterator[tuple[int, float]]:
+        return self._rows(scope, TALK, f'({scope.leg.match}) AND mark : "{kind_mark("title")}"', _TITLES, below)
+
+    def count(self) -> int:
+        """How many blocks match, all of them."""
+        if len(self._scopes) != 1:
+            return sum(1 for _ in self.ids())
+        queries = (query for part in PARTS for query in self._scopes[0].queries("count(*)", part))
+        return sum(self._reader.one(sql, values)[0] for sql, values in queries)
+
+    def ids(self) -> Iterator[int]:
+        """Every matching block once; of each part the newest first."""
+        seen: set[int] = set()
+        for part in PARTS:
+            for scope in self._scopes:
+                for sql, values in scope.queries("text.rowid", part):
+                    for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
+                        if len(self._scopes) == 1:
+                            yield row_id
+                        elif row_id not in seen:
+                            seen.add(row_id)
+                            yield row_id
+
+    def transcripts(self) -> set[int]:
+        """The transcripts in which anything matches; of files their ids in the full text."""
+        found: set[int] = set()
+        for scope in self._scopes:
+            for part in PARTS:
+                column = "text.rowid" if part is FILES else "text.rowid >> 40"
+                for sql, values in scope.queries(f"DISTINCT {column}", part):
+                    found.update(row[0] for row in self._reader.rows(sql, values))
+        return found
+
+    def _rows(self, scope: _Scope, part: Part, match: str, limit: int, below: int) -> Iterator[tuple[int, float]]:
+        self._reader.teach_text("weigh", self._weigh)
+        for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, match, below):
+            if limit < 1:
+                return
+            for row in self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit)):
+                limit -= 1
+                yield row
+
+    def _frequencies(self, leg: Leg) -> list[float]:
+        """About how many blocks each term is in, by how far back its newest ones reach."""
+        if len(leg.terms) < 2:
+            return [1.0] * len(leg.terms)
+        newest = self._reader.one("SELECT max(id) FROM transcripts")[0] or 1
+        found = []
+        for term in leg.terms:
+            star = " *" if term.prefix else ""
+            match = " OR ".join(f'body : "{" ".join(row)}"{star}' for row in term.spellings)
+            count, oldest = self._reader.one(
+                "SELECT count(*), min(id) FROM (SELECT rowid AS id FROM full.work WHERE work MATCH ?"
+                f" AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
+                (match,),
+            )
+            reached = newest - (oldest >> 40) + 1 if oldest is not None else newest
+            found.append(count if count < _SAMPLE else count * newest / max(reached, 1))
+        return found
+
+
+class _Scope:
+    """One alternative of a query, and the ranges of ids in which it may match."""
+
+    def __init__(self, reader: Reader, leg: Leg, *, all_typed: bool) -> None:
+        self.leg = leg
+        self._conditions: list[str] = [condition.sql for condition in leg.rows]
+        self._values: tuple[Any, ...] = values_of(leg.rows)
+        self._allowed: str | None = None
+        self._files: str | None = ""
+        self._file_values: tuple[Any, ...] = ()
+        self._typed_values: tuple[Any, ...] = ()
+        self.ranges: list[tuple[int, int]] = [(0, SNAPSHOT_TEXT - 1)]
+        histories = [row[0] for row in reader.rows("SELECT id FROM transcripts WHERE kind = 'history'")]
+        if leg.sessions or leg.transcripts:
+            self._limit(reader)
+        if histories:
+            self._typed(histories, all_typed=all_typed)
+
+    def _limit(self, reader: Reader) -> None:
+        """Only what lies in transcripts that fit."""
+        leg = self.leg
+        values = values_of(leg.sessions)
+        among = _of_sessions(leg, "session_id")
+        where = [f"({among} OR kind = 'history')", *(condition.sql for condition in leg.transcripts)]
+        ids = [
+            row[0]
+            for row in reader.rows(
+                f"SELECT id FROM transcripts WHERE {' AND '.join(where)} ORDER BY id DESC",
+                (*values, *values_of(leg.transcripts)),
+            )
+        ]
+        runs = list(_runs(ids))
+        if len(runs) > _MANY_RANGES:
+            self._conditions.append("text.rowid >> 40 IN (SELECT value FROM json_each(?))")
+            self._allowed = "[" + ",".join(map(str, ids)) + "]"
+            runs = [(ids[-1], ids[0])]
+        self.ranges = [(low << 40, (high + 1 << 40) - 1) for low, high in runs]
+        if leg.only_agents:
+            self._files = None
+        elif leg.sessions:
+            self._files = f" AND text.rowid - {SNAPSHOT_TEXT} IN (SELECT id FROM side_files WHERE {among})"
+            self._file_values = values
+
+    def _typed(self, histories: list[int], *, all_typed: bool) -> None:
+        """Lines of history.jsonl count where no transcript has the prompt itself."""
+        lost = (
+            "NOT EXISTS (SELECT 1 FROM sessions k WHERE k.session_id = p.session_id AND k.transcript IS NOT NULL)"
+            " AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.ts BETWEEN p.ts - 5000 AND p.ts + 60000"
+            " AND q.source <> 'history' AND trim(q.text) = trim(p.text))"
+        )
+        self._conditions.append(
+            f"(text.rowid >> 40 NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
+            f" WHERE p.id = text.rowid AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
+        )
+        self._typed_values = values_of(self.leg.sessions)
+
+    def queries(
+        self, columns: str, part: Part, match: str = "", below: int = _LAST
+    ) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """The SQL for one part of the full text, range by range, the newest first."""
+        head = (
+            f"SELECT {columns} FROM full.{part.table} AS text WHERE {part.table} MATCH ? AND text.rowid BETWEEN ? AND ?"
+        )
+        match = match or self.leg.match
+        if part is FILES:
+            if self._files is not None:
+                rows = "".join(f" AND {condition.sql}" for condition in self.leg.rows)
+                values = (*values_of(self.leg.rows), *self._file_values)
+                yield f"{head}{rows}{self._files}", (match, SNAPSHOT_TEXT, below - 1, *values)
+            return
+        conditions = "".join(f" AND {sql}" for sql in self._conditions)
+        values = (*self._values, *(() if self._allowed is None else (self._allowed,)), *self._typed_values)
+        for low, high in self.ranges:
+            top = min(high, below - 1)
+            if top >= low:
+                yield f"{head}{conditions}", (match, low, top, *values)
+
+
+def _of_sessions(leg: Leg, column: str) -> str:
+    return " AND ".join(f"coalesce({column}, '') {condition.sql}" for condition in leg.sessions) or "1"
+
+
+def _runs(ids: list[int]) -> Iterator[tuple[int, int]]:
+    """Stretches of ids without a gap, from descending ids, as (lowest, highest)."""
+    high = low = None
+    for id_ in ids:
+        if low is not None and id_ == low - 1:
+            low = id_
+            continue
+        if low is not None and high is not None:
+            yield low, high
+        high = low = id_
+    if low is not None and high is not None:
+        yield low, high

@@ -1,0 +1,214 @@
+"""The piece of a text that shows why it was found: cut at word borders, its hits marked, nothing in it that a terminal obeys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from hansard.index.tokens import fold, tokens
+from hansard.query.search.plan import Term
+
+WIDTH = 240
+_MOST_SPANS = 60
+_PIECE = 1 << 15  # of a long text that is looked at in one go
+_OVERLAP = 256
+_SLACK = 24  # how far a cut may move to stand between two words
+_LONGEST_LINE = 500
+_SIGNS = {"plusplus": r"(?:plusplus|\+\+)", "sharp": r"(?:sharp|\#)"}
+_BETWEEN = r"[\W_]{0,12}?"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A piece of text, where the hits are in it, and whole lines around it."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class Marker:
+    """Finds the terms of a query in texts."""
+
+    def __init__(self, terms: Sequence[Term]) -> None:
+        self._patterns = [re.compile("|".join(_patterns(term)), re.DOTALL) for term in terms if term.spellings]
+        self._begun = [term.prefix for term in terms if term.spellings]
+
+    def excerpt(self, text: str, *, width: int = WIDTH, context: int = 0) -> Excerpt:
+        """The best piece of a text: with the most different words of the query, and of these the first."""
+        spans = self._spans(text)
+        first, last = _best(spans, width)
+        start, end = _window(text, first, last, width)
+        if context:  # whole lines are shown around it: the excerpt is of its own line only
+            start = max(start, text.rfind("\n", 0, first) + 1)
+            line_end = text.find("\n", last)
+            end = min(end, line_end) if line_end >= 0 else end
+        shown = _cleaned(text, start, end, sorted({span[:2] for span in spans if start <= span[0] and span[1] <= end}))
+        if not context:
+            return shown
+        before, after = _around(text, first, last, context)
+        return Excerpt(shown.text, shown.spans, before, after)
+
+    def holds(self, text: str) -> bool:
+        """Whether any term occurs at all."""
+        return bool(self._spans(text))
+
+    def _spans(self, text: str) -> list[tuple[int, int, int]]:
+        """Where terms stand, as (start, end, number of the term), from the first stretch of the text that has any."""
+        for start in range(0, max(len(text), 1), _PIECE):
+            piece = text[start : start + _PIECE + _OVERLAP]
+            found = [
+                (start + low, start + high, number)
+                for number in range(len(self._patterns))
+                for low, high in self._of_term(number, piece)
+            ]
+            if found:
+                return sorted(found)
+        return []
+
+    def _of_term(self, number: int, text: str) -> list[tuple[int, int]]:
+        lower = text.lower()
+        found = list(self._in(number, text, lower)) if len(lower) == len(text) else []
+        return found if found or text.isascii() else list(self._in(number, text, _same_length(text)))
+
+    def _in(self, number: int, text: str, plain: str) -> Iterator[tuple[int, int]]:
+        position = count = 0
+        while count < _MOST_SPANS:
+            match = self._patterns[number].search(plain, position)
+            if match is None:
+                return
+            start, end = match.span()
+            if end > start and _on_borders(text, start, end, begun=self._begun[number]):
+                count += 1
+                yield start, _end_of_word(text, end) if self._begun[number] else end
+                position = end
+            else:
+                position = start + 1
+
+
+def _patterns(term: Term) -> Iterator[str]:
+    for row in sorted(term.spellings, key=lambda row: -sum(map(len, row))):
+        yield _BETWEEN.join(_SIGNS.get(token, re.escape(token)) for token in row)
+
+
+def _same_length(text: str) -> str:
+    """The text folded, character by character, so that every place in it stays the same."""
+    return "".join((fold(character) or " ")[0] for character in text)
+
+
+def _on_borders(text: str, start: int, end: int, *, begun: bool) -> bool:
+    """Whether a match begins and ends where tokens do."""
+    before_is_word = start > 0 and text[start - 1].isalnum()
+    after_is_word = end < len(text) and text[end].isalnum()
+    if not before_is_word and (begun or not after_is_word):
+        return True
+    low, high = start, end
+    while low > 0 and text[low - 1].isalnum() and start - low < _OVERLAP:
+        low -= 1
+    while high < len(text) and text[high].isalnum() and high - end < _OVERLAP:
+        high += 1
+    found = tokens(text, low, high)
+    return any(token.start == start for token in found) and (begun or any(token.end == end for token in found))
+
+
+def _end_of_word(text: str, end: int) -> int:
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return end
+
+
+def _best(spans: list[tuple[int, int, int]], width: int) -> tuple[int, int]:
+    """The stretch with the most different terms, at most about `width` long."""
+    best = (0, 0, 0)
+    for index, (start, end, _) in enumerate(spans):
+        terms = set()
+        last = end
+        for _, high, term in spans[index:]:
+            if high - start > width:
+                break
+            terms.add(term)
+            last = max(last, high)
+        if len(terms) > best[0]:
+            best = (len(terms), start, last)
+    return best[1], best[2]
+
+
+def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
+    """A stretch around the hits, moved to stand between words where one is near."""
+    room = max(0, width - (last - first))
+    start = max(0, first - room // 3)
+    end = min(len(text), start + max(width, last - start))
+    start = max(0, min(start, end - width))
+    if start:
+        space = _find_space(text, start, min(first, start + _SLACK))
+        start = space if space is not None else start
+    if end < len(text):
+        spaces = [place for place in range(max(last, end - _SLACK), end) if text[place].isspace()]
+        end = spaces[-1] if spaces else end
+    return start, end
+
+
+def _find_space(text: str, start: int, end: int) -> int | None:
+    for place in range(start, end):
+        if text[place].isspace():
+            return place + 1
+    return None
+
+
+def _cleaned(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Excerpt:
+    """One line of printable text; runs of spaces and signs that control terminals become one space."""
+    shown: list[str] = ["… "] if start else []
+    length = len(shown[0]) if shown else 0
+    marked: list[tuple[int, int]] = []
+    position = start
+    for low, high in [*spans, (end, end)]:
+        if low < position:
+            continue
+        length = _put(shown, text[position:low], length)
+        begin = length
+        length = _put(shown, text[low:high], length)
+        if length > begin:
+            marked.append((begin, length))
+        position = high
+    if end < len(text):
+        shown.append(" …")
+    line = "".join(shown)
+    return Excerpt(line.rstrip(), tuple(marked))
+
+
+def _put(shown: list[str], text: str, length: int) -> int:
+    if not text.isprintable():
+        text = _plain(_SPACES.sub(" ", text))
+    text = _SPACES.sub(" ", text)
+    if text.startswith(" ") and (not shown or shown[-1].endswith(" ")):
+        text = text[1:]
+    if text:
+        shown.append(text)
+    return length + len(text)
+
+
+_SPACES = re.compile(r"\s\s+|[^\S ]")
+# What a terminal obeys: escape sequences whole, then whatever is left of controls and of marks that turn the direction.
+_SEQUENCES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)", re.DOTALL
+)
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in _SEQUENCES.sub("", text) if c.isprintable())
+
+
+def _around(text: str, first: int, last: int, lines: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Whole lines before and after the one with the hits."""
+    begin = text.rfind("\n", 0, first) + 1
+    end = text.find("\n", last)
+    before = text[max(0, begin - lines * _PIECE) : begin].split("\n")[:-1][-lines:] if begin else []
+    after = text[end + 1 : end + 1 + lines * _PIECE].split("\n")[:lines] if end >= 0 else []
+    return tuple(map(_line, before)), tuple(map(_line, after))
+
+
+def _line(text: str) -> str:
+    plain = _plain(text.expandtabs(4))
+    return plain if len(plain) <= _LONGEST_LINE else plain[:_LONGEST_LINE] + " …"

@@ -1,0 +1,313 @@
+"""A page of hits: from the text of a query to what is shown."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from itertools import islice
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from hansard.errors import UsageError
+from hansard.index.schema import OFFSET_MASK
+from hansard.model import Hit, Place, SearchPage, SessionHits
+from hansard.query.language import parse
+from hansard.query.reader import Reader, moment
+from hansard.query.search.blocks import Block, Texts, describe, name_tools
+from hansard.query.search.candidates import PARTS, Finder, Stops
+from hansard.query.search.excerpts import Marker
+from hansard.query.search.plan import ROLES, Plan, Term, make_plan
+from hansard.query.search.ranking import standing
+from hansard.query.search.vocabulary import IndexedWords
+from hansard.record.store import Record
+
+SORTS = ("best", "newest")
+HITS_PER_SESSION = 3
+_MORE_HITS = 0.08  # what each further hit in a session adds to it, for the first few
+_MOST_MORE = 5
+_LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a page is to be like."""
+
+    query: str
+    limit: int = 10
+    cursor: str | None = None
+    group: bool = False
+    sort: str = "best"
+    context: int = 0
+    facets: bool = False
+    now: datetime | None = None
+    zone: tzinfo | None = None
+
+
+class _Cursor(NamedTuple):
+    """Where a page begins: after so many of the candidates under these ids; and what the first page took in advance."""
+
+    wish: int
+    now: int
+    stops: Stops | None
+    titles_below: int | None
+    shown: int
+
+
+@dataclass(slots=True)
+class _Found:
+    """A candidate that may be shown, and its copies among the candidates."""
+
+    block: Block
+    score: float
+    copies: list[Block]
+
+
+class Search:
+    """One question to a store."""
+
+    def __init__(self, reader: Reader, wish: Wish) -> None:
+        if wish.limit < 1:
+            raise UsageError("a page has at least one hit")
+        if wish.sort not in SORTS:
+            raise UsageError(f"cannot sort by {wish.sort!r}; choose one of {', '.join(SORTS)}")
+        self._reader = reader
+        self._wish = wish
+        self._cursor = _first(wish) if wish.cursor is None else _read(wish.cursor, wish)
+        asked_at = datetime.fromtimestamp(self._cursor.now / 1000, UTC)
+        self.node = parse(wish.query, now=asked_at, zone=wish.zone)
+        self.plan: Plan = make_plan(reader, self.node, IndexedWords(reader)) if reader.has_text else Plan([], [])
+        self.finder = Finder(reader, self.plan)
+
+    def page(self, record: Record | None) -> SearchPage:
+        """Find, weigh and show."""
+        began = time.perf_counter()
+        wish, cursor = self._wish, self._cursor
+        candidates = self.finder.candidates(cursor.stops)
+        weights = candidates.weights
+        titles_below = cursor.titles_below
+        if cursor.stops is None:
+            titles_below = candidates.stops["talk"]
+        elif titles_below is not None:
+            shown_before = self.finder.titles(titles_below)
+            weights = {id_: weight for id_, weight in weights.items() if id_ not in shown_before}
+        found = self._found(weights)
+        groups = _grouped(found, by_worth=wish.sort == "best") if wish.group else [[one] for one in found]
+        shown = groups[cursor.shown : cursor.shown + wish.limit]
+        following: str | None = None
+        if len(groups) > cursor.shown + wish.limit:
+            following = _write(cursor._replace(titles_below=titles_below, shown=cursor.shown + wish.limit))
+        elif candidates.has_more:
+            following = _write(cursor._replace(titles_below=titles_below, stops=candidates.stops, shown=0))
+        shower = _Shower(self._reader, record, self.plan, wish.context)
+        best = [_different(group)[:HITS_PER_SESSION] for group in shown]
+        hits = shower.hits([one for group in best for one in group])
+        sessions: list[SessionHits] = []
+        if wish.group:
+            waiting = iter(hits)
+            sessions = [
+                shower.session(group, list(islice(waiting, len(some)))) for group, some in zip(shown, best, strict=True)
+            ]
+        facets = None
+        if wish.facets:
+            from hansard.query.search.facets import count_facets
+
+            facets = count_facets(self._reader, self.finder)
+        return SearchPage(
+            hits=tuple(hits),
+            sessions=tuple(sessions),
+            total=len(weights),
+            truncated=candidates.has_more or cursor.stops is not None,
+            next_cursor=following,
+            took_ms=round((time.perf_counter() - began) * 1000, 2),
+            not_indexed_bytes=not_indexed(self._reader, record),
+            notes=tuple(self.plan.notes),
+            facets=facets,
+        )
+
+    def _found(self, weights: dict[int, float]) -> list[_Found]:
+        """The candidates in the order in which they are shown, each record once."""
+        blocks = describe(self._reader, weights)
+        best: dict[object, _Found] = {}
+        for id_, block in blocks.items():
+            value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
+            score = max(weights[id_], 0.01) * value
+            key = (block.uuid, block.number) if block.uuid else id_
+            known = best.get(key)
+            if known is None:
+                best[key] = _Found(block, score, [])
+                continue
+            # The owner of a record that stands in several transcripts is the earliest of those that still stand.
+            if _age(block) < _age(known.block):
+                known.copies.append(known.block)
+                known.block, known.score = block, score
+            else:
+                known.copies.append(block)
+        if self._wish.sort == "newest":
+            return sorted(best.values(), key=lambda one: (-(one.block.at or 0), -one.block.id))
+        return sorted(best.values(), key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
+
+
+def _age(block: Block) -> tuple[bool, int, str, int]:
+    return not block.is_current, block.at if block.at is not None else 1 << 62, block.path, block.id
+
+
+def _grouped(found: Sequence[_Found], *, by_worth: bool) -> list[list[_Found]]:
+    """The hits by session, in the order of the sessions' worth or of their first hits."""
+    groups: dict[str, list[_Found]] = {}
+    for one in found:
+        groups.setdefault(one.block.session_id or f"?{one.block.id}", []).append(one)
+    return sorted(groups.values(), key=_worth, reverse=True) if by_worth else list(groups.values())
+
+
+def _worth(group: Sequence[_Found]) -> float:
+    more = min(len(group) - 1, _MOST_MORE)
+    return max(one.score for one in group) * (1 + _MORE_HITS * more)
+
+
+def _different(group: Sequence[_Found]) -> list[_Found]:
+    """The hits of a session with only the best of its titles."""
+    titles = [one for one in group if one.block.kind == "title"]
+    return [one for one in group if one.block.kind != "title" or one is titles[0]]
+
+
+class _Shower:
+    """Turns candidates into hits."""
+
+    def __init__(self, reader: Reader, record: Record | None, plan: Plan, context: int) -> None:
+        self._reader = reader
+        self._texts = Texts(reader, record) if record is not None else None
+        self._context = context
+        terms: dict[Term, None] = {}
+        for leg in plan.legs:
+            terms.update(dict.fromkeys(leg.terms))
+        self._marker = Marker(list(terms))
+        self._sessions: dict[str, Any] = {}
+
+    def hits(self, shown: Sequence[_Found]) -> list[Hit]:
+        """Candidates with their excerpts and their other places."""
+        places = self._places(shown)
+        name_tools(self._reader, [found.block for found in shown])
+        return [self._hit(found, places) for found in shown]
+
+    def _hit(self, found: _Found, places: dict[str, list[tuple[int, Place]]]) -> Hit:
+        block = found.block
+        text = self._texts.of(block) if self._texts is not None else ""
+        excerpt = self._marker.excerpt(text, context=self._context)
+        project, title, *_ = self._session(block.session_id)
+        return Hit(
+            session_id=block.session_id,
+            project=project,
+            title=title,
+            transcript=block.path,
+            offset=block.offset,
+            block=block.number,
+            uuid=block.uuid,
+            kind=block.kind,
+            role=ROLES.get(block.kind, "system"),
+            tool=block.tool or None,
+            agent_id=block.agent_id or None,
+            is_error=block.is_error,
+            timestamp=moment(block.at),
+            snippet=excerpt.text,
+            highlights=excerpt.spans,
+            before=excerpt.before,
+            after=excerpt.after,
+            score=round(found.score, 4),
+            others=tuple(
+                place
+                for record_id, place in places.get(block.uuid or "", ())
+                if record_id != (block.transcript << 40) + block.offset
+            ),
+        )
+
+    def session(self, group: Sequence[_Found], best: Iterable[Hit]) -> SessionHits:
+        """A session and the best of its hits."""
+        session_id = group[0].block.session_id
+        project, title, started_at, ended_at = self._session(session_id)
+        return SessionHits(
+            session_id=session_id,
+            project=project,
+            title=title,
+            started_at=moment(started_at),
+            ended_at=moment(ended_at),
+            matches=len(group),
+            score=round(_worth(group), 4),
+            hits=tuple(best),
+        )
+
+    def _session(self, session_id: str) -> Any:
+        if session_id not in self._sessions:
+            row = self._reader.one(
+                "SELECT project, title, started_at, ended_at FROM sessions WHERE session_id = ?", (session_id,)
+            )
+            self._sessions[session_id] = row or ("", "", None, None)
+        return self._sessions[session_id]
+
+    def _places(self, shown: Iterable[_Found]) -> dict[str, list[tuple[int, Place]]]:
+        """Where the records of these hits stand, all places of each."""
+        uuids = [one.block.uuid for one in shown if one.block.uuid]
+        places: dict[str, list[tuple[int, Place]]] = {}
+        for uuid, record_id, session_id, path in self._reader.rows(
+            "SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> 40"
+            " WHERE r.uuid IN (SELECT value FROM json_each(?)) ORDER BY t.current DESC, r.ts, t.path, r.id",
+            (json.dumps(uuids),),
+        ):
+            places.setdefault(uuid, []).append((record_id, Place(session_id, path, record_id & OFFSET_MASK)))
+        return places
+
+
+def not_indexed(reader: Reader, record: Record | None) -> int:
+    """How many bytes of the record the full text does not know yet."""
+    if record is None:
+        return 0
+    if not reader.has_text:
+        return sum(generation.size for generation in record.generations())
+    signed = reader.one("SELECT value FROM full.meta WHERE name = 'revision'")
+    if signed is not None and signed[0] == record.revision():
+        return 0
+    known = dict(reader.rows("SELECT transcript, size FROM full.cursors"))
+    logs = ("main", "agent", "log", "history")
+    sizes = (
+        generation.size - known.get(generation.id, 0) for generation in record.generations() if generation.kind in logs
+    )
+    return sum(size for size in sizes if size > 0)
+
+
+# -- cursors
+
+
+def _mark(wish: Wish) -> int:
+    return crc32(json.dumps([wish.query, wish.group, wish.sort]).encode("utf-8", "replace"))
+
+
+def _first(wish: Wish) -> _Cursor:
+    now = wish.now or datetime.now(UTC)
+    return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, None, 0)
+
+
+def _write(cursor: _Cursor) -> str:
+    return base64.urlsafe_b64encode(json.dumps(cursor).encode()).decode()
+
+
+def _read(text: str, wish: Wish) -> _Cursor:
+    try:
+        cursor = _Cursor(*json.loads(base64.urlsafe_b64decode(text.encode())))
+        stops = cursor.stops if cursor.stops is not None else {}
+        numbers = (
+            cursor.wish,
+            cursor.now,
+            cursor.shown,
+            cursor.titles_below or 0,
+            *(stop or 0 for stop in stops.values()),
+        )
+        whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers)
+        named = stops.keys() <= {part.name for part in PARTS}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that a search gave") from error
+    if not (whole and named) or cursor.wish != _mark(wish) or cursor.now > _LATEST:
+        raise UsageError("that cursor is of another search")
+    return cursor

@@ -1,0 +1,384 @@
+"""What a query asks of the indexes: for each of its alternatives one full-text expression and some conditions.
+
+A query is any mixture of words and fields. Words, and the fields that are marks in the full text (kind, role, tool, errors,
+images, subagents), become one FTS5 expression. Fields about sessions select transcripts; times, files and diffs are asked
+row by row. Where an OR mixes what FTS5 can say with what it cannot, the query is split into alternatives (`Leg`), each an AND.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hansard.errors import UsageError
+from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark
+from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.parse.texts import KINDS
+from hansard.query.conditions import Condition, of_session, touched
+from hansard.query.language import (
+    After,
+    And,
+    Before,
+    Cost,
+    Everything,
+    Field,
+    File,
+    Has,
+    InAgent,
+    Is,
+    Kind,
+    Near,
+    Node,
+    Not,
+    On,
+    Or,
+    Phrase,
+    Role,
+    Since,
+    Tool,
+    Word,
+    walk,
+)
+from hansard.query.reader import Reader, like
+from hansard.query.search.words import Spelling, Vocabulary, as_typed, begun_spellings, spellings
+
+ROLES = {
+    "prompt": "user",
+    "command": "user",
+    "reply": "assistant",
+    "thinking": "assistant",
+    "call": "assistant",
+    "result": "tool",
+    "title": "system",
+    "note": "system",
+}
+FRIENDLY_WORDS = 8
+"""In a longer query every word is taken as it was typed: it was pasted, and its spelling is right."""
+
+_MOST_LEGS = 32
+_ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
+
+# The time of a block: of its record, of the prompt of history.jsonl, of the file; of its transcript where all are silent.
+_TIME = (
+    f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
+    f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
+    " ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> 40 << 40 AND text.rowid ORDER BY id DESC LIMIT 1),"
+    " (SELECT ts FROM prompts WHERE id = text.rowid),"
+    " (SELECT first_ts FROM transcripts WHERE id = text.rowid >> 40)) END"
+)
+# The tool call that a block belongs to, as the call itself or as its result.
+_CALL = (
+    "EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> 40 = text.rowid >> 40"
+    " WHERE b.id = text.rowid AND {})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word or phrase to be found: for each of its spellings the number of its phrase, its tokens and its worth."""
+
+    typed: str
+    spellings: tuple[Spelling, ...]
+    phrases: tuple[int, ...]
+    prefix: bool
+
+
+@dataclass(slots=True)
+class Leg:
+    """One alternative of a query; everything in it must hold."""
+
+    match: str = ""
+    terms: list[Term] = field(default_factory=list)
+    sessions: list[Condition] = field(default_factory=list)  # what follows a session's id: IN (...), NOT IN (...)
+    transcripts: list[Condition] = field(default_factory=list)  # over `transcripts`
+    rows: list[Condition] = field(default_factory=list)  # over the full text
+    only_agents: bool = False  # nothing but transcripts of subagents
+
+
+@dataclass(slots=True)
+class Plan:
+    """All alternatives of a query, and what the user should know about it."""
+
+    legs: list[Leg]
+    notes: list[str]
+
+
+class _Atoms:
+    """The parts of one alternative, before they become SQL."""
+
+    __slots__ = ("fields", "texts")
+
+    def __init__(self, texts: tuple[tuple[Node, bool], ...] = (), fields: tuple[tuple[Field, bool], ...] = ()) -> None:
+        self.texts = texts
+        self.fields = fields
+
+    def __add__(self, other: _Atoms) -> _Atoms:
+        return _Atoms(self.texts + other.texts, self.fields + other.fields)
+
+
+def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
+    """Turn a parsed query into what is asked of the indexes."""
+    notes = list(_notes(node))
+    wanted = without_empty(node)
+    if wanted is None:
+        return Plan([], notes)
+    words = sum(isinstance(part, Word) for part in walk(wanted))
+    spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
+    return Plan([_leg(reader, atoms, spell) for atoms in alternatives(wanted)], notes)
+
+
+def _notes(node: Node) -> Iterator[str]:
+    for part in walk(node):
+        if isinstance(part, Word | Phrase) and not as_typed(part.text):
+            yield f"{part.text!r} has no letter or digit to look up: `hansard grep -F` finds any sign"
+        elif isinstance(part, Not) and isinstance(part.node, Word) and len(part.node.text) < 3:
+            yield f'-{part.node.text} leaves out what has {part.node.text!r}; "-{part.node.text}" finds it'
+        elif isinstance(part, Cost):
+            yield "no session is priced yet, so none is cheap and none is dear: cost: finds nothing"
+
+
+def without_empty(node: Node) -> Node | None:
+    """The query without words that have no token; None when nothing is left to ask."""
+    if isinstance(node, Word | Phrase):
+        return node if as_typed(node.text) else None
+    if isinstance(node, Near):
+        words = tuple(word for word in node.words if as_typed(word))
+        if len(words) > 1:
+            return Near(words, node.distance, node.start, node.end)
+        return Word(words[0], prefix=False, start=node.start, end=node.end) if words else None
+    if isinstance(node, Not):
+        inner = without_empty(node.node)
+        return None if inner is None else Not(inner, node.start, node.end)
+    if isinstance(node, And | Or):
+        parts = tuple(part for part in map(without_empty, node.nodes) if part is not None)
+        if len(parts) > 1:
+            return type(node)(parts)
+        return parts[0] if parts else None
+    return node
+
+
+# -- alternatives
+
+
+def is_text(node: Node) -> bool:
+    """Whether FTS5 can answer all of a node by itself."""
+    return all(_is_text_leaf(part) for part in walk(node))
+
+
+def _is_text_leaf(node: Node) -> bool:
+    if isinstance(node, Is):
+        return node.value != "fork"
+    if isinstance(node, Has):
+        return node.value == "image"
+    return isinstance(node, Word | Phrase | Near | Not | And | Or | Everything | Kind | Role | Tool)
+
+
+def alternatives(node: Node, *, negated: bool = False) -> list[_Atoms]:
+    """The node as an OR of ANDs; what FTS5 can answer stays whole."""
+    if is_text(node):
+        return [_Atoms(texts=((node, negated),))]
+    if isinstance(node, Not):
+        return alternatives(node.node, negated=not negated)
+    if isinstance(node, And | Or):
+        parts = [alternatives(part, negated=negated) for part in node.nodes]
+        if isinstance(node, Or) != negated:
+            found = [atoms for part in parts for atoms in part]
+        else:
+            found = [_Atoms()]
+            for part in parts:
+                found = [one + other for one in found for other in part]
+                _check(len(found))
+        _check(len(found))
+        return found
+    return [_Atoms(fields=((_field(node), negated),))]
+
+
+def _field(node: Node) -> Field:
+    if isinstance(node, Word | Phrase | Near | Not | And | Or | Everything):
+        raise TypeError(node)
+    return node
+
+
+def _check(legs: int) -> None:
+    if legs > _MOST_LEGS:
+        raise UsageError(
+            f"this query has over {_MOST_LEGS} alternatives that mix words and fields; ask some of them by themselves"
+        )
+
+
+# -- one alternative
+
+
+class _Speller:
+    """Spells words; each only once."""
+
+    def __init__(self, vocabulary: Vocabulary, *, friendly: bool) -> None:
+        self._vocabulary = vocabulary
+        self._friendly = friendly
+        self._known: dict[tuple[str, bool], list[Spelling]] = {}
+
+    def __call__(self, node: Word | Phrase) -> list[Spelling]:
+        if isinstance(node, Phrase) or not self._friendly:
+            return [as_typed(node.text)]
+        key = node.text, node.prefix
+        if key not in self._known:
+            self._known[key] = (begun_spellings if node.prefix else spellings)(node.text, self._vocabulary)
+        return self._known[key]
+
+
+def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
+    leg = Leg()
+    leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
+    for node, negated in atoms.fields:
+        _ask(reader, leg, node, negated=negated)
+    return leg
+
+
+def _joined(texts: tuple[tuple[Node, bool], ...]) -> Node:
+    parts: list[Node] = []
+    for node, negated in texts:
+        if negated:
+            parts.append(Not(node))
+        elif isinstance(node, And):
+            parts += node.nodes
+        elif not isinstance(node, Everything):
+            parts.append(node)
+    if not parts:
+        return Everything()
+    return And(tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def _ask(reader: Reader, leg: Leg, node: Field, *, negated: bool) -> None:
+    """Add what a field asks that is no mark in the full text."""
+
+    def add(place: list[Condition], condition: Condition) -> None:
+        place.append(condition.negated() if negated else condition)
+
+    match node:
+        case Since(at) | After(at):
+            add(leg.rows, Condition(f"{_TIME} >= ?", (at,)))
+            if not negated:
+                leg.transcripts.append(Condition("(last_ts >= ? OR kind = 'history')", (at,)))
+        case Before(at):
+            add(leg.rows, Condition(f"{_TIME} < ?", (at,)))
+            if not negated:
+                leg.transcripts.append(Condition("(first_ts < ? OR kind = 'history')", (at,)))
+        case On(first, last):
+            add(leg.rows, Condition(f"{_TIME} BETWEEN ? AND ?", (first, last - 1)))
+            if not negated:
+                leg.transcripts.append(Condition("(first_ts < ? AND last_ts >= ? OR kind = 'history')", (last, first)))
+        case File(value):
+            add(leg.rows, Condition(_CALL.format("c.path LIKE ? ESCAPE '\\'"), (like(value),)))
+            if not negated:
+                leg.sessions.append(_among(touched(value)))
+        case Has("diff"):
+            add(leg.rows, Condition(_CALL.format("c.change IS NOT NULL")))
+            if not negated:
+                leg.sessions.append(_among(Condition("files_changed > 0")))
+        case InAgent(value):
+            leg.only_agents = leg.only_agents or not negated
+            add(
+                leg.transcripts,
+                Condition(
+                    "(agent_id <> '' AND agent_id LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM agents a"
+                    " WHERE a.transcript = transcripts.id AND a.agent_type LIKE ? ESCAPE '\\'))",
+                    (like(value)[1:], like(value)[1:-1]),
+                ),
+            )
+        case _:
+            condition = of_session(reader, node)
+            if condition is None:
+                raise TypeError(node)
+            leg.sessions.append(_among(condition, negated=negated))
+
+
+def _among(condition: Condition, *, negated: bool = False) -> Condition:
+    """A condition over `sessions` for a session's id; texts of no known session fit only what is negated."""
+    return Condition(f"{'NOT ' * negated}IN (SELECT session_id FROM sessions WHERE {condition.sql})", condition.values)
+
+
+# -- the full-text expression
+
+
+class _Expression:
+    """Writes FTS5 expressions, and notes which phrase belongs to which term."""
+
+    def __init__(self, spell: _Speller, terms: list[Term]) -> None:
+        self._spell = spell
+        self._terms = terms
+        self._phrases = 0
+
+    def of(self, node: Node, *, wanted: bool = True) -> str:
+        """The expression; `wanted` is False inside a NOT, where nothing is to be shown."""
+        match node:
+            case Word() | Phrase():
+                return self._term(node.text, self._spell(node), prefix=node.prefix, wanted=wanted)
+            case Near(words, distance):
+                rows = [as_typed(word) for word in words]
+                for word, row in zip(words, rows, strict=True):
+                    self._note(word, [row], prefix=False, wanted=wanted)
+                return f"body : NEAR({' '.join(_phrase(row) for row in rows)}, {distance})"
+            case And(nodes):
+                return self._all(nodes, wanted=wanted)
+            case Or(nodes):
+                return "(" + " OR ".join(self.of(part, wanted=wanted) for part in nodes) + ")"
+            case Not():
+                return self._all((node,), wanted=wanted)
+            case _:
+                return self._marked(_marks(node))
+
+    def _all(self, nodes: tuple[Node, ...], *, wanted: bool) -> str:
+        yes = [self.of(node, wanted=wanted) for node in nodes if not isinstance(node, Not)]
+        # Numbers of phrases follow the text of the expression: what is asked for comes first there as well.
+        if not yes:
+            yes = [self._marked(_ANY_KIND)]
+        no = [self.of(node.node, wanted=False) for node in nodes if isinstance(node, Not)]
+        asked = " AND ".join(yes)
+        return f"(({asked}) NOT ({' OR '.join(no)}))" if no else f"({asked})"
+
+    def _term(self, text: str, rows: list[Spelling], *, prefix: bool, wanted: bool) -> str:
+        self._note(text, rows, prefix=prefix, wanted=wanted)
+        star = " *" if prefix else ""
+        return "(" + " OR ".join(f"body : {_phrase(row)}{star}" for row in rows) + ")"
+
+    def _note(self, text: str, rows: list[Spelling], *, prefix: bool, wanted: bool) -> None:
+        if wanted:
+            numbers = tuple(range(self._phrases, self._phrases + len(rows)))
+            self._terms.append(Term(text, tuple(rows), numbers, prefix))
+        self._phrases += len(rows)
+
+    def _marked(self, expression: str) -> str:
+        self._phrases += expression.count('"') // 2
+        return expression
+
+
+def _phrase(row: Spelling) -> str:
+    return '"' + " ".join(row) + '"'
+
+
+def _marks(node: Node) -> str:
+    """The expression of a field that is a mark in the full text."""
+    match node:
+        case Kind("error") | Is("error"):
+            return f'mark : "{ERROR}"'
+        case Kind(value):
+            return f'mark : "{kind_mark(value)}"'
+        case Role(value):
+            kinds = [f'"{kind_mark(kind)}"' for kind, role in ROLES.items() if role == value]
+            return f"mark : ({' OR '.join(kinds)})"
+        case Tool(value, prefix):
+            return f'mark : "{tool_mark(value)}"' + (" *" if prefix else "")
+        case Is("subagent"):
+            return f'mark : "{ASIDE}"'
+        case Has("image"):
+            return f'mark : "{IMAGE}"'
+        case Everything():
+            return _ANY_KIND
+        case _:
+            raise TypeError(node)
+
+
+def values_of(conditions: list[Condition]) -> tuple[Any, ...]:
+    """The values of several conditions in order."""
+    return tuple(value for condition in conditions for value in condition.values)

@@ -1,0 +1,124 @@
+"""How good a hit is: BM25 over the words, how near they stand to each other, what kind of text it is, and how old."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from hansard.query.search.plan import Term
+
+if TYPE_CHECKING:
+    import apsw
+
+_SATURATION = 1.2
+_LENGTH = 0.6  # how much a long text counts against itself
+_POSITIONS = 64  # of each word that are looked at for nearness
+_IN_A_ROW = 1.0
+_NEAR = 0.6
+
+# A prompt or a reply says what a session was about; what a tool printed mostly says nothing of it.
+KIND_WEIGHT = {
+    "title": 1.5,
+    "prompt": 1.4,
+    "reply": 1.1,
+    "command": 1.0,
+    "thinking": 0.8,
+    "call": 0.8,
+    "result": 0.65,
+    "note": 0.5,
+}
+ASIDE_WEIGHT = 0.75
+_HALF_LIFE_DAYS = 60.0
+_AGE = 0.35  # what the oldest text loses
+_DAY = 86_400_000
+
+Weigh = Callable[["apsw.FTS5ExtensionApi"], float]
+
+
+def weigher(terms: Sequence[Term], frequencies: Sequence[float]) -> Weigh:
+    """A function for FTS5 that weighs the current row; `frequencies` says in how many rows each term occurs, about."""
+    rarity: list[float] = []
+    average = 1.0
+
+    def weigh(api: apsw.FTS5ExtensionApi) -> float:
+        nonlocal average
+        if not rarity:
+            rows = max(api.row_count, 1)
+            average = max(api.column_total_size(0) / rows, 1.0)
+            rarity.extend(
+                math.log(1 + (max(rows - often, 0) + 0.5) / (min(often, rows) + 0.5)) for often in frequencies
+            )
+        length = _SATURATION * (1 - _LENGTH + _LENGTH * api.column_size(0) / average)
+        offsets = api.phrase_column_offsets
+        score = 0.0
+        places: list[list[int]] = []
+        for term, rare in zip(terms, rarity, strict=True):
+            found = offsets(term.phrases[0], 0)
+            often = float(len(found))
+            for phrase in term.phrases[1:]:
+                other = offsets(phrase, 0)
+                if other:
+                    often += 0.8 * len(other)
+                    found = sorted(found + other) if found else other
+            score += rare * often * (_SATURATION + 1) / (often + length)
+            if found:
+                places.append(found[:_POSITIONS])
+        return score * _nearness(places, terms) if len(places) > 1 else score
+
+    return weigh
+
+
+def _nearness(places: list[list[int]], terms: Sequence[Term]) -> float:
+    """More for words that stand together, most for words in the order in which they were typed."""
+    if len(places) == len(terms) and _in_a_row(places, terms):
+        return 1 + _IN_A_ROW
+    return 1 + _NEAR * len(places) / max(_window(places), len(places))
+
+
+def _in_a_row(places: list[list[int]], terms: Sequence[Term]) -> bool:
+    starts = set(places[0])
+    for found, before in zip(places[1:], terms, strict=False):
+        length = len(before.spellings[0])
+        starts = {place + length for place in starts}.intersection(found)
+        if not starts:
+            return False
+    return True
+
+
+def _window(places: list[list[int]]) -> int:
+    """The length of the shortest stretch in which every word occurs."""
+    if len(places) == 2:
+        return _gap(places[0], places[1])
+    order = sorted((place, which) for which, found in enumerate(places) for place in found)
+    last = [-1] * len(places)
+    missing = len(places)
+    best = 1 << 30
+    for place, which in order:
+        missing -= last[which] < 0
+        last[which] = place
+        if not missing:
+            best = min(best, place - min(last) + 1)
+    return best
+
+
+def _gap(one: list[int], two: list[int]) -> int:
+    """The same for two words, by going through both lists once."""
+    best = 1 << 30
+    i = j = 0
+    while i < len(one) and j < len(two):
+        distance = one[i] - two[j]
+        if distance < 0:
+            best = min(best, -distance)
+            i += 1
+        else:
+            best = min(best, distance)
+            j += 1
+    return best + 1
+
+
+def standing(kind: str, *, is_aside: bool, at: int | None, now: int) -> float:
+    """What a text is worth for what it is and how old it is, whatever it says."""
+    weight = KIND_WEIGHT.get(kind, 0.5) * (ASIDE_WEIGHT if is_aside else 1.0)
+    age = max(0, now - at) / _DAY if at is not None else 1000.0
+    return weight * (1 - _AGE * (1 - math.pow(0.5, age / _HALF_LIFE_DAYS)))

@@ -1,0 +1,36 @@
+"""Which of the things that were typed answer a query."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, tzinfo
+from itertools import islice
+
+from hansard.query.language import And, Kind, Or, parse
+from hansard.query.reader import Reader
+from hansard.query.search.candidates import Finder
+from hansard.query.search.plan import make_plan, without_empty
+from hansard.query.search.vocabulary import IndexedWords
+
+_AT_ONCE = 10_000
+_MOST_BLOCKS = 1000  # of one line: pictures may stand before the text
+_TYPED = Or((Kind("prompt"), Kind("command")))
+
+
+def find_typed(reader: Reader, query: str, *, now: datetime, zone: tzinfo | None = None) -> set[int]:
+    """The ids of the prompts that a search for the query would find, lines of history.jsonl included."""
+    node = without_empty(parse(query, now=now, zone=zone))
+    if node is None or not reader.has_text:
+        return set()
+    finder = Finder(reader, make_plan(reader, And((node, _TYPED)), IndexedWords(reader)), all_typed=True)
+    found: set[int] = set()
+    ids = finder.ids()
+    while some := list(islice(ids, _AT_ONCE)):
+        found.update(
+            row[0]
+            for row in reader.rows(
+                "SELECT (SELECT max(p.id) FROM prompts p WHERE p.id BETWEEN v.value - ? AND v.value) FROM json_each(?) v",
+                (_MOST_BLOCKS, json.dumps(some)),
+            )
+        )
+    return found

@@ -1,0 +1,205 @@
+"""What each field takes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+
+from hansard.query.language import (
+    FIELDS,
+    After,
+    And,
+    Before,
+    Branch,
+    Cost,
+    Field,
+    File,
+    Has,
+    InAgent,
+    InSession,
+    Is,
+    Kind,
+    Model,
+    Node,
+    On,
+    Or,
+    Phrase,
+    Project,
+    QueryError,
+    Role,
+    Since,
+    Title,
+    Tokens,
+    Tool,
+    Version,
+    Word,
+    parse,
+)
+from tests.query.language.reading import NOW, at, read
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("project:webshop", Project("webshop")),
+        ('project:"my app"', Project("my app")),
+        ("branch:feature/x-1", Branch("feature/x-1")),
+        ("model:opus", Model("opus")),
+        ("file:src/app.py", File("src/app.py")),
+        ("file:*.py", File("*.py")),
+        ("FILE:App.PY", File("App.PY")),
+        ("session:3f2a91", InSession("3f2a91")),
+        ("agent:Explore", InAgent("Explore")),
+        ('title:"flaky login"', Title("flaky login")),
+        ("title:“flaky login”", Title("flaky login")),
+        ('title:"flaky login', Title("flaky login")),
+        ("version:2.1.104", Version("2.1.104")),
+        ("tool:Bash", Tool("Bash")),
+        ("tool:mcp__git*", Tool("mcp__git", prefix=True)),
+        ('tool:"mcp__git"*', Tool("mcp__git", prefix=True)),
+        ("kind:Prompt", Kind("prompt")),
+        ("kind:prompt,reply", Or((Kind("prompt"), Kind("reply")))),
+        ('kind:"prompt, reply,"', Or((Kind("prompt"), Kind("reply")))),
+        ("kind:prompt,", Kind("prompt")),
+        ("kind:prompt OR kind:reply OR a", Or((Kind("prompt"), Kind("reply"), Word("a")))),
+        ("role:USER", Role("user")),
+        ("role:user,tool", Or((Role("user"), Role("tool")))),
+        ("is:error", Is("error")),
+        ("has:diff", Has("diff")),
+        ("(file:a.py)", File("a.py")),
+        ("(file:f(x) a)", And((File("f(x)"), Word("a")))),
+        ('file:"a b"c', And((File("a b"), Word("c")))),
+        ("cost:>1", Cost(">", Decimal(1))),
+        ("cost:<=0.50", Cost("<=", Decimal("0.5"))),
+        ("cost:$2", Cost(">=", Decimal(2))),
+        ("cost:<$.5", Cost("<", Decimal("0.5"))),
+        ("cost:=0", Cost("=", Decimal(0))),
+        ("tokens:>100k", Tokens(">", 100_000)),
+        ("tokens:1.5M", Tokens(">=", 1_500_000)),
+        ("tokens:<=2g", Tokens("<=", 2_000_000_000)),
+        ("tokens:=7", Tokens("=", 7)),
+    ],
+)
+def test_fields(text: str, meant: Node) -> None:
+    assert read(text) == meant
+
+
+@pytest.mark.parametrize("kind", Kind.values)
+def test_every_kind_can_be_asked_for(kind: str) -> None:
+    assert read(f"kind:{kind}") == Kind(kind)
+
+
+def test_the_kinds_and_the_sides() -> None:
+    assert list(Kind.values) == "prompt reply thinking call result title command error note".split()
+    assert list(Role.values) == "user assistant tool system".split()
+    assert list(Is.values) == "error fork subagent".split()
+    assert list(Has.values) == "image diff".split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["file:", "foo:bar", "error:foo", "xfile:a", "file::a", "file://a", 'file:""', "path/file:a", "x.file:a"],
+)
+def test_what_only_looks_like_a_field_is_text(text: str) -> None:
+    assert read(text) == Word(text)
+
+
+def test_a_field_without_a_value_is_text() -> None:
+    assert read("file: foo") == And((Word("file:"), Word("foo")))
+    assert read("(file:) foo") == And((Word("file:"), Word("foo")))
+    assert read('"file:a"') == Phrase("file:a")
+
+
+DAY = timedelta(days=1)
+MAY = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("before:2026-05-01", Before(at(MAY))),
+        ("before:2026-05", Before(at(MAY))),
+        ("before:2w", Before(at(NOW - timedelta(weeks=2)))),
+        ("after:2026-05-01", After(at(MAY + DAY))),
+        ("after:2026-04", After(at(MAY))),
+        ("after:2025", After(at(datetime(2026, 1, 1, tzinfo=UTC)))),
+        ("after:7d", After(at(NOW - timedelta(days=7)))),
+        ("since:2026-05-01", Since(at(MAY))),
+        ("since:2026-05-01T14:30", Since(at(MAY + timedelta(hours=14.5)))),
+        ('since:"2026-05-01 14:30"', Since(at(MAY + timedelta(hours=14.5)))),
+        ("since:7d", Since(at(NOW - timedelta(days=7)))),
+        ("since:Today", Since(at(datetime(2026, 5, 10, tzinfo=UTC)))),
+        ("on:2026-05-01", On(at(MAY), at(MAY + DAY))),
+        ("on:2026-05", On(at(MAY), at(MAY + timedelta(days=31)))),
+        ("on:yesterday", On(at(MAY + 8 * DAY), at(MAY + 9 * DAY))),
+        ("on:2d", On(at(MAY + 7 * DAY), at(MAY + 8 * DAY))),
+        ("before:1960-01-01", Before(at(datetime(1960, 1, 1, tzinfo=UTC)))),
+    ],
+)
+def test_times(text: str, meant: Node) -> None:
+    assert read(text) == meant
+
+
+def test_days_are_those_of_the_zone() -> None:
+    east = timezone(timedelta(hours=9))
+    assert parse("since:2026-05-01", now=NOW, zone=east) == Since(at(MAY - timedelta(hours=9)))
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "says"),
+    [
+        (
+            "a kind:promt",
+            7,
+            "kind: knows no 'promt' (did you mean prompt?); it takes prompt, reply, thinking, call, result",
+        ),
+        ("kind:prompt,Foo,x", 12, "kind: knows no 'Foo'; it takes prompt"),
+        ('kind:"prompt,  x"', 15, "kind: knows no 'x'; it takes prompt"),
+        ("kind:,", 5, "kind: knows no ','; it takes prompt"),
+        ("role:me", 5, "role: knows no 'me'; it takes user, assistant, tool, system"),
+        ("is:open", 3, "is: knows no 'open'; it takes error, fork, subagent"),
+        ("-has:images", 5, "has: knows no 'images' (did you mean image?); it takes image, diff"),
+        ("tool:*", 5, "tool: needs a name before the star, for example tool:mcp__*"),
+        (
+            "a since:soon",
+            8,
+            "'soon' is no date; write for example 2026-05-01, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d",
+        ),
+        ('before:"the war"', 8, "'the war' is no date"),
+        ("on:2026-05-01T10:00", 3, "on: takes a day, a month or a year, and '2026-05-01T10:00' is a moment"),
+        ("on:3h", 3, "on: takes a day, a month or a year, and '3h' is a moment"),
+        ("cost:much", 5, "'much' is no cost; write for example cost:>1"),
+        ("cost:-1", 5, "'-1' is no cost"),
+        ("cost:1k", 5, "'1k' is no cost"),
+        ("cost:>", 5, "'>' is no cost"),
+        ("cost:1e9", 5, "'1e9' is no cost"),
+        ("cost:\u0661", 5, "is no cost"),
+        ("cost:nan", 5, "'nan' is no cost"),
+        ("cost:" + "9" * 30, 5, "is no cost"),
+        ("tokens:>1.5", 7, "'>1.5' is no number of tokens; write for example tokens:>100k"),
+        ("tokens:$5", 7, "'$5' is no number of tokens"),
+        ("tokens:9999999999999g", 7, "is no number of tokens"),
+        ("tokens:lots", 7, "'lots' is no number of tokens"),
+    ],
+)
+def test_what_a_field_cannot_take(text: str, column: int, says: str) -> None:
+    with pytest.raises(QueryError) as failure:
+        read(text)
+    assert failure.value.column == column
+    assert says in failure.value.problem
+
+
+def test_the_way_out_is_told() -> None:
+    with pytest.raises(QueryError, match="or put all of it in double quotes to find it as text"):
+        read("is:open")
+    with pytest.raises(QueryError) as failure:
+        read('is:"open"')
+    assert "double quotes" not in failure.value.problem
+
+
+@pytest.mark.parametrize("field", FIELDS.values())
+def test_each_field_is_known_by_its_name(field: type[Field]) -> None:
+    assert FIELDS[field.name] is field
+    assert all(example.removeprefix("-").startswith(f"{field.name}:") for example in field.examples)

@@ -1,0 +1,268 @@
+"""Search as it would be written if time were no matter: look at every text of every line and compare.
+
+It shares with the product what a text and a token are (`TextFold`, `tokens`) and the parsed query, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from hansard.index.history import HistoryFold
+from hansard.index.lines import items
+from hansard.index.tokens import fold, tokens
+from hansard.parse.decode import Record
+from hansard.parse.meaning import milliseconds
+from hansard.parse.texts import TextFold
+from hansard.query import language as q
+from hansard.query.search.words import COMMON, STOP_WORDS, inflections, is_part
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model import Session
+
+ROLE = {"prompt": "user", "command": "user", "result": "tool", "title": "system", "note": "system"}
+
+
+@dataclass
+class Said:
+    """One text of the history and all that a query may ask of it."""
+
+    place: tuple[int, int]  # transcript, offset + number of the block
+    tokens: list[str]
+    kind: str
+    tool: str
+    is_error: bool
+    has_image: bool
+    is_aside: bool
+    at: int | None
+    session: Session | None
+    agent_id: str
+    agent_types: set[str]
+    file: str | None
+    has_diff: bool
+    is_fork: bool = False
+
+
+def everything(h: Hansard) -> list[Said]:
+    """Every text, from the bytes in the record."""
+    sessions = {session.session_id: session for session in h.sessions(limit=None, debris=True).sessions}
+    calls: dict[Any, Any] = {
+        (row[0], row[1]): row[2:]
+        for row in h.reader.rows("SELECT id >> 40, tool_use_id, path, change IS NOT NULL FROM tool_calls")
+    }
+    types: dict[Any, set[str]] = {}
+    for transcript, agent_type in h.reader.rows("SELECT transcript, agent_type FROM agents"):
+        types.setdefault(transcript, set()).add(agent_type)
+    forks = {row[0] for row in h.reader.rows("SELECT target FROM links WHERE relation IN ('fork', 'branch')")}
+    found: list[Said] = []
+    for id_, kind, session_id, agent_id, first_ts in h.reader.rows(
+        "SELECT id, kind, session_id, agent_id, first_ts FROM transcripts"
+    ):
+        if kind == "history":
+            found += _typed(h, id_, sessions)
+            continue
+        if kind not in ("main", "agent", "log"):
+            continue
+        reading = TextFold(is_agent=kind == "agent")
+        latest = None
+        for record in _records(h, id_):
+            body = record.body
+            if getattr(body, "uuid", None) and record.kind != "summary":
+                latest = milliseconds(getattr(body, "timestamp", None))
+            content = getattr(getattr(body, "message", None), "content", None)
+            for text in reading.texts(record):
+                file, has_diff = None, False
+                if isinstance(content, list):
+                    block = content[text.number]
+                    file, has_diff = calls.get((id_, block.id or block.tool_use_id), (None, False))
+                found.append(
+                    Said(
+                        (id_, record.offset + text.number),
+                        [token.text for token in tokens(text.text)],
+                        text.kind,
+                        text.tool,
+                        text.is_error,
+                        text.has_image,
+                        reading.is_aside(record),
+                        latest if latest is not None else first_ts,
+                        sessions.get(session_id),
+                        agent_id,
+                        types.get(id_, set()),
+                        file,
+                        bool(has_diff),
+                        session_id in forks,
+                    )
+                )
+    return found
+
+
+def _records(h: Hansard, transcript: int) -> Iterator[Record]:
+    offset = 0
+    for line in b"".join(h.record.read(transcript)).split(b"\n"):
+        for item in items(line, offset) if line.strip() else ():
+            if isinstance(item, Record) and item.kind != "progress":
+                yield item
+        offset += len(line) + 1
+
+
+def _typed(h: Hansard, transcript: int, sessions: dict[str, Session]) -> Iterator[Said]:
+    kept = {row[0] for row in h.reader.rows("SELECT session_id FROM sessions WHERE transcript IS NOT NULL")}
+    typed = list(h.reader.rows("SELECT ts, text FROM prompts WHERE source <> 'history' AND ts IS NOT NULL"))
+    offset = 0
+    for line in b"".join(h.record.read(transcript)).split(b"\n"):
+        for item in HistoryFold.items(line, offset) if line.strip() else ():
+            if isinstance(item, Record) and item.body.display and item.body.session_id not in kept:
+                words = [token.text for token in tokens(item.body.display)]
+                at = int(item.body.timestamp) if item.body.timestamp is not None else None
+                session = sessions.get(item.body.session_id)
+                if at is not None and any(
+                    text.strip(" ") == item.body.display.strip(" ") and at - 5000 <= ts <= at + 60000
+                    for ts, text in typed
+                ):
+                    continue
+                yield Said(
+                    (transcript, offset), words, "prompt", "", False, False, False, at, session, "", set(), None, False
+                )
+        offset += len(line) + 1
+
+
+def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: bool = True) -> bool:  # noqa: PLR0911, PLR0912 - one line per operator
+    """Whether a text satisfies a single word or field; `often` tells in how many texts a token stands."""
+    session = said.session
+    match node:
+        case q.Everything():
+            return True
+        case q.Word(text, prefix):
+            return has_word(said.tokens, text, often, prefix=prefix, friendly=friendly)
+        case q.Phrase(text, prefix):
+            return bool(positions(said.tokens, spelled(text), prefix=prefix))
+        case q.Near(words, distance):
+            return near(said.tokens, [spelled(word) for word in words], distance)
+        case q.Kind("error") | q.Is("error"):
+            return said.is_error
+        case q.Kind(value):
+            return said.kind == value
+        case q.Role(value):
+            return ROLE.get(said.kind, "assistant") == value
+        case q.Tool(value, prefix):
+            return has_tool(said.tool, value, prefix=prefix)
+        case q.Is("subagent"):
+            return said.is_aside
+        case q.Is("fork"):
+            return said.is_fork
+        case q.Cost():
+            return False
+        case q.Has("image"):
+            return said.has_image
+        case q.Has("diff"):
+            return said.has_diff
+        case q.File(value):
+            return said.file is not None and value.lower() in said.file.lower()
+        case q.Since(at) | q.After(at):
+            return said.at is not None and said.at >= at
+        case q.Before(at):
+            return said.at is not None and said.at < at
+        case q.On(first, last):
+            return said.at is not None and first <= said.at < last
+        case q.InAgent(value):
+            named = said.agent_id != "" and said.agent_id.lower().startswith(value.lower())
+            return named or value.lower() in {name.lower() for name in said.agent_types}
+    if session is None:
+        return False
+    match node:
+        case q.Project(value):
+            return value.lower() in session.project.lower() or value == session.project_dir
+        case q.Branch(value):
+            return any(value.lower() in branch.lower() for branch in session.branches)
+        case q.Model(value):
+            return any(value.lower() in model.lower() for model in session.models)
+        case q.Version(value):
+            return any(version == value or version.startswith(value.rstrip(".") + ".") for version in session.versions)
+        case q.Title(value):
+            return all(fold(word) in fold(session.title) for word in value.split())
+        case q.InSession(value):
+            return session.session_id.startswith(value)
+        case q.Tokens(compare, amount):
+            total = session.input_tokens + session.output_tokens
+            total += session.cache_read_tokens + session.cache_write_tokens
+            signs = {">": total > amount, ">=": total >= amount, "<": total < amount, "<=": total <= amount}
+            return signs.get(compare, total == amount)
+    raise NotImplementedError(node)
+
+
+def spelled(text: str) -> list[str]:
+    return [token.text for token in tokens(text)]
+
+
+def positions(words: list[str], wanted: list[str], *, prefix: bool = False) -> list[int]:
+    """Where these tokens stand in a row."""
+    size = len(wanted)
+    found = []
+    for start in range(len(words) - size + 1):
+        *body, last = words[start : start + size]
+        if body == wanted[:-1] and (last.startswith(wanted[-1]) if prefix else last == wanted[-1]):
+            found.append(start)
+    return found
+
+
+def has_word(words: list[str], text: str, often: Callable[[str], int], *, prefix: bool, friendly: bool) -> bool:
+    """A bare word: as typed, in pieces that give the same letters, or in a simple form."""
+    typed = spelled(text)
+    if positions(words, typed, prefix=prefix):
+        return True
+    joined = "".join(typed)
+    if not friendly or not joined.isascii():
+        return False
+    if prefix:
+        pairs = pairwise(words)
+        return len(typed) == 1 and any(
+            len(one) >= 2
+            and joined.startswith(one)
+            and len(joined) - len(one) >= 3
+            and two.startswith(joined[len(one) :])
+            for one, two in pairs
+        )
+    if len(typed) > 4 or joined in STOP_WORDS:
+        return False
+    if len(typed) == 1 and set(inflections(joined)) & set(words):
+        return True
+    if joined in words:
+        return True
+    if not 5 <= len(joined) <= 32:
+        return False
+    for start in range(len(words)):
+        for size in range(2, 3 if len(joined) < 7 or often(joined) >= COMMON else 5):
+            pieces = words[start : start + size]
+            if "".join(pieces) == joined and all(
+                (len(piece) >= 2 or piece.isdigit()) if size == 2 else is_part(piece) for piece in pieces
+            ):
+                return True
+    return False
+
+
+def near(words: list[str], rows: list[list[str]], distance: int) -> bool:
+    """Each row somewhere, with at most so many tokens between the end of the first and the beginning of the last."""
+
+    def reach(chosen: list[tuple[int, int]]) -> bool:
+        return max(start for start, _ in chosen) - min(start + size for start, size in chosen) <= distance
+
+    def choose(rest: list[list[str]], chosen: list[tuple[int, int]]) -> bool:
+        if not rest:
+            return reach(chosen)
+        return any(choose(rest[1:], [*chosen, (place, len(rest[0]))]) for place in positions(words, rest[0]))
+
+    return choose(rows, [])
+
+
+def has_tool(tool: str, value: str, *, prefix: bool) -> bool:
+    """A tool's whole name, or the server or the name of an MCP tool; only letters and digits count."""
+
+    def bare(name: str) -> str:
+        return re.sub(r"[^a-z0-9]", "", name.lower())
+
+    names = [bare(tool)] + ([bare(part) for part in tool.split("__")[1:]] if tool.startswith("mcp__") else [])
+    return tool != "" and any(name.startswith(bare(value)) if prefix else name == bare(value) for name in names)
