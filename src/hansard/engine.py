@@ -19,9 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from hansard.errors import NotFound, StoreUnusable
-from hansard.query import transcripts
 from hansard.query.reader import Reader
-from hansard.query.sessions import SessionFilter, find_session, list_projects, list_sessions
 from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
 
@@ -170,6 +168,8 @@ class Hansard:
             from hansard.query.search.whole import of_query
 
             asked = of_query(self.reader, query, now=datetime.now(UTC))
+        from hansard.query.sessions import SessionFilter, list_sessions
+
         wanted = SessionFilter(
             project, since, until, branch, model, tool, version, text, has_errors, source_state, debris, asked
         )
@@ -177,12 +177,16 @@ class Hansard:
 
     def session(self, name: str) -> Session:
         """The session with that id, beginning of an id, title, or `@last`."""
+        from hansard.query.sessions import find_session
+
         return find_session(self.reader, name)
 
     def projects(
         self, *, since: datetime | None = None, until: datetime | None = None, text: str | None = None
     ) -> list[Project]:
         """Projects and what happened in them, the most recent first."""
+        from hansard.query.sessions import SessionFilter, list_projects
+
         return list_projects(self.reader, SessionFilter(project=text, since=since, until=until))
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
@@ -205,11 +209,15 @@ class Hansard:
 
     def links(self, name: str) -> list[Link]:
         """How a session relates to others."""
-        return transcripts.list_links(self.reader, self.session(name).session_id)
+        from hansard.query.transcripts import list_links
+
+        return list_links(self.reader, self.session(name).session_id)
 
     def transcripts(self, name: str | None = None) -> list[Transcript]:
         """The logs of a session, or of the whole store, former generations included."""
-        return transcripts.list_transcripts(self.reader, self._id(name))
+        from hansard.query.transcripts import list_transcripts
+
+        return list_transcripts(self.reader, self._id(name))
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
         """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
@@ -291,15 +299,21 @@ class Hansard:
 
     def todos(self, name: str) -> list[Todo]:
         """A session's todos and tasks, as their files last said."""
-        return transcripts.list_todos(self.reader, self.session(name).session_id)
+        from hansard.query.transcripts import list_todos
+
+        return list_todos(self.reader, self.session(name).session_id)
 
     def side_files(self, *, kind: str | None = None, name: str | None = None) -> list[SideFile]:
         """Small files that are kept whole: of one kind (plan, memory, tool_result, ...), of one session, or all."""
-        return transcripts.list_side_files(self.reader, kind, self._id(name))
+        from hansard.query.transcripts import list_side_files
+
+        return list_side_files(self.reader, kind, self._id(name))
 
     def read_side_file(self, file: SideFile) -> bytes:
         """The content of a small file as it was last seen."""
-        return transcripts.read_side_file(self.reader, self.record, file)
+        from hansard.query.transcripts import read_side_file
+
+        return read_side_file(self.reader, self.record, file)
 
     def _id(self, name: str | None) -> str | None:
         return None if name is None else self.session(name).session_id
@@ -365,7 +379,9 @@ class Hansard:
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""
-        return transcripts.find_transcript(self.reader, name, generation)
+        from hansard.query.transcripts import find_transcript
+
+        return find_transcript(self.reader, name, generation)
 
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a session's main transcript, or of any transcript."""
@@ -388,7 +404,9 @@ class Hansard:
         selection: list[int] | None = None
         if names is not None:
             wanted = {self.session(name).session_id for name in names}
-            selection = transcripts.files_of(self.reader, self.record, wanted)
+            from hansard.query.transcripts import files_of
+
+            selection = files_of(self.reader, self.record, wanted)
         target = os.path.realpath(os.path.expanduser(to))
         layout = Layout.AUTO
         for root in self.record.roots():

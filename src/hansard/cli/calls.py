@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.cli.terminal import clean, one_line
-from hansard.model import ToolCall
+
+if TYPE_CHECKING:
+    from hansard.model import ToolCall
 
 # The argument that says most, per tool; what is not here shows the first of the common ones, or the first short one.
 _KEY = {

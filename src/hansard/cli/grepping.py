@@ -16,10 +16,10 @@ from hansard.cli.progress import BytesBar
 from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, width
 from hansard.cli.words import many
 from hansard.errors import UsageError
-from hansard.model import GrepCount, GrepFile, GrepLine
 from hansard.sources.layout import FileKind
 
 if TYPE_CHECKING:
+    from hansard.model import GrepCount, GrepFile, GrepLine
     from hansard.query.grep import Grep
 
 _PIPED = 200  # columns of an excerpt where there is no terminal

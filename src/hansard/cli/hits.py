@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hansard.cli.calls import tool_name
-from hansard.cli.listing import project_name
 from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, pad, width, wrap
-from hansard.cli.words import clock, local, many, when
-from hansard.model import Facets, Hit, SessionHits
+from hansard.cli.words import clock, local, many, project_name, when
+
+if TYPE_CHECKING:
+    from hansard.model import Facets, Hit, SessionHits
 
 _WIDEST = 120  # longer lines are hard to read
 _INDENT = "    "

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.front import Command, Front, closed_roots, common, has_store, no_roots, note, now, pass_front, warn
-from hansard.cli.listing import project_name
 from hansard.cli.progress import SyncBar
 from hansard.cli.terminal import fit, one_line
-from hansard.cli.words import local, many, odd_lines, size
+from hansard.cli.words import local, many, odd_lines, project_name, size
 from hansard.errors import NotFound, SourceUnreadable, StoreBusy
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +12,11 @@ from hansard.cli.dates import Moment
 from hansard.cli.front import Command, Front, note, now, pass_front, reads
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line
-from hansard.cli.words import short, when
-from hansard.model import Project, Session
+from hansard.cli.words import model_name, project_name, short, when
 from hansard.query.sessions import SORTS
+
+if TYPE_CHECKING:
+    from hansard.model import Project, Session
 
 _SESSIONS = (
     Column("WHEN", style="dim"),
@@ -137,18 +140,6 @@ def session_table(found: Sequence[Session], moment: datetime, columns: int, pain
         for session in found
     ]
     return table(_SESSIONS, rows, columns, paint)
-
-
-def project_name(path: str) -> str:
-    """The last part of a project's path."""
-    return one_line(path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or one_line(path) or "-"
-
-
-def model_name(model: str) -> str:
-    """A model without the maker's name and the date."""
-    name = one_line(model).removeprefix("claude-")
-    head, _, tail = name.rpartition("-")
-    return head if head and len(tail) == 8 and tail.isdigit() else name
 
 
 @click.command(cls=Command)

@@ -12,11 +12,12 @@ from hansard.cli.reading import not_shown, notice
 from hansard.cli.terminal import clean, fit, one_line
 from hansard.cli.words import full as full_time
 from hansard.cli.words import many, span
-from hansard.model import Conversation, Entry, Session, ToolCall
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
+    from hansard.model import Conversation, Entry, Session, ToolCall
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ODD_FENCE = re.compile(r"^[^`~\n]+(```|~~~)", re.MULTILINE)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.index.lines import Lines, items
-from hansard.model import Conversation, Session
 from hansard.parse.decode import Record
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.model import Conversation, Session
 
 
 @dataclass(frozen=True, slots=True)

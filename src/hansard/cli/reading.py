@@ -6,12 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from hansard.cli.calls import call_name, input_text, key_argument, output_text
-from hansard.cli.listing import model_name
 from hansard.cli.terminal import Paint, clean, fit, one_line, width, wrap
-from hansard.cli.words import clock, duration, local, many, short, span
-from hansard.model import Agent, Conversation, Entry, Fork, Session, ToolCall
+from hansard.cli.words import clock, duration, local, many, model_name, short, span
+
+if TYPE_CHECKING:
+    from hansard.model import Agent, Conversation, Entry, Fork, Session, ToolCall
 
 _YOU = frozenset({"prompt", "command", "bash"})
 _CLAUDE = frozenset({"reply", "thinking", "tool"})

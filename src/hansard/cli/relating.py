@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from hansard.cli.front import Command, Front, note, now, pass_front, reads
-from hansard.cli.listing import project_name
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line, wrap
-from hansard.cli.words import many, when
-from hansard.model import Related
+from hansard.cli.words import many, project_name, when
+
+if TYPE_CHECKING:
+    from hansard.model import Related
 
 _COLUMNS = (
     Column("WHEN", style="dim"),

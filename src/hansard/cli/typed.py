@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from hansard.cli.asking import Asking
 from hansard.cli.dates import Moment
 from hansard.cli.front import Front, note, now, pass_front, reads
-from hansard.cli.listing import project_name
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, clean, fit, one_line, wrap
 from hansard.cli.words import full as in_full
-from hansard.cli.words import many, when
-from hansard.model import Prompt
+from hansard.cli.words import many, project_name, when
 from hansard.query.deeds import SOURCES
+
+if TYPE_CHECKING:
+    from hansard.model import Prompt
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2

@@ -1,8 +1,10 @@
-"""Numbers, sizes and times as people read them."""
+"""Numbers, sizes, times and names as people read them."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+
+from hansard.cli.terminal import one_line
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -120,3 +122,15 @@ def ahead(moment: datetime, now: datetime) -> str:
     if left < timedelta(days=2):
         return f"in {left // timedelta(hours=1)} h"
     return f"in {left.days} days"
+
+
+def project_name(path: str) -> str:
+    """The last part of a project's path."""
+    return one_line(path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or one_line(path) or "-"
+
+
+def model_name(model: str) -> str:
+    """A model without the maker's name and the date."""
+    name = one_line(model).removeprefix("claude-")
+    head, _, tail = name.rpartition("-")
+    return head if head and len(tail) == 8 and tail.isdigit() else name

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model import Activity
-from hansard.query.reader import Reader
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 
 def count_activity(reader: Reader, since: datetime | None = None, until: datetime | None = None) -> Activity:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,7 +18,9 @@ from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
 from hansard.query.branches import Node, branches
 from hansard.query.reader import Reader, like, moment
-from hansard.record.store import Record
+
+if TYPE_CHECKING:
+    from hansard.record.store import Record
 
 _any = msgspec.json.Decoder().decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode

@@ -17,17 +17,19 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hansard.errors import UsageError
 from hansard.model import GrepCount, GrepFile, GrepLine
 from hansard.query.grep_lines import Block, Wanted, count_lines, find_lines, sifted, unsifted, whole_lines
 from hansard.query.grep_pattern import Pattern, compile_pattern
 from hansard.query.grep_threads import Place, Pool, Tally
-from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sources.claude_code import agent_of, project_dir_of, session_of
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hansard.model import GrepFile, GrepLine
-from hansard.query.grep_pattern import Pattern
+
+if TYPE_CHECKING:
+    from hansard.query.grep_pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)

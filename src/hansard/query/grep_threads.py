@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from hansard.errors import StoreCorrupt
-from hansard.model import GrepFile
 from hansard.query.grep_lines import Block, whole_lines
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
+
+if TYPE_CHECKING:
+    from hansard.model import GrepFile
 
 AHEAD = 1 << 20
 """Bytes that one task may have waiting for its turn; a single larger line waits alone."""

@@ -8,13 +8,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt
 from hansard.model import Drift, IssueExample, IssueKind
 from hansard.query.reader import Reader, moment
-from hansard.record.store import Record
 from hansard.sources.claude_code import Root, cleanup_period_days, discover, running_sessions
+
+if TYPE_CHECKING:
+    from hansard.record.store import Record
 
 _EXAMPLES = 3
 

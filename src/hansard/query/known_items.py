@@ -10,12 +10,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hansard.index.lines import Lines, items, unfinished
 from hansard.parse.decode import Record as Decoded
 from hansard.parse.texts import Text, TextFold
-from hansard.query.reader import Reader
-from hansard.record.store import Record
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
 
 CLASSES = (
     "prompt phrase",

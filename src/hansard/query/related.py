@@ -13,13 +13,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.index.tokens import fold, searchable
 from hansard.model import Related, Session
-from hansard.query.reader import Reader
 from hansard.query.search.words import STOP_WORDS
 from hansard.query.sessions import find_session
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 _LINKS = {
     "fork": 1.0,

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.index.lines import Lines, items
-from hansard.model import Hit, Place, SessionHits
 from hansard.parse.decode import Record as Decoded
 from hansard.parse.meaning import leaf_strings
 from hansard.parse.texts import texts
 from hansard.query.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
-from hansard.query.reader import Reader
 
 if TYPE_CHECKING:
+    from hansard.model import Hit, Place, SessionHits
+    from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 DEPTH = 10

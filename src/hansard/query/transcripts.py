@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.model import Link, SideFile, Todo, Transcript
 from hansard.query.reader import Reader, moment
 from hansard.query.sessions import find_session
-from hansard.record.store import Record
 from hansard.sources.claude_code import session_of
+
+if TYPE_CHECKING:
+    from hansard.record.store import Record
 
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
 

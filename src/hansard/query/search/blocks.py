@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.index.lines import items
 from hansard.index.schema import OFFSET_MASK, SNAPSHOT_TEXT
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import texts
-from hansard.query.reader import Reader
-from hansard.record.store import Record
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
 
 _LONGEST_LINE = 256 << 20
 _BLOCK_KINDS = {"thinking": "thinking", "tool_use": "call", "server_tool_use": "call", "mcp_tool_use": "call"}

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.marks import kind_mark
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.reader import Reader
 from hansard.query.search.plan import Leg, Plan, values_of
 from hansard.query.search.ranking import Weigh, weigher
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 _SAMPLE = 60
 _MANY_RANGES = 24

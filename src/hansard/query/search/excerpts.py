@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hansard.index.tokens import fold, tokens
-from hansard.query.search.plan import Term
+
+if TYPE_CHECKING:
+    from hansard.query.search.plan import Term
 
 WIDTH = 240
 _MOST_SPANS = 60

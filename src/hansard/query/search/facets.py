@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from hansard.model import Facets
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import describe, name_tools
-from hansard.query.search.candidates import Finder
+
+if TYPE_CHECKING:
+    from hansard.query.search.candidates import Finder
 
 MOST = 20_000
 _AT_ONCE = 2000

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from hansard.errors import UsageError
@@ -23,7 +23,9 @@ from hansard.query.search.excerpts import Marker
 from hansard.query.search.plan import ROLES, Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
-from hansard.record.store import Record
+
+if TYPE_CHECKING:
+    from hansard.record.store import Record
 
 SORTS = ("best", "newest")
 HITS_PER_SESSION = 3

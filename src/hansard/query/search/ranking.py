@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hansard.query.search.plan import Term
-
 if TYPE_CHECKING:
     import apsw
+
+    from hansard.query.search.plan import Term
 
 _SATURATION = 1.2
 _LENGTH = 0.6  # how much a long text counts against itself

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from datetime import datetime, tzinfo
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from hansard.query.language import And, Kind, Or, parse
-from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
 from hansard.query.search.plan import make_plan, without_empty
 from hansard.query.search.vocabulary import IndexedWords
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 _AT_ONCE = 10_000
 _MOST_BLOCKS = 1000  # of one line: pictures may stand before the text

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from hansard.query.reader import Reader
-from hansard.query.search.words import Spelling
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+    from hansard.query.search.words import Spelling
 
 _TABLES = ("work", "talk")
 

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.conditions import Condition, of_whole_session
 from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Role, Word, parse, walk
-from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
 from hansard.query.search.plan import make_plan, without_empty
 from hansard.query.search.vocabulary import IndexedWords
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
 
 _NOTHING = Condition("0")
 
