@@ -12,7 +12,7 @@ from typing import Any
 
 import hansard
 
-LIMIT = 20
+LIMIT = 10  # a page as it comes by default
 
 
 def search(home: str, queries: str, runs: str, group: str) -> dict[str, Any]:
@@ -69,7 +69,9 @@ def rows(home: str) -> dict[str, int]:
 
     db = apsw.Connection(os.path.join(home, "text.db"), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        counts = db.execute("SELECT count(*) FROM talk UNION ALL SELECT count(*) FROM work")
+        counts = db.execute(
+            "SELECT count(*) FROM titles UNION ALL SELECT count(*) FROM talk UNION ALL SELECT count(*) FROM work"
+        )
         return {"rows": sum(int(count) for (count,) in counts)}
     finally:
         db.close()

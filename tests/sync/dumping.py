@@ -64,7 +64,7 @@ class _Store:
 
     def words(self) -> list[tuple[Any, ...]]:
         found = []
-        for table in ("talk", "work"):
+        for table in ("titles", "talk", "work"):
             self.text.execute(f"CREATE VIRTUAL TABLE temp.{table}_words USING fts5vocab('main', '{table}', 'instance')")
             found += [
                 (table, term, self._document(document), column, number)

@@ -359,6 +359,7 @@ CREATE VIEW file_changes AS
 
 INDEXES = """
 CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
+CREATE INDEX IF NOT EXISTS transcripts_history ON transcripts (id) WHERE kind = 'history';
 CREATE INDEX IF NOT EXISTS transcripts_root_uuid ON transcripts (root_uuid);
 CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, root, kind, issues);
 CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived, indexed) WHERE derived < indexed OR tail = 1;
@@ -395,9 +396,13 @@ CREATE TABLE cursors (
     kept       BLOB NOT NULL          -- what the next sync goes on from, at `indexed`
 );
 
--- The text of every block: what was said in the main threads in `talk`, what tools and subagents did in `work`. The rowid is
--- the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts without spaces
--- are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
+-- The text of every block: titles in `titles`, what was said in the main threads in `talk`, what tools and subagents did in
+-- `work`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
+-- without spaces are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
+CREATE VIRTUAL TABLE titles USING fts5 (
+    body, mark,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
 CREATE VIRTUAL TABLE talk USING fts5 (
     body, mark,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'

@@ -18,10 +18,11 @@ from hansard.parse.decode import Issue, Record, entry, is_progress
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import TextFold
 
+_TITLE = "INSERT INTO titles (rowid, body, mark) VALUES (?, ?, ?)"
 _TALK = "INSERT INTO talk (rowid, body, mark) VALUES (?, ?, ?)"
 _WORK = "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)"
-_SAID = frozenset({"prompt", "reply", "title", "command"})
-_HASH_BYTES = {"talk": 16 << 20, "work": 40 << 20}
+_SAID = frozenset({"prompt", "reply", "command"})
+_HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20}
 _AUTOMERGE = 4  # the default of FTS5
 _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 
@@ -108,7 +109,7 @@ class TextIndex(Disposable):
         is_aside = fold.is_aside(record)
         for text in fold.texts(record):
             self._cursor.execute(
-                _TALK if text.kind in _SAID and not is_aside else _WORK,
+                _TITLE if text.kind == "title" else _TALK if text.kind in _SAID and not is_aside else _WORK,
                 (row_id + text.number, searchable(text.text), marks(text, is_aside=is_aside)),
             )
 

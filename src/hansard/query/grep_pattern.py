@@ -53,6 +53,10 @@ Find = Callable[[bytes, int], int]
 """Where a needle stands in a block at or after a position, or -1."""
 
 
+Hit = tuple[int, int, int, int]
+"""A line that matches: where it begins and ends, and its first match, in a block."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """A compiled pattern; `search(block, pos, end)` gives a match object with `span()`, or None."""
@@ -64,11 +68,11 @@ class Pattern:
     linear: bool  # RE2 runs it
     slow_because: str | None  # why `re` has to run it
 
-    def lines(self, block: bytes, position: int = 0) -> Iterator[tuple[int, int, int, int]]:
+    def lines(self, block: bytes, position: int = 0) -> Iterator[Hit]:
         """Each line, of whole lines from a position on, that matches: where it begins and ends, and its first match."""
         return self._near_needles(block, position) if self.needles else self._anywhere(block, position)
 
-    def _anywhere(self, block: bytes, position: int) -> Iterator[tuple[int, int, int, int]]:
+    def _anywhere(self, block: bytes, position: int) -> Iterator[Hit]:
         size = len(block)
         while position < size and (found := self.search(block, position)) is not None:
             start, end = found.span()
@@ -80,7 +84,7 @@ class Pattern:
             yield first, last, start, end
             position = last + 1
 
-    def _near_needles(self, block: bytes, position: int) -> Iterator[tuple[int, int, int, int]]:
+    def _near_needles(self, block: bytes, position: int) -> Iterator[Hit]:
         hay = block.lower() if self.folded else block
         size = len(block)
         places = [find(hay, position) for find in self.needles]

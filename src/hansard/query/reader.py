@@ -70,7 +70,7 @@ class Reader:
 
     @property
     def has_text(self) -> bool:
-        """Whether the full text can be asked, as `full.talk` and `full.work`; opened at the first question."""
+        """Whether the full text can be asked, as `full.titles`, `full.talk` and `full.work`; opened at the first question."""
         if self._has_text is None:
             self._has_text = self._attach_text()
         return self._has_text

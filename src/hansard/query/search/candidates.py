@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.index.marks import kind_mark
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.search.plan import Leg, Plan, values_of
 from hansard.query.search.ranking import Weigh, weigher
@@ -32,9 +31,12 @@ class Part(NamedTuple):
     most: int
 
 
-TALK, WORK, FILES = Part("talk", "talk", 140), Part("work", "work", 80), Part("files", "work", 16)
-PARTS = (TALK, WORK, FILES)
-_TITLES = 40
+PARTS = (
+    Part("titles", "titles", 40),
+    Part("talk", "talk", 120),
+    Part("work", "work", 80),
+    FILES := Part("files", "work", 16),  # overflowed tool results
+)
 
 Stops = dict[str, int | None]
 """For each part the id under which the next page goes on; None where nothing is left."""
@@ -75,8 +77,6 @@ class Finder:
                 rows = list(self._rows(scope, part, scope.leg.match, part.most, below))
                 if len(rows) >= part.most:
                     reached[part.name].append(rows[-1][0])
-                    if stops is None and part is TALK:
-                        rows += self._titles(scope, rows[-1][0])
                 for row_id, weight in rows:
                     found.weights[row_id] = max(weight, found.weights.get(row_id, 0.0))
         # Where one alternative stopped, the others must not run ahead of it: the next page goes on there for all.
@@ -88,17 +88,7 @@ class Finder:
     def _is_in_time(self, id_: int, stops: Stops) -> bool:
         if id_ >= SNAPSHOT_TEXT:
             return id_ >= (stops["files"] or 0)
-        return id_ >= max(stops["talk"] or 0, stops["work"] or 0)
-
-    def titles(self, below: int) -> set[int]:
-        """The titles that the first page took in advance from under an id."""
-        if len(self._scopes) != 1:
-            return set()
-        self._weigh = weigher((), ())
-        return {row_id for row_id, _ in self._titles(self._scopes[0], below)}
-
-    def _titles(self, scope: _Scope, below: int) -> Iterator[tuple[int, float]]:
-        return self._rows(scope, TALK, f'({scope.leg.match}) AND mark : "{kind_mark("title")}"', _TITLES, below)
+        return id_ >= max(stops[name] or 0 for name in ("titles", "talk", "work"))
 
     def count(self) -> int:
         """How many blocks match, all of them."""
@@ -166,7 +156,8 @@ class _Scope:
         self._conditions: list[str] = [condition.sql for condition in leg.rows]
         self._values: tuple[Any, ...] = values_of(leg.rows)
         self._allowed: str | None = None
-        self._files: str | None = ""
+        has_files = reader.one(f"SELECT 1 FROM full.work_docsize WHERE id >= {SNAPSHOT_TEXT} LIMIT 1") is not None
+        self._files: str | None = "" if has_files else None
         self._file_values: tuple[Any, ...] = ()
         self._typed_values: tuple[Any, ...] = ()
         self.ranges: list[tuple[int, int]] = [(0, SNAPSHOT_TEXT - 1)]
@@ -197,7 +188,7 @@ class _Scope:
         self.ranges = [(low << 40, (high + 1 << 40) - 1) for low, high in runs]
         if leg.only_agents:
             self._files = None
-        elif leg.sessions:
+        elif leg.sessions and self._files is not None:
             self._files = f" AND text.rowid - {SNAPSHOT_TEXT} IN (SELECT id FROM side_files WHERE {among})"
             self._file_values = values
 

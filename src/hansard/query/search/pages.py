@@ -50,12 +50,11 @@ class Wish:
 
 
 class _Cursor(NamedTuple):
-    """Where a page begins: after so many of the candidates under these ids; and what the first page took in advance."""
+    """Where a page begins: after so many of the candidates under these ids."""
 
     wish: int
     now: int
     stops: Stops | None
-    titles_below: int | None
     shown: int
 
 
@@ -90,20 +89,14 @@ class Search:
         wish, cursor = self._wish, self._cursor
         candidates = self.finder.candidates(cursor.stops)
         weights = candidates.weights
-        titles_below = cursor.titles_below
-        if cursor.stops is None:
-            titles_below = candidates.stops["talk"]
-        elif titles_below is not None:
-            shown_before = self.finder.titles(titles_below)
-            weights = {id_: weight for id_, weight in weights.items() if id_ not in shown_before}
         found = self._found(weights)
         groups = _grouped(found, by_worth=wish.sort == "best") if wish.group else [[one] for one in found]
         shown = groups[cursor.shown : cursor.shown + wish.limit]
         following: str | None = None
         if len(groups) > cursor.shown + wish.limit:
-            following = _write(cursor._replace(titles_below=titles_below, shown=cursor.shown + wish.limit))
+            following = _write(cursor._replace(shown=cursor.shown + wish.limit))
         elif candidates.has_more:
-            following = _write(cursor._replace(titles_below=titles_below, stops=candidates.stops, shown=0))
+            following = _write(cursor._replace(stops=candidates.stops, shown=0))
         shower = _Shower(self._reader, record, self.plan, wish.context)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
@@ -288,7 +281,7 @@ def _mark(wish: Wish) -> int:
 
 def _first(wish: Wish) -> _Cursor:
     now = wish.now or datetime.now(UTC)
-    return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, None, 0)
+    return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, 0)
 
 
 def _write(cursor: _Cursor) -> str:
@@ -303,7 +296,6 @@ def _read(text: str, wish: Wish) -> _Cursor:
             cursor.wish,
             cursor.now,
             cursor.shown,
-            cursor.titles_below or 0,
             *(stop or 0 for stop in stops.values()),
         )
         whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers)

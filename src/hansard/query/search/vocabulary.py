@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.query.search.words import Spelling
 
-_TABLES = ("work", "talk")
+_TABLES = ("work", "talk", "titles")
 
 
 class IndexedWords:
@@ -41,7 +41,8 @@ class IndexedWords:
             found[0]
             for found in self._reader.rows(
                 "SELECT v.key FROM json_each(?) v WHERE EXISTS (SELECT 1 FROM full.work WHERE work MATCH v.value)"
-                " OR EXISTS (SELECT 1 FROM full.talk WHERE talk MATCH v.value)",
+                " OR EXISTS (SELECT 1 FROM full.talk WHERE talk MATCH v.value)"
+                " OR EXISTS (SELECT 1 FROM full.titles WHERE titles MATCH v.value)",
                 (json.dumps([_match(row) for row in unknown]),),
             )
         }
