@@ -265,20 +265,33 @@ class Hansard:
         sort: str = "best",
         context: int = 0,
         facets: bool = False,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
         now: datetime | None = None,
         zone: tzinfo | None = None,
     ) -> SearchPage:
         """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
         from hansard.query.search.pages import Search, Wish
 
-        wish = Wish(query, limit, cursor, group, sort, context, facets, now, zone)
+        wish = Wish(query, limit, cursor, group, sort, context, facets, now, zone, project, since, until)
         return Search(self.reader, wish).page(self._record_or_none())
 
-    def count(self, query: str, *, now: datetime | None = None, zone: tzinfo | None = None) -> int:
+    def count(
+        self,
+        query: str,
+        *,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        now: datetime | None = None,
+        zone: tzinfo | None = None,
+    ) -> int:
         """How many places answer a query, copies in forks and former generations included."""
         from hansard.query.search.pages import Search, Wish
 
-        return Search(self.reader, Wish(query, now=now, zone=zone)).finder.count()
+        wish = Wish(query, now=now, zone=zone, project=project, since=since, until=until)
+        return Search(self.reader, wish).finder.count()
 
     def relevance(
         self,

@@ -236,10 +236,15 @@ def _places(run: Run) -> tuple[str, str]:
 
 def test_nothing_found_says_what_to_try(run: Run) -> None:
     assert run("search", "zebra", code=1).stderr == (
-        "hansard: nothing fits 'zebra'\nTry zebra*, or the verbatim record: hansard grep REGEX\n"
+        "hansard: nothing fits 'zebra'\n'zebra' is nowhere\n"
+        "Any sign or part of a word in the verbatim record: hansard grep REGEX\n"
     )
     told = run("search", "zebra", "crossing", "--limt", "5", code=1).stderr
-    assert "Try fewer words, zebra OR crossing, crossing*, or" in told
+    assert "'crossing' is nowhere" in told
+    assert (
+        "Try fewer words, wor* for a beginning, or"
+        in run("search", "is:subagent", "is:fork", "kind:note", code=1).stderr
+    )
     assert "--limt was taken as a word; did you mean the option --limit?" in told
     assert "wor*" in run("search", '"no such thing"', code=1).stderr
     assert "…'" in run("search", "z" * 100, code=1).stderr

@@ -237,3 +237,22 @@ def test_the_prompt_history(tree: Tree) -> None:
     assert [row[0] for row in tree.rows(sql)] == ["first", "second", "third \ufffd", "last"]
     assert tree.rows("SELECT lines, records, issues FROM transcripts") == [(5, 4, 2)]
     assert tree.rows("SELECT count(*) FROM sessions") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title"),
+    [
+        (
+            "Implement the following plan:\n\n# Plan: Add `--trust` to the client\n\n## Context\n\nWhy",
+            "Add `--trust` to the client",
+        ),
+        ("Implement the following plan:\n\n# Fix the tide table\n", "Fix the tide table"),
+        ("Implement the following plan: do it", "do it"),
+        ("Implement the following plan:", "Implement the following plan:"),
+        ("Please implement it", "Please implement it"),
+    ],
+)
+def test_a_plan_that_was_handed_over_gives_its_heading(tree: Tree, prompt: str, title: str) -> None:
+    tree.write(main_path(S), [user(S, "u1", prompt)])
+    tree.sync()
+    assert tree.rows("SELECT title, title_source FROM sessions") == [(title, "prompt")]

@@ -44,3 +44,14 @@ class Asking(Command):
         return [
             name for param in self.params if isinstance(param, click.Option) for name in param.opts if name[:2] == "--"
         ]
+
+    def meant(self, query: tuple[str, ...]) -> str:
+        """What to say when a word of the query looks like a misspelt option; nothing when none does."""
+        from difflib import get_close_matches
+
+        for word in query:
+            name = word.partition("=")[0]
+            near = get_close_matches(name, self.options(), n=1, cutoff=0.75) if name.startswith("--") else []
+            if near and name != near[0]:
+                return f"{name} was taken as a word; did you mean the option {near[0]}?"
+        return ""

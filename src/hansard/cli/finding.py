@@ -7,6 +7,7 @@ from datetime import datetime
 import click
 
 from hansard.cli.asking import Asking
+from hansard.cli.dates import Moment
 from hansard.cli.front import Front, note, now, pass_front, reads, warn
 from hansard.cli.words import many, size
 from hansard.errors import UsageError
@@ -28,6 +29,9 @@ _SHOWN = 60
 @click.option(
     "--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="What comes first."
 )
+@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--since", type=Moment(), help="Said at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--until", type=Moment(end=True), help="Said before the end of that day, or before that time.")
 @click.option("-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="So many lines around hits.")
 @click.option("--count", is_flag=True, help="Only how many places there are.")
 @click.option("--facets", is_flag=True, help="Also how they spread over projects, tools, kinds and months.")
@@ -41,6 +45,9 @@ def search(
     limit: int | None,
     group: str | None,
     sort: str,
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
     context: int,
     count: bool,
     facets: bool,
@@ -61,15 +68,16 @@ def search(
     if syntax:
         _explain(front)
         return
-    if not query:
+    if not "".join(query).strip():
         raise UsageError("what to look for? `hansard search --syntax` explains the language")
     if count and (facets or cursor is not None):
         raise UsageError(f"--count is only a number: leave {'--facets' if facets else '--cursor'} out")
     text = " ".join(query)
-    if count:
-        _count(front, text)
-        return
     moment = now()
+    if count:
+        with front.reading() as h:
+            _count(front, h.count(text, project=project, since=since, until=until, now=moment))
+        return
     by_session = group == "session" if group is not None else not front.as_json
     with front.reading() as h:
         page = h.search(
@@ -80,6 +88,9 @@ def search(
             sort=sort,
             context=context,
             facets=facets,
+            project=project,
+            since=since,
+            until=until,
             now=moment,
         )
     if front.as_json:
@@ -93,7 +104,7 @@ def search(
         if cursor is not None:
             warn("there is no further place")
         else:
-            warn(_nothing(text, query))
+            warn(_nothing(text, query, page.notes))
         raise click.exceptions.Exit(1)
 
 
@@ -106,9 +117,7 @@ def _explain(front: Front) -> None:
         front.say([syntax_help().rstrip("\n")])
 
 
-def _count(front: Front, text: str) -> None:
-    with front.reading() as h:
-        total = h.count(text, now=now())
+def _count(front: Front, total: int) -> None:
     if front.as_json:
         front.emit({"total": total})
     else:
@@ -129,7 +138,7 @@ def _show(front: Front, page: SearchPage, moment: datetime) -> None:
 
 def _tell(front: Front, page: SearchPage) -> None:
     """What the reader should know about the page."""
-    for text in page.notes:
+    for text in page.notes if page.hits else ():
         note(text)
     if page.not_indexed_bytes:
         why = "run `hansard sync`" if front.no_sync else "another process is syncing"
@@ -144,7 +153,7 @@ def _tell(front: Front, page: SearchPage) -> None:
         note(f"{len(page.hits):,} of {total} places{inside}\nmore: --cursor {page.next_cursor}")
 
 
-def _nothing(text: str, query: tuple[str, ...]) -> str:
+def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
     """What to try when nothing was found."""
     plain_words = [word for word in text.split() if word.isalpha() and word not in ("OR", "AND", "NOT")]
     if '"' in text:
@@ -155,18 +164,8 @@ def _nothing(text: str, query: tuple[str, ...]) -> str:
     hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a beginning")
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     lines = f"nothing fits {shown!r}"
-    if typo := _meant(query):
+    if typo := search.meant(query):
         lines += f"\n{typo}"
+    if notes:
+        return "\n".join((lines, *notes, "Any sign or part of a word in the verbatim record: hansard grep REGEX"))
     return f"{lines}\nTry {', '.join(hints)}, or the verbatim record: hansard grep REGEX"
-
-
-def _meant(query: tuple[str, ...]) -> str:
-    """A word that looks like a misspelt option."""
-    from difflib import get_close_matches
-
-    for word in query:
-        name = word.partition("=")[0]
-        near = get_close_matches(name, search.options(), n=1, cutoff=0.75) if name.startswith("--") else []
-        if near and name != near[0]:
-            return f"{name} was taken as a word; did you mean the option {near[0]}?"
-    return ""

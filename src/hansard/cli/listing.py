@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hansard.cli.asking import Asking
 from hansard.cli.dates import Moment
 from hansard.cli.front import Command, Front, note, now, pass_front, reads
 from hansard.cli.tables import Column, table
@@ -42,7 +43,7 @@ _PROJECTS = (
 )
 
 
-@click.command(cls=Command)
+@click.command(cls=Asking)
 @click.argument("query", nargs=-1)
 @click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
 @click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
@@ -119,6 +120,8 @@ def sessions(
             note(f"{len(page.sessions):,} of {page.total:,} sessions; --limit 0 shows all")
     if not page.sessions:
         note("hansard: no session fits" if page.total == 0 else "hansard: no further session")
+        if typo := sessions.meant(query):
+            note(typo)
         raise click.exceptions.Exit(1)
 
 

@@ -146,14 +146,14 @@ def _show_place(
 
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
     style = Style(front.width(), front.paint(), thinking, tools, first.branch or None, here, found, earlier, later)
-    _put(front, reading_lines(about, conversation, style), no_pager=no_pager)
+    _put(front, reading_lines(about, conversation, style), no_pager=no_pager, at_place=True)
 
 
-def _put(front: Front, lines: Iterator[str], *, no_pager: bool) -> None:
+def _put(front: Front, lines: Iterator[str], *, no_pager: bool, at_place: bool = False) -> None:
     if no_pager or not sys.stdout.isatty():
         front.say(lines)
     else:
-        _page(front, lines)
+        _page(front, lines, at_place=at_place)
 
 
 def _only(conversation: Conversation, branch: int) -> Conversation:
@@ -166,7 +166,7 @@ def _only(conversation: Conversation, branch: int) -> Conversation:
     return replace(conversation, entries=entries)
 
 
-def _page(front: Front, lines: Iterator[str]) -> None:
+def _page(front: Front, lines: Iterator[str], *, at_place: bool) -> None:
     """Through the pager, unless it all fits on the screen."""
     height = shutil.get_terminal_size((80, 24)).lines
     first: list[str] = []
@@ -177,7 +177,8 @@ def _page(front: Front, lines: Iterator[str]) -> None:
     else:
         front.say(first)
         return
-    os.environ.setdefault("LESS", "-R")  # click sets it only when it may decide on colours itself
+    # click sets it only when it may decide on colours itself
+    os.environ.setdefault("LESS", "-R +/▶" if at_place else "-R")
 
     def everything() -> Iterator[str]:
         for line in first:

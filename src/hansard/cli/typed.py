@@ -24,8 +24,8 @@ _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
 _COLUMNS = (
     Column("WHEN", style="dim"),
-    Column("ID", rank=3, style="cyan"),
-    Column("PROJECT", least=8, rank=1, style="green"),
+    Column("ID", rank=1, style="cyan"),
+    Column("PROJECT", least=8, rank=3, style="green"),
     Column("PROMPT", least=28),
     Column("TIMES", right=True),
     Column("", rank=2, style="yellow"),
@@ -90,6 +90,8 @@ def prompts(
         note(f"{len(page.prompts):,} of {page.total:,} prompts; --limit 0 shows all")
     if not page.prompts:
         note("hansard: no prompt fits" if page.total == 0 else "hansard: no further prompt")
+        if typo := prompts.meant(query):
+            note(typo)
         raise click.exceptions.Exit(1)
 
 

@@ -173,10 +173,19 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
     if row is not None and row[0].strip():
         return row[0].strip(), "summary"
     if is_main and state.first_prompt:
-        return state.first_prompt, "prompt"
+        return _of_prompt(state.first_prompt), "prompt"
     if is_main and state.first_command:
         return state.first_command, "command"
     return "", "none"
+
+
+def _of_prompt(prompt: str) -> str:
+    """A prompt as a title; where the client only handed a plan over, the plan's own heading."""
+    plan = prompt.removeprefix("Implement the following plan:").strip()
+    if plan == prompt or not plan:
+        return prompt
+    heading = plan.lstrip("# ").partition(" ## ")[0].strip()
+    return heading.removeprefix("Plan:").strip() or prompt
 
 
 def _derive_files(db: Sql, session_id: str, parts: list[Part]) -> int:

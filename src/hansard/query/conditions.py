@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from unicodedata import combining
 
+from hansard.index.marks import marks, tool_mark
 from hansard.index.tokens import fold
+from hansard.parse.texts import Text
 from hansard.query.language import (
     After,
     Before,
@@ -81,10 +84,10 @@ def of_whole_session(reader: Reader, node: Field) -> Condition | None:
     """What a field asks of a session as a whole: that it used the tool, touched the file, was active at the time."""
     match node:
         case Tool(value, prefix):
+            reader.teach("marked", _is_marked)
             return Condition(
-                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND"
-                " (t.tool LIKE ? ESCAPE '\\' OR t.tool LIKE ? ESCAPE '\\'))",
-                (like(value)[1:-1] + "%" * prefix, like(f"mcp__{value}__")[1:]),
+                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND marked(t.tool, ?, ?))",
+                (tool_mark(value), prefix),
             )
         case File(value):
             return touched(value)
@@ -106,6 +109,12 @@ def of_whole_session(reader: Reader, node: Field) -> Condition | None:
             return of_session(reader, node)
 
 
+def _is_marked(tool: str, wanted: str, prefix: int) -> bool:
+    """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
+    words = marks(Text(0, "call", "", tool), is_aside=False).split()
+    return any(word.startswith(wanted) if prefix else word == wanted for word in words)
+
+
 def in_project(value: str) -> Condition:
     """Sessions of a project: its path, a part of it, or the name of its folder."""
     return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (value, like(value), value))
@@ -119,11 +128,18 @@ def touched(value: str) -> Condition:
 
 
 def _titled(reader: Reader, value: str) -> Condition:
-    reader.teach("folded", fold)
-    words = value.split() or [value]
-    return Condition(
-        "(" + " AND ".join("instr(folded(title), ?) > 0" for _ in words) + ")", tuple(fold(word) for word in words)
-    )
+    reader.teach("titled", _holds_all)
+    return Condition("titled(title, ?)", ("\n".join(map(_folded, value.split() or [value])),))
+
+
+def _holds_all(title: str, words: str) -> bool:
+    plain = _folded(title)
+    return all(word in plain for word in words.split("\n"))
+
+
+def _folded(text: str) -> str:
+    """A text without case and accents; signs and spaces stay."""
+    return "".join(fold(sign) or ("" if combining(sign) else sign) for sign in text)
 
 
 def _named(reader: Reader, value: str) -> Condition:

@@ -202,7 +202,7 @@ class Grep:
                 self._tell()
             return
         # `re` keeps the interpreter's lock while it searches: done in a thread, ctrl-c would wait for it.
-        everything = not self._pattern.linear or self._wanted.before or self._wanted.after
+        everything = not self._pattern.sifts or self._wanted.before or self._wanted.after
         pool = Pool(self._record.path, self._places, self._threads)
         self._tallies = pool.tallies
         with closing(pool.run(unsifted if everything else sift, self._tell)) as found:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from hansard.model import GrepFile, GrepLine
 
 if TYPE_CHECKING:
-    from hansard.query.grep_pattern import Hit, Pattern
-
-_SOME = int(__import__("os").environ.get("SOME", 32))
+    from hansard.query.grep_pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +30,8 @@ class Block:
 
     data: bytes
     size: int
-    hits: tuple[Hit, ...] = ()  # lines that match, as far as somebody has looked
-    rest: int | None = 0  # from where on nobody has; None: these are all
+    begin: int = 0  # of the first line that matches, where somebody has looked
     lines: int | None = None  # how many there are, where somebody has counted
-
-    def matches(self, pattern: Pattern) -> Iterator[Hit]:
-        """Each line that matches."""
-        yield from self.hits
-        if self.rest is not None:
-            yield from pattern.lines(self.data, self.rest)
 
 
 def unsifted(blocks: Iterable[bytes]) -> Iterator[Block]:
@@ -55,14 +45,14 @@ def sifted(blocks: Iterable[bytes], pattern: Pattern, *, once: bool = False) -> 
     """Blocks without those that have no match; with `once` up to the first match. Lines count from the first match on."""
     seen = False
     for data in blocks:
-        hits = tuple(islice(pattern.lines(data), 1 if once else _SOME))
-        if hits:
+        first = pattern.first(data)
+        if first is not None:
             seen = True
-            yield Block(data, len(data), hits, hits[-1][1] + 1 if len(hits) == _SOME else None)
+            yield Block(data, len(data), first)
             if once:
                 return
         else:
-            yield Block(b"", len(data), (), None, data.count(b"\n") if seen else None)
+            yield Block(b"", len(data), 0, data.count(b"\n") if seen else None)
         del data  # a line of 100 MB must not stay while the next one is put together
 
 
@@ -91,7 +81,7 @@ def count_lines(blocks: Iterable[Block], pattern: Pattern, most: int | None) -> 
     """How many lines match, up to so many."""
     count = 0
     for block in blocks:
-        for _ in block.matches(pattern):
+        for _ in pattern.lines(block.data, block.begin):
             count += 1
             if count == most:
                 return count
@@ -129,7 +119,7 @@ class _Search:
         for given in blocks:
             block = given.data
             self.position = 0
-            for first, last, start, end in given.matches(self.pattern):
+            for first, last, start, end in self.pattern.lines(block, given.begin):
                 if not self.counted:
                     self.number, self.counted = self.lines_before(self.offset) + 1, True
                 if self.owed or wanted.before:

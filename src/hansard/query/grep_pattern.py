@@ -48,6 +48,8 @@ _POSIX = re.compile(r"\[:\^?[a-z]+:\]")
 _RE2_MEMORY = 64 << 20  # for its automata; with the usual 8 MiB sets of Unicode letters fall back to a slow search
 _FEWEST = 2  # bytes of a needle worth looking for
 _MOST = 8  # needles; each is a search of its own
+_FEW_LITERALS = 3  # for more of them RE2's automaton is faster
+_NEAR = 4096
 
 Find = Callable[[bytes, int], int]
 """Where a needle stands in a block at or after a position, or -1."""
@@ -64,12 +66,27 @@ class Pattern:
     source: bytes
     search: Callable[..., Any]
     needles: tuple[Find, ...]  # one of them is in every line that matches; none: look everywhere
+    literals: tuple[bytes, ...]  # the needles, where they are all that there is to match, in the order of the pattern
+    folds: bool  # the literals are small letters and stand for capitals too
     folded: bool  # the needles are to be looked for in `block.lower()`
     linear: bool  # RE2 runs it
     slow_because: str | None  # why `re` has to run it
 
+    @property
+    def sifts(self) -> bool:
+        """Whether a thread should look for the first match: RE2 lets the others work, and needs no longer than the rest."""
+        return self.linear and len(self.literals) <= 1
+
+    def first(self, block: bytes) -> int | None:
+        """Where the first line that matches begins."""
+        if not self.literals:
+            hit = next(self.lines(block), None)
+            return None if hit is None else hit[0]
+        found = self.search(block, 0)
+        return None if found is None else block.rfind(b"\n", 0, found.start()) + 1
+
     def lines(self, block: bytes, position: int = 0) -> Iterator[Hit]:
-        """Each line, of whole lines from a position on, that matches: where it begins and ends, and its first match."""
+        """Each line, of whole lines from a position on, that matches."""
         return self._near_needles(block, position) if self.needles else self._anywhere(block, position)
 
     def _anywhere(self, block: bytes, position: int) -> Iterator[Hit]:
@@ -98,11 +115,23 @@ class Pattern:
             first = max(block.rfind(b"\n", position, place) + 1, position)
             last = block.find(b"\n", place)
             last = size if last < 0 else last
-            found = self.search(block, first, last)
-            if found is not None:
+            if self.literals:
+                yield first, last, place, place + self._length(block, place)
+            elif (found := self.search(block, first, last)) is not None:
                 start, end = found.span()
                 yield first, last, start, end
             position = last + 1
+
+    def _length(self, block: bytes, place: int) -> int:
+        """How long the match at a place is: of the literals that stand there, the first in the pattern."""
+        if len(self.literals) == 1:
+            return len(self.literals[0])
+        there = block[place : place + max(map(len, self.literals))]
+        return next(
+            len(literal)
+            for literal in self.literals
+            if there.startswith(literal) or (self.folds and there.lower().startswith(literal))
+        )
 
 
 def compile_pattern(
@@ -123,22 +152,22 @@ def compile_pattern(
     elif word:
         source = rf"(?<![0-9A-Za-z_])(?:{source})(?![0-9A-Za-z_])"
         writer.beyond_re2 = writer.beyond_re2 or "matching whole words with it needs look-around"
-    folded = fold or writer.folds
-    needles = writer.needles(tree, fold) or ()
-    if len(needles) > _MOST or min(map(len, needles), default=0) < _FEWEST:
-        needles = ()
     linear, why = _linear(source, writer.beyond_re2) if re2 else (None, "RE2 was not wanted")
-    if linear is not None:
-        if len(needles) > 1 or (not word and all(str(op) == "LITERAL" for op, _ in tree)):
-            needles = ()  # a single literal RE2 looks for by itself, and several cost as much as the pattern
-        quick = tuple(_re2_find(needle, folded) for needle in needles)
-        return Pattern(source.encode(), linear, quick, folded=False, linear=True, slow_because=None)
-    try:
-        search = re.compile(source.encode(), re.MULTILINE).search
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"the pattern cannot be searched for in bytes: {error}") from None
-    plain = tuple(_plain_find(needle.lower() if folded else needle) for needle in needles)
-    return Pattern(source.encode(), search, plain, folded=folded and bool(plain), linear=False, slow_because=why)
+    folded = fold or writer.folds
+    literals = () if word else writer.literals(tree, fold)
+    if len(literals) > (_MOST if linear is None else _FEW_LITERALS):
+        literals = ()
+    needles = literals or writer.needles(tree, fold)
+    if len(needles) > _MOST or min(map(len, needles), default=0) < _FEWEST:
+        needles = literals = ()
+    if linear is not None and not literals and len(needles) > 1:
+        needles = ()  # to look for several and then for the pattern costs as much as to look for the pattern
+    if folded:
+        needles, literals = tuple(map(bytes.lower, needles)), tuple(map(bytes.lower, literals))
+    find = _plain_find if linear is None else _re2_find
+    finds = tuple(find(needle, folded=folded) for needle in needles)
+    search = linear or _backtracking(source)
+    return Pattern(source.encode(), search, finds, literals, folded, folded and linear is None, linear is not None, why)
 
 
 def _parse(pattern: str | bytes, *, fixed: bool, ignore_case: bool) -> Any:
@@ -181,6 +210,13 @@ def _linear(source: str, beyond: str | None) -> tuple[Callable[..., Any] | None,
         return None, "it is too large for RE2"
 
 
+def _backtracking(source: str) -> Callable[..., Any]:
+    try:
+        return re.compile(source.encode(), re.MULTILINE).search
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageError(f"the pattern cannot be searched for in bytes: {error}") from None
+
+
 def _options(re2: Any) -> Any:
     options = re2.Options()
     options.encoding = options.Encoding.LATIN1  # bytes are bytes
@@ -190,19 +226,25 @@ def _options(re2: Any) -> Any:
     return options
 
 
-def _re2_find(needle: bytes, folded: bool) -> Find:
+def _re2_find(needle: bytes, *, folded: bool) -> Find:
     re2 = import_module("re2")
     source = "".join(_byte(value) if value > _ASCII_END or not folded else _either(value) for value in needle)
     search = re2.compile(source.encode(), _options(re2)).search
 
     def find(block: bytes, position: int) -> int:
+        if not folded:
+            # What is near is found before RE2 is called: for that the interpreter's lock is let go and waited for.
+            near = block.find(needle, position, position + _NEAR)
+            if near >= 0:
+                return near
+            position = max(position, position + _NEAR - len(needle) + 1)
         found = search(block, position)
         return -1 if found is None else int(found.start())
 
     return find
 
 
-def _plain_find(needle: bytes) -> Find:
+def _plain_find(needle: bytes, *, folded: bool) -> Find:  # noqa: ARG001 - the caller folds the block
     return lambda block, position: block.find(needle, position)
 
 
@@ -346,9 +388,31 @@ class _Writer:
             return value[0] > 0 and self.worded(value[2], fold, last=last)
         return name == "BRANCH" and all(self.worded(item, fold, last=last) for item in value[1])
 
-    def needles(self, tree: Any, fold: bool) -> tuple[bytes, ...] | None:
+    def literals(self, tree: Any, fold: bool) -> tuple[bytes, ...]:
+        """All that the pattern can match, in the order in which it is tried, where that is little; else nothing."""
+        whole = [b""]
+        for op, value in tree:
+            name = str(op)
+            parts: Sequence[bytes] = ()
+            if name == "LITERAL" and (not fold or value <= _ASCII_END):
+                parts = (self._encoded(value),)
+            elif name == "IN" and all(
+                str(kind) == "LITERAL" and (not fold or code <= _ASCII_END) for kind, code in value
+            ):
+                parts = [self._encoded(code) for _, code in value if code != NEWLINE]
+            elif name == "SUBPATTERN" and not (value[1] | value[2]) & re.IGNORECASE:
+                parts = self.literals(value[3], fold)
+            elif name == "BRANCH":
+                inner = [self.literals(item, fold) for item in value[1]]
+                parts = [literal for part in inner for literal in part] if all(inner) else ()
+            whole = [before + part for before in whole for part in parts]
+            if not whole or len(whole) > _MOST:
+                return ()
+        return tuple(whole) if all(whole) else ()
+
+    def needles(self, tree: Any, fold: bool) -> tuple[bytes, ...]:
         """Byte strings of which every match contains at least one, as long ones as can be told."""
-        best: tuple[bytes, ...] | None = None
+        best: tuple[bytes, ...] = ()
         run = b""
         for op, value in [*tree, ("END", None)]:
             name = str(op)
@@ -366,18 +430,16 @@ class _Writer:
             elif name == "BRANCH":
                 parts = [self.needles(item, fold) for item in value[1]]
                 if all(parts):
-                    best = _better(best, tuple(dict.fromkeys(needle for part in parts for needle in part or ())))
+                    best = _better(best, tuple(dict.fromkeys(needle for part in parts for needle in part)))
         return best
 
     def _encoded(self, code: int) -> bytes:
         return bytes([code]) if self._bytewise else chr(code).encode("utf-8", "surrogateescape")
 
 
-def _better(one: tuple[bytes, ...] | None, other: tuple[bytes, ...] | None) -> tuple[bytes, ...] | None:
+def _better(one: tuple[bytes, ...], other: tuple[bytes, ...]) -> tuple[bytes, ...]:
     """The needles that say more: the shortest of them counts."""
-    if not other or not all(other):
-        return one
-    return other if one is None or min(map(len, other)) > min(map(len, one)) else one
+    return other if min(map(len, other), default=0) > min(map(len, one), default=0) else one
 
 
 def _cases(code: int) -> set[int]:

@@ -44,8 +44,9 @@ class Reader:
         try:
             yield from self.db.execute(sql, values)
         except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+            path = self.text_path if "full." in str(error) else self.path
             raise StoreCorrupt(
-                f"{self.path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
+                f"{path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
             ) from error
         except apsw.BusyError as error:
             raise StoreBusy(f"{self.path}: another process is writing and did not finish in time. Try again") from error

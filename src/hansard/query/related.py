@@ -42,6 +42,7 @@ _TELLING = 12  # so many files or words in common are as much as one can ask for
 _FEW = 4  # where a session has fewer, sharing all of them is not yet all
 _FEWEST = 10  # a project counts as having at least so many sessions, or nothing would be special in a small one
 _LARGE = 30  # files or prompts of a session that shares things by chance
+_ELSEWHERE = 0.35  # what words are worth that nothing but chance may have put into another project
 _ALONE = 3  # so many words say something without a file, a link or a project in common
 _LEAST = 0.02  # less than this is nothing in common
 _WEEK = 7 * 86_400_000
@@ -324,7 +325,9 @@ def _share_words(reader: Reader, session: Session, own: Counter[str], others: di
             shared.clear()  # a word of another project may mean another thing there
         if shared:
             portion = min(1.0, sum(shared.values()) / whole)
-            scores[other.session_id] = _WORDS * portion / math.sqrt(1 + other.prompts / _LARGE)
+            worth = _WORDS * portion / math.sqrt(1 + other.prompts / _LARGE)
+            known = other.session_id in near or other.links or other.shared_files
+            scores[other.session_id] = worth if known else worth * _ELSEWHERE
     return scores
 
 

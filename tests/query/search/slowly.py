@@ -58,6 +58,12 @@ def everything(h: Hansard) -> list[Said]:
     for transcript, agent_type in h.reader.rows("SELECT transcript, agent_type FROM agents"):
         types.setdefault(transcript, set()).add(agent_type)
     forks = {row[0] for row in h.reader.rows("SELECT target FROM links WHERE relation IN ('fork', 'branch')")}
+    titled: dict[Any, Any] = {}
+    for row in h.reader.rows(
+        "SELECT s.id, t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> 40"
+        " WHERE t.session_id <> '' ORDER BY t.current, r.ts DESC, t.path DESC"
+    ):
+        titled[row[0]] = row[1]
     found: list[Said] = []
     for id_, kind, session_id, agent_id, first_ts in h.reader.rows(
         "SELECT id, kind, session_id, agent_id, first_ts FROM transcripts"
@@ -75,6 +81,7 @@ def everything(h: Hansard) -> list[Said]:
                 latest = milliseconds(getattr(body, "timestamp", None))
             content = getattr(getattr(body, "message", None), "content", None)
             for text in reading.texts(record):
+                owner = titled.get((id_ << 40) + record.offset, session_id) if text.kind == "title" else session_id
                 file, has_diff = None, False
                 if isinstance(content, list):
                     block = content[text.number]
@@ -89,12 +96,12 @@ def everything(h: Hansard) -> list[Said]:
                         text.has_image,
                         reading.is_aside(record),
                         latest if latest is not None else first_ts,
-                        sessions.get(session_id),
+                        sessions.get(owner),
                         agent_id,
                         types.get(id_, set()),
                         file,
                         bool(has_diff),
-                        session_id in forks,
+                        owner in forks,
                     )
                 )
     return found
@@ -226,8 +233,10 @@ def has_word(words: list[str], text: str, often: Callable[[str], int], *, prefix
             and two.startswith(joined[len(one) :])
             for one, two in pairs
         )
-    if len(typed) > 4 or joined in STOP_WORDS:
+    if len(typed) > 4:
         return False
+    if joined in STOP_WORDS:
+        return joined in words
     if len(typed) == 1 and set(inflections(joined)) & set(words):
         return True
     if joined in words:

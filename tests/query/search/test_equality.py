@@ -65,7 +65,7 @@ def quickly(h: Hansard, query: str) -> set[tuple[int, int]]:
 
 FOUND = (
     """
-parseline|parseLine|sTEP|PARSElINE|pathtofilepy|parse_line|parse line|parse-line|httpserver2|http server|HTTPServer|server2|server 2|HttpServer2
+parseline|parseLine|sTEP|tHE|PARSElINE|pathtofilepy|parse_line|parse line|parse-line|httpserver2|http server|HTTPServer|server2|server 2|HttpServer2
 path/to/file.py:42|file.py|to/file|--flag|flag|vis-timeline|vistimeline|timeline|foo OR parseline
 数据|据库|数据库|日本|テスト|한국|국어|검색|cafe|café|CAFÉ|naive|unicode|C++|c++|C#|100ms|100 ms|🎉|✓|sha256|sha 256
 deadbeef12ab|ёлка|елка|Ελλαδα|δοκιμη|setup|"set up"|fix|fixes|test|commit|committing|xylophone|"nobody kept"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.search.plan import Leg, Plan, values_of
-from hansard.query.search.ranking import Weigh, weigher
+from hansard.query.search.plan import ANY_KIND, Leg, Plan, values_of
+from hansard.query.search.ranking import Weigh, rarity, weigher
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -32,10 +33,10 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("titles", "titles", 40),
     Part("talk", "talk", 120),
     Part("work", "work", 80),
     FILES := Part("files", "work", 16),  # overflowed tool results
+    TITLES := Part("titles", "titles", 40),
 )
 
 Stops = dict[str, int | None]
@@ -62,33 +63,30 @@ class Finder:
         """`all_typed`: also the lines of history.jsonl whose prompts stand in a transcript."""
         self._reader = reader
         self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
-        self._weigh: Weigh = weigher((), ())
 
     def candidates(self, stops: Stops | None = None) -> Candidates:
         """The newest blocks of each part, or the newest under what an earlier page stopped at."""
         found = Candidates()
-        reached: dict[str, list[int]] = {part.name: [] for part in PARTS}
-        for scope in self._scopes:
-            self._weigh = weigher(scope.leg.terms, self._frequencies(scope.leg))
-            for part in PARTS:
-                below = _LAST if stops is None else stops.get(part.name)
-                if below is None:
-                    continue
-                rows = list(self._rows(scope, part, scope.leg.match, part.most, below))
+        asked = [(scope, self._worths(scope.leg)) for scope in self._scopes]
+        for part in PARTS:
+            below = _LAST if stops is None else stops.get(part.name)
+            found.stops[part.name] = None
+            if below is None:
+                continue
+            weights: dict[int, float] = {}
+            reached = 0
+            for scope, worths in asked:
+                rows = list(self._rows(scope, part, weigher(scope.leg.terms, worths), below))
                 if len(rows) >= part.most:
-                    reached[part.name].append(rows[-1][0])
+                    reached = max(reached, rows[-1][0])
                 for row_id, weight in rows:
-                    found.weights[row_id] = max(weight, found.weights.get(row_id, 0.0))
-        # Where one alternative stopped, the others must not run ahead of it: the next page goes on there for all.
-        found.stops = {name: max(ids) if ids else None for name, ids in reached.items()}
-        if len(self._scopes) > 1 and found.has_more:
-            found.weights = {id_: weight for id_, weight in found.weights.items() if self._is_in_time(id_, found.stops)}
+                    weights[row_id] = max(weight, weights.get(row_id, 0.0))
+            # Where one alternative stopped, the others must not run ahead of it: the next page goes on there for all.
+            if reached:
+                found.stops[part.name] = reached
+                weights = {row_id: weight for row_id, weight in weights.items() if row_id >= reached}
+            found.weights.update(weights)
         return found
-
-    def _is_in_time(self, id_: int, stops: Stops) -> bool:
-        if id_ >= SNAPSHOT_TEXT:
-            return id_ >= (stops["files"] or 0)
-        return id_ >= max(stops[name] or 0 for name in ("titles", "talk", "work"))
 
     def count(self) -> int:
         """How many blocks match, all of them."""
@@ -98,17 +96,19 @@ class Finder:
         return sum(self._reader.one(sql, values)[0] for sql, values in queries)
 
     def ids(self) -> Iterator[int]:
-        """Every matching block once; of each part the newest first."""
-        seen: set[int] = set()
-        for part in PARTS:
-            for scope in self._scopes:
-                for sql, values in scope.queries("text.rowid", part):
-                    for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
-                        if len(self._scopes) == 1:
-                            yield row_id
-                        elif row_id not in seen:
-                            seen.add(row_id)
-                            yield row_id
+        """Every matching block once: what stands in transcripts from the newest id down, then files."""
+        for parts in ([part for part in PARTS if part is not FILES], [FILES]):
+            streams = [self._stream(scope, part) for scope in self._scopes for part in parts]
+            last = None
+            for row_id in merge(*streams, reverse=True):
+                if row_id != last:
+                    yield row_id
+                last = row_id
+
+    def _stream(self, scope: _Scope, part: Part) -> Iterator[int]:
+        for sql, values in scope.queries("text.rowid", part):
+            for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
+                yield row_id
 
     def transcripts(self) -> set[int]:
         """The transcripts in which anything matches; of files their ids in the full text."""
@@ -120,20 +120,27 @@ class Finder:
                     found.update(row[0] for row in self._reader.rows(sql, values))
         return found
 
-    def _rows(self, scope: _Scope, part: Part, match: str, limit: int, below: int) -> Iterator[tuple[int, float]]:
-        self._reader.teach_text("weigh", self._weigh)
-        for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, match, below):
+    def _rows(self, scope: _Scope, part: Part, weigh: Weigh, below: int) -> Iterator[tuple[int, float]]:
+        self._reader.teach_text("weigh", weigh)
+        limit = part.most
+        for sql, values in scope.queries(f"text.rowid, weigh({part.table})", part, below):
             if limit < 1:
                 return
             for row in self._reader.rows(f"{sql} ORDER BY text.rowid DESC LIMIT ?", (*values, limit)):
                 limit -= 1
                 yield row
 
-    def _frequencies(self, leg: Leg) -> list[float]:
-        """About how many blocks each term is in, by how far back its newest ones reach."""
+    def _worths(self, leg: Leg) -> list[float]:
+        """What each term is worth by how rare it is: by how far back its newest uses reach, in the largest of the tables.
+
+        A single term needs no comparison.
+        """
         if len(leg.terms) < 2:
             return [1.0] * len(leg.terms)
         newest = self._reader.one("SELECT max(id) FROM transcripts")[0] or 1
+        self._reader.teach_text("rows_of", lambda api: api.row_count)
+        counted = self._reader.one("SELECT rows_of(work) FROM full.work WHERE work MATCH ? LIMIT 1", (ANY_KIND,))
+        rows = counted[0] if counted is not None else 1
         found = []
         for term in leg.terms:
             star = " *" if term.prefix else ""
@@ -144,7 +151,8 @@ class Finder:
                 (match,),
             )
             reached = newest - (oldest >> 40) + 1 if oldest is not None else newest
-            found.append(count if count < _SAMPLE else count * newest / max(reached, 1))
+            often = count if count < _SAMPLE else count * newest / max(reached, 1)
+            found.append(rarity(often, rows))
         return found
 
 
@@ -205,19 +213,32 @@ class _Scope:
         )
         self._typed_values = values_of(self.leg.sessions)
 
-    def queries(
-        self, columns: str, part: Part, match: str = "", below: int = _LAST
-    ) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    def _of_titles(self, head: str, below: int) -> tuple[str, tuple[Any, ...]]:
+        """Titles are few: whose they are is asked of each."""
+        leg = self.leg
+        conditions = [condition.sql for condition in leg.rows]
+        if leg.sessions:
+            conditions.append(_of_sessions(leg, _TITLED))
+        if leg.transcripts:
+            among = " AND ".join(condition.sql for condition in leg.transcripts)
+            conditions.append(f"text.rowid >> 40 IN (SELECT id FROM transcripts WHERE {among})")
+        values = (*values_of(leg.rows), *values_of(leg.sessions), *values_of(leg.transcripts))
+        return head + "".join(f" AND {sql}" for sql in conditions), (leg.match, 0, below - 1, *values)
+
+    def queries(self, columns: str, part: Part, below: int = _LAST) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """The SQL for one part of the full text, range by range, the newest first."""
         head = (
             f"SELECT {columns} FROM full.{part.table} AS text WHERE {part.table} MATCH ? AND text.rowid BETWEEN ? AND ?"
         )
-        match = match or self.leg.match
+        match = self.leg.match
         if part is FILES:
             if self._files is not None:
                 rows = "".join(f" AND {condition.sql}" for condition in self.leg.rows)
                 values = (*values_of(self.leg.rows), *self._file_values)
                 yield f"{head}{rows}{self._files}", (match, SNAPSHOT_TEXT, below - 1, *values)
+            return
+        if part is TITLES:
+            yield self._of_titles(head, below)
             return
         conditions = "".join(f" AND {sql}" for sql in self._conditions)
         values = (*self._values, *(() if self._allowed is None else (self._allowed,)), *self._typed_values)
@@ -225,6 +246,14 @@ class _Scope:
             top = min(high, below - 1)
             if top >= low:
                 yield f"{head}{conditions}", (match, low, top, *values)
+
+
+# A title may stand in the file of another session than the one it is about.
+_TITLED = (
+    "coalesce((SELECT t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> 40"
+    " WHERE s.id = text.rowid AND t.session_id <> '' ORDER BY t.current DESC, r.ts, t.path LIMIT 1),"
+    " (SELECT session_id FROM transcripts WHERE id = text.rowid >> 40))"
+)
 
 
 def _of_sessions(leg: Leg, column: str) -> str:

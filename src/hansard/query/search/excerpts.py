@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from unicodedata import combining
 
 from hansard.index.tokens import fold, tokens
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH = 240
 _MOST_SPANS = 60
+_MOST_MISSES = 400  # of a piece: letters of the word inside other words, as in a dump of a megabyte
 _PIECE = 1 << 15  # of a long text that is looked at in one go
 _OVERLAP = 256
 _SLACK = 24  # how far a cut may move to stand between two words
@@ -61,7 +63,7 @@ class Marker:
     def _spans(self, text: str) -> list[tuple[int, int, int]]:
         """Where terms stand, as (start, end, number of the term), from the first stretch of the text that has any."""
         for start in range(0, max(len(text), 1), _PIECE):
-            piece = text[start : start + _PIECE + _OVERLAP]
+            piece = _Piece(text[start : start + _PIECE + _OVERLAP])
             found = [
                 (start + low, start + high, number)
                 for number in range(len(self._patterns))
@@ -71,34 +73,61 @@ class Marker:
                 return sorted(found)
         return []
 
-    def _of_term(self, number: int, text: str) -> list[tuple[int, int]]:
-        lower = text.lower()
-        found = list(self._in(number, text, lower)) if len(lower) == len(text) else []
-        return found if found or text.isascii() else list(self._in(number, text, _same_length(text)))
+    def _of_term(self, number: int, piece: _Piece) -> list[tuple[int, int]]:
+        text = piece.text
+        found = list(self._in(number, text, piece.lower)) if len(piece.lower) == len(text) else []
+        if found or text.isascii():
+            return found
+        plain, places = piece.folded()
+        return list(self._in(number, text, plain, places))
 
-    def _in(self, number: int, text: str, plain: str) -> Iterator[tuple[int, int]]:
-        position = count = 0
-        while count < _MOST_SPANS:
+    def _in(self, number: int, text: str, plain: str, places: Sequence[int] | None = None) -> Iterator[tuple[int, int]]:
+        """The matches in a text that is read as `plain`, whose signs stand at `places` in it, or at the same ones."""
+        position = count = misses = 0
+        while count < _MOST_SPANS and misses < _MOST_MISSES:
             match = self._patterns[number].search(plain, position)
             if match is None:
                 return
             start, end = match.span()
+            position = max(end, start + 1)
+            if places is not None:
+                start, end = places[start], places[end]
             if end > start and _on_borders(text, start, end, begun=self._begun[number]):
                 count += 1
                 yield start, _end_of_word(text, end) if self._begun[number] else end
-                position = end
             else:
-                position = start + 1
+                misses += 1
+                position = match.start() + 1
+
+
+class _Piece:
+    """A stretch of a text, and how it reads without case and without accents."""
+
+    __slots__ = ("_folded", "lower", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lower = text.lower()
+        self._folded: tuple[str, Sequence[int] | None] | None = None
+
+    def folded(self) -> tuple[str, Sequence[int] | None]:
+        """The text folded, and where each sign of that stands; None where every place stays the same."""
+        if self._folded is None:
+            text = self.text
+            places: list[int] | None = None
+            signs = set(text)
+            marks = {sign for sign in signs if combining(sign)}
+            if marks:  # an accent of its own, as file names of some systems have it, is no sign by itself
+                places = [place for place, sign in enumerate(text) if sign not in marks]
+                text = "".join(map(text.__getitem__, places))
+                places.append(len(self.text))
+            self._folded = text.translate({ord(sign): (fold(sign) or " ")[0] for sign in signs}), places
+        return self._folded
 
 
 def _patterns(term: Term) -> Iterator[str]:
     for row in sorted(term.spellings, key=lambda row: -sum(map(len, row))):
         yield _BETWEEN.join(_SIGNS.get(token, re.escape(token)) for token in row)
-
-
-def _same_length(text: str) -> str:
-    """The text folded, character by character, so that every place in it stays the same."""
-    return "".join((fold(character) or " ")[0] for character in text)
 
 
 def _on_borders(text: str, start: int, end: int, *, begun: bool) -> bool:
@@ -107,6 +136,8 @@ def _on_borders(text: str, start: int, end: int, *, begun: bool) -> bool:
     after_is_word = end < len(text) and text[end].isalnum()
     if not before_is_word and (begun or not after_is_word):
         return True
+    if _is_inside(text, start) or (after_is_word and not begun and _is_inside(text, end)):
+        return False
     low, high = start, end
     while low > 0 and text[low - 1].isalnum() and start - low < _OVERLAP:
         low -= 1
@@ -114,6 +145,11 @@ def _on_borders(text: str, start: int, end: int, *, begun: bool) -> bool:
         high += 1
     found = tokens(text, low, high)
     return any(token.start == start for token in found) and (begun or any(token.end == end for token in found))
+
+
+def _is_inside(text: str, place: int) -> bool:
+    """Whether a place is between two small letters of ASCII, where no token ever ends; most are, and it is quickly told."""
+    return place > 0 and "a" <= text[place - 1] <= "z" and "a" <= text[place] <= "z"
 
 
 def _end_of_word(text: str, end: int) -> int:

@@ -15,7 +15,7 @@ from zlib import crc32
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
 from hansard.model import Hit, Place, SearchPage, SessionHits
-from hansard.query.language import parse
+from hansard.query.language import And, Before, Everything, Node, Project, Since, parse
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import Block, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
@@ -47,6 +47,20 @@ class Wish:
     facets: bool = False
     now: datetime | None = None
     zone: tzinfo | None = None
+    project: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def also(self) -> tuple[Node, ...]:
+        """What must hold besides the query."""
+        found: list[Node] = []
+        if self.project is not None:
+            found.append(Project(self.project))
+        if self.since is not None:
+            found.append(Since(int(self.since.timestamp() * 1000)))
+        if self.until is not None:
+            found.append(Before(int(self.until.timestamp() * 1000)))
+        return tuple(found)
 
 
 class _Cursor(NamedTuple):
@@ -80,6 +94,10 @@ class Search:
         self._cursor = _first(wish) if wish.cursor is None else _read(wish.cursor, wish)
         asked_at = datetime.fromtimestamp(self._cursor.now / 1000, UTC)
         self.node = parse(wish.query, now=asked_at, zone=wish.zone)
+        also = wish.also()
+        if also:
+            given = () if isinstance(self.node, Everything) else (self.node,)
+            self.node = And((*given, *also)) if len(given) + len(also) > 1 else also[0]
         self.plan: Plan = make_plan(reader, self.node, IndexedWords(reader)) if reader.has_text else Plan([], [])
         self.finder = Finder(reader, self.plan)
 
@@ -119,9 +137,17 @@ class Search:
             next_cursor=following,
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
-            notes=tuple(self.plan.notes),
+            notes=(*self.plan.notes, *self._hints(weights)),
             facets=facets,
         )
+
+    def _hints(self, weights: dict[int, float]) -> list[str]:
+        """What may help where nothing was found."""
+        if weights or not self.plan.legs or self._cursor.stops is not None:
+            return []
+        from hansard.query.search.hints import hints
+
+        return list(hints(self._reader, self.node))
 
     def _found(self, weights: dict[int, float]) -> list[_Found]:
         """The candidates in the order in which they are shown, each record once."""
@@ -276,7 +302,8 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 
 
 def _mark(wish: Wish) -> int:
-    return crc32(json.dumps([wish.query, wish.group, wish.sort]).encode("utf-8", "replace"))
+    asked = [wish.query, wish.group, wish.sort, wish.project, str(wish.since), str(wish.until)]
+    return crc32(json.dumps(asked).encode("utf-8", "replace"))
 
 
 def _first(wish: Wish) -> _Cursor:

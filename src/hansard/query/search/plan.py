@@ -7,6 +7,7 @@ row by row. Where an OR mixes what FTS5 can say with what it cannot, the query i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,8 +57,12 @@ ROLES = {
 FRIENDLY_WORDS = 8
 """In a longer query every word is taken as it was typed: it was pasted, and its spelling is right."""
 
+MOST_TOKENS = 500
+"""Of all words of a query; a longer text takes FTS5 minutes where its words are common."""
+
 _MOST_LEGS = 32
-_ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
+_HIGHEST = 90  # of what the parser of FTS5 holds at a time, which is 100
+ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
 
 # The time of a block: of its record, of the prompt of history.jsonl, of the file; of its transcript where all are silent.
 _TIME = (
@@ -123,9 +128,18 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     wanted = without_empty(node)
     if wanted is None:
         return Plan([], notes)
+    if sum(map(_length, walk(wanted))) > MOST_TOKENS:
+        raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; look for a part of it")
     words = sum(isinstance(part, Word) for part in walk(wanted))
     spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
     return Plan([_leg(reader, atoms, spell) for atoms in alternatives(wanted)], notes)
+
+
+def _length(node: Node) -> int:
+    """How many tokens a single word, phrase or near() asks for."""
+    if isinstance(node, Word | Phrase):
+        return len(as_typed(node.text))
+    return sum(len(as_typed(word)) for word in node.words) if isinstance(node, Near) else 0
 
 
 def _notes(node: Node) -> Iterator[str]:
@@ -230,6 +244,8 @@ class _Speller:
 def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
     leg = Leg()
     leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
+    if _height(leg.match) > _HIGHEST:
+        raise UsageError("this query is too deeply nested; leave some parentheses out")
     for node, negated in atoms.fields:
         _ask(reader, leg, node, negated=negated)
     return leg
@@ -332,10 +348,13 @@ class _Expression:
         yes = [self.of(node, wanted=wanted) for node in nodes if not isinstance(node, Not)]
         # Numbers of phrases follow the text of the expression: what is asked for comes first there as well.
         if not yes:
-            yes = [self._marked(_ANY_KIND)]
+            yes = [self._marked(ANY_KIND)]
         no = [self.of(node.node, wanted=False) for node in nodes if isinstance(node, Not)]
-        asked = " AND ".join(yes)
-        return f"(({asked}) NOT ({' OR '.join(no)}))" if no else f"({asked})"
+        asked = yes[0] if len(yes) == 1 else f"({' AND '.join(yes)})"
+        if not no:
+            return asked
+        refused = no[0] if len(no) == 1 else f"({' OR '.join(no)})"
+        return f"({asked} NOT {refused})"
 
     def _term(self, text: str, rows: list[Spelling], *, prefix: bool, wanted: bool) -> str:
         self._note(text, rows, prefix=prefix, wanted=wanted)
@@ -351,6 +370,27 @@ class _Expression:
     def _marked(self, expression: str) -> str:
         self._phrases += expression.count('"') // 2
         return expression
+
+
+_STEPS = r'"[^"]*"|\(|\)|\b(?:AND|OR|NOT)\b'
+
+
+def _height(expression: str) -> int:
+    """How much a parser must remember where an expression is deepest: parentheses, and operators that wait for their right side."""
+    height = highest = waiting = 0
+    around: list[int] = []
+    for step in re.finditer(_STEPS, expression):
+        if step[0] == "(":
+            around.append(waiting)
+            height += 1 + waiting
+            waiting = 0
+        elif step[0] == ")":
+            waiting = around.pop()
+            height -= 1 + waiting
+        elif step[0][0] != '"':
+            waiting = 2
+        highest = max(highest, height + waiting)
+    return highest
 
 
 def _phrase(row: Spelling) -> str:
@@ -374,7 +414,7 @@ def _marks(node: Node) -> str:
         case Has("image"):
             return f'mark : "{IMAGE}"'
         case Everything():
-            return _ANY_KIND
+            return ANY_KIND
         case _:
             raise TypeError(node)
 

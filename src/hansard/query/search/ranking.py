@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _SATURATION = 1.2
 _LENGTH = 0.6  # how much a long text counts against itself
 _POSITIONS = 64  # of each word that are looked at for nearness
-_IN_A_ROW = 1.0
-_NEAR = 0.6
+_IN_A_ROW = 0.7
+_NEAR = 0.5
 
 # A prompt or a reply says what a session was about; what a tool printed mostly says nothing of it.
 KIND_WEIGHT = {
@@ -23,10 +23,10 @@ KIND_WEIGHT = {
     "prompt": 1.4,
     "reply": 1.1,
     "command": 1.0,
-    "thinking": 0.8,
-    "call": 0.8,
-    "result": 0.65,
-    "note": 0.5,
+    "thinking": 0.7,
+    "call": 0.65,
+    "result": 0.5,
+    "note": 0.4,
 }
 ASIDE_WEIGHT = 0.75
 _HALF_LIFE_DAYS = 60.0
@@ -36,24 +36,25 @@ _DAY = 86_400_000
 Weigh = Callable[["apsw.FTS5ExtensionApi"], float]
 
 
-def weigher(terms: Sequence[Term], frequencies: Sequence[float]) -> Weigh:
-    """A function for FTS5 that weighs the current row; `frequencies` says in how many rows each term occurs, about."""
-    rarity: list[float] = []
-    average = 1.0
+def rarity(often: float, rows: int) -> float:
+    """What a word is worth that stands in so many of all texts."""
+    often = min(often, rows)
+    return math.log(1 + (rows - often + 0.5) / (often + 0.5))
+
+
+def weigher(terms: Sequence[Term], worths: Sequence[float]) -> Weigh:
+    """A function for FTS5 that weighs the current row of one table, whose texts it measures by their own average."""
+    average = 0.0
 
     def weigh(api: apsw.FTS5ExtensionApi) -> float:
         nonlocal average
-        if not rarity:
-            rows = max(api.row_count, 1)
-            average = max(api.column_total_size(0) / rows, 1.0)
-            rarity.extend(
-                math.log(1 + (max(rows - often, 0) + 0.5) / (min(often, rows) + 0.5)) for often in frequencies
-            )
+        if not average:
+            average = max(api.column_total_size(0) / max(api.row_count, 1), 1.0)
         length = _SATURATION * (1 - _LENGTH + _LENGTH * api.column_size(0) / average)
         offsets = api.phrase_column_offsets
         score = 0.0
         places: list[list[int]] = []
-        for term, rare in zip(terms, rarity, strict=True):
+        for term, rare in zip(terms, worths, strict=True):
             found = offsets(term.phrases[0], 0)
             often = float(len(found))
             for phrase in term.phrases[1:]:

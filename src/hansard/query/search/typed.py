@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 _AT_ONCE = 10_000
-_MOST_BLOCKS = 1000  # of one line: pictures may stand before the text
 _TYPED = Or((Kind("prompt"), Kind("command")))
 
 
@@ -32,8 +31,9 @@ def find_typed(reader: Reader, query: str, *, now: datetime, zone: tzinfo | None
         found.update(
             row[0]
             for row in reader.rows(
-                "SELECT (SELECT max(p.id) FROM prompts p WHERE p.id BETWEEN v.value - ? AND v.value) FROM json_each(?) v",
-                (_MOST_BLOCKS, json.dumps(some)),
+                "SELECT p.id FROM json_each(?) v JOIN prompts p ON p.id = coalesce((SELECT r.id FROM records r"
+                " WHERE r.id = (SELECT max(id) FROM records WHERE id <= v.value) AND r.id + r.length > v.value), v.value)",
+                (json.dumps(some),),
             )
         )
     return found

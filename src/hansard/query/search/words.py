@@ -59,8 +59,10 @@ def spellings(text: str, vocabulary: Vocabulary) -> list[Spelling]:
     if not typed:
         return []
     joined = "".join(typed)
-    if len(typed) > MAX_PIECES or not joined.isascii() or joined in STOP_WORDS:
+    if len(typed) > MAX_PIECES or not joined.isascii():
         return [typed]
+    if joined in STOP_WORDS:
+        return list(dict.fromkeys((typed, (joined,))))
     found: list[Spelling] = [(joined,)]
     if len(typed) == 1:
         found += [(form,) for form in inflections(joined)]

@@ -1,0 +1,59 @@
+"""What to say when nothing fits: which word is nowhere, which one is spelled nearly so, and what fewer words would find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from hansard.query.language import And, Node, Word
+from hansard.query.reader import Reader
+from hansard.query.search.candidates import Finder
+from hansard.query.search.plan import make_plan
+from hansard.query.search.vocabulary import IndexedWords
+from hansard.query.search.words import as_typed, spellings
+
+_MOST_WORDS = 12
+_MOST_TERMS = 30_000  # of the vocabulary that are looked at for one word
+_SHORTEST = 4
+
+
+def hints(reader: Reader, node: Node) -> Iterator[str]:
+    """One line for each thing worth knowing."""
+    parts = node.nodes if isinstance(node, And) else (node,)
+    words = [part for part in parts if isinstance(part, Word) and as_typed(part.text)]
+    if not words or len(words) > _MOST_WORDS:
+        return
+    vocabulary = IndexedWords(reader)
+    unknown = [word for word in words if not word.prefix and not vocabulary.of(spellings(word.text, vocabulary))]
+    for word in unknown:
+        near = _spelled_nearly(reader, as_typed(word.text))
+        yield f"{word.text!r} is nowhere" + (f"; did you mean {near}?" if near else "")
+    if unknown or len(parts) < 2:
+        return
+    best: tuple[int, Word] | None = None
+    for word in words:
+        rest = tuple(part for part in parts if part is not word)
+        found = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary)).count()
+        if found and (best is None or found < best[0]):
+            best = found, word
+    if best is not None:
+        yield f"no text has all of it; without {best[1].text!r} there are {best[0]:,} places"
+
+
+def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:
+    """The word of the history that is most like a word with a typo."""
+    word = "".join(tokens)
+    if len(word) < _SHORTEST or not word.isalpha():
+        return ""
+    terms: set[str] = set()
+    for table in ("talk", "work"):
+        reader.one(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_terms USING fts5vocab(full, {table}, row)")
+        terms.update(
+            row[0]
+            for row in reader.rows(
+                f"SELECT term FROM temp.{table}_terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?",
+                (word[:2], word[0] + chr(ord(word[1]) + 1), len(word) - 2, len(word) + 2, _MOST_TERMS),
+            )
+        )
+    near = get_close_matches(word, sorted(terms - {word}), n=1, cutoff=0.8)
+    return near[0] if near else ""

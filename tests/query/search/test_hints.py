@@ -1,0 +1,39 @@
+"""What is said when nothing fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from hansard.engine import Hansard
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("xylophon", ["'xylophon' is nowhere; did you mean xylophone?"]),
+        ("xylofone", ["'xylofone' is nowhere; did you mean xylophone?"]),
+        ("qqqqqqqq", ["'qqqqqqqq' is nowhere"]),
+        ("qq", ["'qq' is nowhere"]),
+        ("xylophone committed", ["no text has all of it; without 'committed' there are 1 places"]),
+        ("xylophone committed zzyzx", ["'zzyzx' is nowhere"]),
+        ('"no such phrase"', []),
+        ("zzyzx*", []),
+        ("is:error xylophone", ["no text has all of it; without 'xylophone' there are {} places"]),
+        ("xylophone", []),
+    ],
+)
+def test_hints(demo: Hansard, query: str, expected: list[str]) -> None:
+    page = demo.search(query)
+    errors = demo.count("is:error")
+    assert list(page.notes) == [line.format(f"{errors:,}") for line in expected]
+    assert bool(page.hits) == (query == "xylophone")
+
+
+def test_what_else_must_hold(demo: Hansard) -> None:
+    everything = demo.count("parser")
+    session = demo.search("xylophone").hits[0]
+    assert session.timestamp is not None
+    assert demo.count("xylophone OR zzyzx", project=session.project, since=session.timestamp) == 1
+    assert demo.count("xylophone OR zzyzx", until=session.timestamp) == 0
+    assert demo.count("", project=session.project) > 5
+    assert demo.count("parser", since=session.timestamp) < everything

@@ -1,0 +1,81 @@
+"""Over all pages of a search every match comes exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from hansard.engine import Hansard
+from hansard.query.search import candidates
+from hansard.query.search.pages import Search, Wish
+
+QUERIES = [
+    "the",
+    "error OR project:app",
+    "(the tool:Bash) OR (project:app a)",
+    "kind:title OR file:py",
+    "is:error OR file:README OR title:a",
+    "(test since:2026-03-02) OR (fix before:2026-03-02)",
+    "-the",
+]
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a few blocks are weighed at a time, so that a small history has many pages."""
+    sizes = {"talk": 3, "work": 2, "files": 1, "titles": 1}
+    small = {part.name: part._replace(most=sizes[part.name]) for part in candidates.PARTS}
+    monkeypatch.setattr(candidates, "PARTS", tuple(small.values()))
+    monkeypatch.setattr(candidates, "FILES", small["files"])
+    monkeypatch.setattr(candidates, "TITLES", small["titles"])
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("query", QUERIES)
+def test_candidates_come_once(demo: Hansard, query: str) -> None:
+    finder = Search(demo.reader, Wish(query)).finder
+    seen: Counter[int] = Counter()
+    found = finder.candidates()
+    seen.update(found.weights.keys())
+    steps = 1
+    while found.has_more:
+        found = finder.candidates(found.stops)
+        seen.update(found.weights.keys())
+        steps += 1
+    assert steps > 2
+    assert set(seen.values()) == {1}
+    assert set(seen) == set(finder.ids())
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("sort", ["best", "newest"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_pages_have_every_match(demo: Hansard, query: str, sort: str) -> None:
+    places: set[tuple[str, int, int]] = set()
+    page = demo.search(query, limit=3, sort=sort)
+    while True:
+        places |= {(hit.transcript, hit.offset, hit.block) for hit in page.hits}
+        places |= {(other.transcript, other.offset, hit.block) for hit in page.hits for other in hit.others}
+        if page.next_cursor is None:
+            break
+        page = demo.search(query, limit=3, sort=sort, cursor=page.next_cursor)
+    paths = dict(demo.reader.rows("SELECT id, path FROM transcripts"))
+    wanted = {
+        (paths[id_ >> 40], *place)
+        for id_ in Search(demo.reader, Wish(query)).finder.ids()
+        if id_ >> 62 == 0
+        for place in demo.reader.rows(
+            "SELECT coalesce(r.id, ?1) & 1099511627775, ?1 - coalesce(r.id, ?1) FROM (SELECT 1) LEFT JOIN records r"
+            " ON r.id = (SELECT max(id) FROM records WHERE id <= ?1) AND r.id + r.length > ?1",
+            (id_,),
+        )
+    }
+    assert wanted <= places
+
+
+def test_ids_go_down(demo: Hansard) -> None:
+    ids = list(Search(demo.reader, Wish("the OR project:app")).finder.ids())
+    inside = [id_ for id_ in ids if id_ >> 62 == 0]
+    assert len(inside) > 50
+    assert inside == sorted(inside, reverse=True)
