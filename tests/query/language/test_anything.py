@@ -143,7 +143,9 @@ def flat(kind: type[And | Or], nodes: list[Node]) -> Node:
     return kind(tuple(parts))
 
 
-VALUES = st.text(st.characters(exclude_characters='"'), min_size=1, max_size=12).filter(lambda text: not text.isspace())
+VALUES = st.text(st.characters(exclude_characters='"', exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
+    lambda text: not text.isspace()
+)
 SECONDS = st.integers(0, at(NOW) // 1000).map(lambda seconds: seconds * 1000)
 DAYS = st.integers(0, 20_000).map(lambda day: at(EPOCH + timedelta(days=day)))
 LEAVES: st.SearchStrategy[Node] = st.one_of(
