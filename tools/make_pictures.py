@@ -21,6 +21,7 @@ PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH = 100
 RUNS = {
     "overview": [],
+    "search": ["search", "gauge tide", "--limit", "4"],
     "show": ["show", "cross-compile for the probe"],
     "status": ["status"],
 }

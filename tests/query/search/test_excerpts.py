@@ -49,7 +49,7 @@ def test_looking_inside_a_dump_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
         return []
 
     monkeypatch.setattr(excerpts, "tokens", look)
-    assert marked("a", "9ab8" * 100_000) == []
+    assert marked("a", "9a8" * 100_000) == []
     assert 0 < len(looked) < 10_000
 
 
