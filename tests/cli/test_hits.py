@@ -31,6 +31,7 @@ HIT = Hit(
     tool=None,
     agent_id=None,
     is_error=False,
+    is_current=True,
     timestamp=datetime(2026, 5, 1, 10, tzinfo=UTC),
     snippet="The tide turns at noon.",
     highlights=((4, 8),),

@@ -43,6 +43,7 @@ def hit(
         tool=None,
         agent_id=None,
         is_error=False,
+        is_current=True,
         timestamp=None,
         snippet=snippet,
         highlights=(),

@@ -135,7 +135,7 @@ def _opening(hit: Hit) -> str:
     if hit.agent_id:
         parts.append(f"--agent {_quoted(hit.agent_id[:8] if _RANDOM.fullmatch(hit.agent_id) else hit.agent_id)}")
     # Titles may stand in another session's file, and outputs in files of their own: there is no such place in the thread.
-    if hit.kind != "title" and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
+    if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
         parts.append(f"--at {hit.offset}")
     return " ".join(parts)
 

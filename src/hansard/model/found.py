@@ -34,6 +34,7 @@ class Hit:
     tool: str | None
     agent_id: str | None
     is_error: bool
+    is_current: bool  # False: of a former generation of its transcript, which was rewritten since
     timestamp: datetime | None
     snippet: str
     highlights: tuple[tuple[int, int], ...]  # of the snippet: from, to

@@ -5,6 +5,7 @@ Base64, signatures, twins of tool results and snapshots of prompts are not among
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -114,8 +115,17 @@ class TextFold:
         return True
 
 
+# What a program sends to colour its output; nobody sees it, and it would stick to the words beside it.
+_ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
+
+
 def texts(record: Record, *, sidechain: bool) -> Iterator[Text]:
-    """The searchable texts of a record by itself."""
+    """The searchable texts of a record by itself, without escape sequences."""
+    for text in _texts(record, sidechain=sidechain):
+        yield text._replace(text=_ESCAPES.sub("", text.text)) if "\x1b" in text.text else text
+
+
+def _texts(record: Record, *, sidechain: bool) -> Iterator[Text]:
     body = record.body
     kind = record.kind
     if kind == "assistant":

@@ -95,18 +95,24 @@ class Finder:
         queries = (query for part in PARTS for query in self._scopes[0].queries("count(*)", part))
         return sum(self._reader.one(sql, values)[0] for sql, values in queries)
 
-    def ids(self) -> Iterator[int]:
-        """Every matching block once: what stands in transcripts from the newest id down, then files."""
+    def ids(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
+        """Every matching block once: what stands in transcripts from the newest id down, then files; or those of a range."""
         for parts in ([part for part in PARTS if part is not FILES], [FILES]):
-            streams = [self._stream(scope, part) for scope in self._scopes for part in parts]
+            streams = [self._stream(scope, part, above, below) for scope in self._scopes for part in parts]
             last = None
             for row_id in merge(*streams, reverse=True):
                 if row_id != last:
                     yield row_id
                 last = row_id
 
-    def _stream(self, scope: _Scope, part: Part) -> Iterator[int]:
-        for sql, values in scope.queries("text.rowid", part):
+    def apart(self) -> Iterator[int]:
+        """What may have another time than the transcript it stands in: titles of other sessions, and files."""
+        for part in (TITLES, FILES):
+            for scope in self._scopes:
+                yield from self._stream(scope, part, 0, _LAST)
+
+    def _stream(self, scope: _Scope, part: Part, above: int, below: int) -> Iterator[int]:
+        for sql, values in scope.queries("text.rowid", part, below, above):
             for (row_id,) in self._reader.rows(f"{sql} ORDER BY text.rowid DESC", values):
                 yield row_id
 
@@ -213,7 +219,7 @@ class _Scope:
         )
         self._typed_values = values_of(self.leg.sessions)
 
-    def _of_titles(self, head: str, below: int) -> tuple[str, tuple[Any, ...]]:
+    def _of_titles(self, head: str, below: int, above: int) -> tuple[str, tuple[Any, ...]]:
         """Titles are few: whose they are is asked of each."""
         leg = self.leg
         conditions = [condition.sql for condition in leg.rows]
@@ -223,29 +229,31 @@ class _Scope:
             among = " AND ".join(condition.sql for condition in leg.transcripts)
             conditions.append(f"text.rowid >> 40 IN (SELECT id FROM transcripts WHERE {among})")
         values = (*values_of(leg.rows), *values_of(leg.sessions), *values_of(leg.transcripts))
-        return head + "".join(f" AND {sql}" for sql in conditions), (leg.match, 0, below - 1, *values)
+        return head + "".join(f" AND {sql}" for sql in conditions), (leg.match, above, below - 1, *values)
 
-    def queries(self, columns: str, part: Part, below: int = _LAST) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    def queries(
+        self, columns: str, part: Part, below: int = _LAST, above: int = 0
+    ) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """The SQL for one part of the full text, range by range, the newest first."""
         head = (
             f"SELECT {columns} FROM full.{part.table} AS text WHERE {part.table} MATCH ? AND text.rowid BETWEEN ? AND ?"
         )
         match = self.leg.match
         if part is FILES:
-            if self._files is not None:
+            if self._files is not None and below > SNAPSHOT_TEXT:
                 rows = "".join(f" AND {condition.sql}" for condition in self.leg.rows)
                 values = (*values_of(self.leg.rows), *self._file_values)
                 yield f"{head}{rows}{self._files}", (match, SNAPSHOT_TEXT, below - 1, *values)
             return
         if part is TITLES:
-            yield self._of_titles(head, below)
+            yield self._of_titles(head, below, above)
             return
         conditions = "".join(f" AND {sql}" for sql in self._conditions)
         values = (*self._values, *(() if self._allowed is None else (self._allowed,)), *self._typed_values)
         for low, high in self.ranges:
-            top = min(high, below - 1)
-            if top >= low:
-                yield f"{head}{conditions}", (match, low, top, *values)
+            bottom, top = max(low, above), min(high, below - 1)
+            if top >= bottom:
+                yield f"{head}{conditions}", (match, bottom, top, *values)
 
 
 # A title may stand in the file of another session than the one it is about.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import islice
 
 from hansard.query.language import And, Node, Word
 from hansard.query.reader import Reader
@@ -15,6 +16,7 @@ from hansard.query.search.words import as_typed, spellings
 _MOST_WORDS = 12
 _MOST_TERMS = 30_000  # of the vocabulary that are looked at for one word
 _SHORTEST = 4
+_MOST_PLACES = 1000
 
 
 def hints(reader: Reader, node: Node) -> Iterator[str]:
@@ -33,11 +35,13 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     best: tuple[int, Word] | None = None
     for word in words:
         rest = tuple(part for part in parts if part is not word)
-        found = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary)).count()
+        finder = Finder(reader, make_plan(reader, And(rest) if len(rest) > 1 else rest[0], vocabulary))
+        found = sum(1 for _ in islice(finder.ids(), _MOST_PLACES))
         if found and (best is None or found < best[0]):
             best = found, word
     if best is not None:
-        yield f"no text has all of it; without {best[1].text!r} there are {best[0]:,} places"
+        count = f"{best[0]:,}" if best[0] < _MOST_PLACES else f"over {_MOST_PLACES - 1:,}"
+        yield f"no text has all of it; without {best[1].text!r} there are {count} places"
 
 
 def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:
@@ -47,11 +51,12 @@ def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:
         return ""
     terms: set[str] = set()
     for table in ("talk", "work"):
-        reader.one(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_terms USING fts5vocab(full, {table}, row)")
+        reader.one(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_terms USING fts5vocab(full, {table}, col)")
         terms.update(
             row[0]
             for row in reader.rows(
-                f"SELECT term FROM temp.{table}_terms WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? LIMIT ?",
+                f"SELECT term FROM temp.{table}_terms WHERE term >= ? AND term < ? AND col = 'body'"
+                " AND length(term) BETWEEN ? AND ? LIMIT ?",
                 (word[:2], word[0] + chr(ord(word[1]) + 1), len(word) - 2, len(word) + 2, _MOST_TERMS),
             )
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -15,11 +15,27 @@ from zlib import crc32
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
 from hansard.model import Hit, Place, SearchPage, SessionHits
-from hansard.query.language import And, Before, Everything, Node, Project, Since, parse
+from hansard.query.language import (
+    And,
+    Before,
+    Everything,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Project,
+    Since,
+    Word,
+    parse,
+    walk,
+)
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import Block, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import Marker
+from hansard.query.search.newest import Place as When
+from hansard.query.search.newest import newest, place_of
 from hansard.query.search.plan import ROLES, Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
@@ -31,6 +47,7 @@ SORTS = ("best", "newest")
 HITS_PER_SESSION = 3
 _MORE_HITS = 0.08  # what each further hit in a session adds to it, for the first few
 _MOST_MORE = 5
+_GROUPED = 8  # so many hits for each session that a page by time is to show
 _LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
 
 
@@ -70,6 +87,7 @@ class _Cursor(NamedTuple):
     now: int
     stops: Stops | None
     shown: int
+    before: When | None = None  # of the newest: the last one shown
 
 
 @dataclass(slots=True)
@@ -79,6 +97,16 @@ class _Found:
     block: Block
     score: float
     copies: list[Block]
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What a page is to show, and where the next one begins."""
+
+    groups: list[list[_Found]]
+    following: _Cursor | None
+    total: int
+    truncated: bool
 
 
 class Search:
@@ -104,17 +132,9 @@ class Search:
     def page(self, record: Record | None) -> SearchPage:
         """Find, weigh and show."""
         began = time.perf_counter()
-        wish, cursor = self._wish, self._cursor
-        candidates = self.finder.candidates(cursor.stops)
-        weights = candidates.weights
-        found = self._found(weights)
-        groups = _grouped(found, by_worth=wish.sort == "best") if wish.group else [[one] for one in found]
-        shown = groups[cursor.shown : cursor.shown + wish.limit]
-        following: str | None = None
-        if len(groups) > cursor.shown + wish.limit:
-            following = _write(cursor._replace(shown=cursor.shown + wish.limit))
-        elif candidates.has_more:
-            following = _write(cursor._replace(stops=candidates.stops, shown=0))
+        wish = self._wish
+        batch = self._newest() if wish.sort == "newest" else self._best()
+        shown = batch.groups
         shower = _Shower(self._reader, record, self.plan, wish.context)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
@@ -132,44 +152,106 @@ class Search:
         return SearchPage(
             hits=tuple(hits),
             sessions=tuple(sessions),
-            total=len(weights),
-            truncated=candidates.has_more or cursor.stops is not None,
-            next_cursor=following,
+            total=batch.total,
+            truncated=batch.truncated,
+            next_cursor=None if batch.following is None else _write(batch.following),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
-            notes=(*self.plan.notes, *self._hints(weights)),
+            notes=(*self.plan.notes, *self._hints(batch)),
             facets=facets,
         )
 
-    def _hints(self, weights: dict[int, float]) -> list[str]:
+    def _best(self) -> _Batch:
+        """The best of the next candidates that there are; those that are only copies may fill whole windows."""
+        wish, cursor = self._wish, self._cursor
+        while True:
+            candidates = self.finder.candidates(cursor.stops)
+            weights = candidates.weights
+            found = [self._weighed(block, copies, weights) for block, copies in self._owned(weights)]
+            found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
+            groups = _grouped(found, by_worth=True) if wish.group else [[one] for one in found]
+            truncated = candidates.has_more or cursor.stops is not None
+            following: _Cursor | None = None
+            if len(groups) > cursor.shown + wish.limit:
+                following = cursor._replace(shown=cursor.shown + wish.limit)
+            elif candidates.has_more:
+                following = cursor._replace(stops=candidates.stops, shown=0)
+            shown = groups[cursor.shown : cursor.shown + wish.limit]
+            if shown or following is None:
+                return _Batch(shown, following, len(weights), truncated)
+            cursor = following
+
+    def _newest(self) -> _Batch:
+        """The newest matches before the last one that was shown."""
+        wish, cursor = self._wish, self._cursor
+        want = wish.limit * (_GROUPED if wish.group else 1)
+        while True:
+            blocks, more = newest(self._reader, self.finder, cursor.before, want)
+            owned = self._owned({block.id: 0.0 for block in blocks})
+            found = [_Found(block, 0.0, copies) for block, copies in owned]
+            found.sort(key=lambda one: place_of(one.block), reverse=True)
+            groups = _grouped(found, by_worth=False) if wish.group else [[one] for one in found]
+            following: _Cursor | None = None
+            if len(groups) > wish.limit:
+                last = groups[wish.limit][0].block
+                following = cursor._replace(before=(last.at or 0, last.id + 1))
+            elif more:
+                following = cursor._replace(before=place_of(blocks[-1]))
+            if groups or following is None:
+                truncated = more or cursor.before is not None
+                return _Batch(groups[: wish.limit], following, len(blocks), truncated)
+            cursor = following
+
+    def _hints(self, batch: _Batch) -> list[str]:
         """What may help where nothing was found."""
-        if weights or not self.plan.legs or self._cursor.stops is not None:
+        if batch.total or not self.plan.legs or self._wish.cursor is not None:
             return []
         from hansard.query.search.hints import hints
 
         return list(hints(self._reader, self.node))
 
-    def _found(self, weights: dict[int, float]) -> list[_Found]:
-        """The candidates in the order in which they are shown, each record once."""
-        blocks = describe(self._reader, weights)
-        best: dict[object, _Found] = {}
+    def _weighed(self, block: Block, copies: list[Block], weights: dict[int, float]) -> _Found:
+        value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
+        return _Found(block, max(weights[block.id], 0.01) * value, copies)
+
+    def _owned(self, ids: Collection[int]) -> Iterator[tuple[Block, list[Block]]]:
+        """The blocks with these ids, each record once: at its owner's, with its copies among them."""
+        blocks = describe(self._reader, ids)
+        # Of a query with fields the owner may be no match, and the copy is.
+        only_words = all(
+            isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)
+        )
+        owners = self._owners(blocks.values()) if only_words else {}
+        best: dict[object, tuple[Block, list[Block]]] = {}
         for id_, block in blocks.items():
-            value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
-            score = max(weights[id_], 0.01) * value
-            key = (block.uuid, block.number) if block.uuid else id_
-            known = best.get(key)
-            if known is None:
-                best[key] = _Found(block, score, [])
+            if block.uuid is None:
+                best[id_] = block, []
                 continue
-            # The owner of a record that stands in several transcripts is the earliest of those that still stand.
-            if _age(block) < _age(known.block):
-                known.copies.append(known.block)
-                known.block, known.score = block, score
+            owner = owners.get(block.uuid)
+            if owner is not None and owner != (block.transcript << 40) + block.offset:
+                continue  # it is shown where its owner is
+            known = best.get((block.uuid, block.number))
+            if known is None:
+                best[block.uuid, block.number] = block, []
+            elif _age(block) < _age(known[0]):
+                best[block.uuid, block.number] = block, [*known[1], known[0]]
             else:
-                known.copies.append(block)
-        if self._wish.sort == "newest":
-            return sorted(best.values(), key=lambda one: (-(one.block.at or 0), -one.block.id))
-        return sorted(best.values(), key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
+                known[1].append(block)
+        yield from best.values()
+
+    def _owners(self, blocks: Iterable[Block]) -> dict[str, int]:
+        """For each record that stands in several transcripts the place of its owner: the earliest that still stands."""
+        uuids = sorted({block.uuid for block in blocks if block.uuid is not None})
+        found: dict[str, tuple[tuple[bool, int, str, int], int]] = {}
+        for uuid, record_id, at, path, is_current in self._reader.rows(
+            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current FROM json_each(?) v"
+            " CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> 40",
+            (json.dumps(uuids),),
+        ):
+            age = (not is_current, at if at is not None else 1 << 62, path, record_id)
+            if uuid not in found or age < found[uuid][0]:
+                found[uuid] = age, record_id
+        return {uuid: record_id for uuid, (_, record_id) in found.items()}
 
 
 def _age(block: Block) -> tuple[bool, int, str, int]:
@@ -232,6 +314,7 @@ class _Shower:
             tool=block.tool or None,
             agent_id=block.agent_id or None,
             is_error=block.is_error,
+            is_current=block.is_current,
             timestamp=moment(block.at),
             snippet=excerpt.text,
             highlights=excerpt.spans,
@@ -318,6 +401,9 @@ def _write(cursor: _Cursor) -> str:
 def _read(text: str, wish: Wish) -> _Cursor:
     try:
         cursor = _Cursor(*json.loads(base64.urlsafe_b64decode(text.encode())))
+        if cursor.before is not None:
+            at, id_ = cursor.before
+            cursor = cursor._replace(before=(at, id_))
         stops = cursor.stops if cursor.stops is not None else {}
         numbers = (
             cursor.wish,
@@ -327,6 +413,7 @@ def _read(text: str, wish: Wish) -> _Cursor:
         )
         whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers)
         named = stops.keys() <= {part.name for part in PARTS}
+        whole = whole and all(type(number) is int and abs(number) < 1 << 63 for number in cursor.before or ())
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError("that cursor is not one that a search gave") from error
     if not (whole and named) or cursor.wish != _mark(wish) or cursor.now > _LATEST:
