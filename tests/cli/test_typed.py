@@ -55,7 +55,7 @@ def test_prompts_json_has_the_agreed_shape(run: Run) -> None:
                 "WHEN        ID        PROMPT",
                 "2026-05-01  22222222  Wrap the sail [red]now[/red] !",
                 "2026-05-01  11111111  When is high tide?",
-                "2026-02-02  33333333  Bring the boat home before the…  lost",
+                "2026-02-02  33333333  Bring the boat home before the…   lost",
             ],
         ),
         (
