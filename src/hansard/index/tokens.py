@@ -21,8 +21,6 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-TOKENIZER = "unicode61 remove_diacritics 2"
-
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
@@ -92,11 +92,10 @@ class _Cursor(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """A candidate that may be shown, and its copies among the candidates."""
+    """A candidate that may be shown."""
 
     block: Block
     score: float
-    copies: list[Block]
 
 
 @dataclass(slots=True)
@@ -167,7 +166,7 @@ class Search:
         while True:
             candidates = self.finder.candidates(cursor.stops)
             weights = candidates.weights
-            found = [self._weighed(block, copies, weights) for block, copies in self._owned(weights)]
+            found = [self._weighed(block, weights) for block in self._owned(weights)]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
             groups = _grouped(found, by_worth=True) if wish.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
@@ -187,8 +186,7 @@ class Search:
         want = wish.limit * (_GROUPED if wish.group else 1)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
-            owned = self._owned({block.id: 0.0 for block in blocks})
-            found = [_Found(block, 0.0, copies) for block, copies in owned]
+            found = [_Found(block, 0.0) for block in self._owned([block.id for block in blocks])]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
             groups = _grouped(found, by_worth=False) if wish.group else [[one] for one in found]
             following: _Cursor | None = None
@@ -210,34 +208,28 @@ class Search:
 
         return list(hints(self._reader, self.node))
 
-    def _weighed(self, block: Block, copies: list[Block], weights: dict[int, float]) -> _Found:
+    def _weighed(self, block: Block, weights: dict[int, float]) -> _Found:
         value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
-        return _Found(block, max(weights[block.id], 0.01) * value, copies)
+        return _Found(block, max(weights[block.id], 0.01) * value)
 
-    def _owned(self, ids: Collection[int]) -> Iterator[tuple[Block, list[Block]]]:
-        """The blocks with these ids, each record once: at its owner's, with its copies among them."""
+    def _owned(self, ids: Collection[int]) -> Iterable[Block]:
+        """The blocks with these ids, each record once: at its owner's, or at the earliest of them."""
         blocks = describe(self._reader, ids)
         # Of a query with fields the owner may be no match, and the copy is.
         only_words = all(
             isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)
         )
         owners = self._owners(blocks.values()) if only_words else {}
-        best: dict[object, tuple[Block, list[Block]]] = {}
+        best: dict[object, Block] = {}
         for id_, block in blocks.items():
-            if block.uuid is None:
-                best[id_] = block, []
-                continue
-            owner = owners.get(block.uuid)
-            if owner is not None and owner != (block.transcript << 40) + block.offset:
+            record_id = (block.transcript << 40) + block.offset
+            if block.uuid is not None and owners.get(block.uuid, record_id) != record_id:
                 continue  # it is shown where its owner is
-            known = best.get((block.uuid, block.number))
-            if known is None:
-                best[block.uuid, block.number] = block, []
-            elif _age(block) < _age(known[0]):
-                best[block.uuid, block.number] = block, [*known[1], known[0]]
-            else:
-                known[1].append(block)
-        yield from best.values()
+            key = (block.uuid, block.number) if block.uuid is not None else id_
+            known = best.get(key)
+            if known is None or _age(block) < _age(known):
+                best[key] = block
+        return best.values()
 
     def _owners(self, blocks: Iterable[Block]) -> dict[str, int]:
         """For each record that stands in several transcripts the place of its owner: the earliest that still stands."""
