@@ -61,3 +61,13 @@ def test_what_fits(store: Hansard, query: str) -> None:
 def test_what_does_not(store: Hansard, query: str) -> None:
     assert store.sessions(query).sessions == ()
     assert store.search(query).hits == ()
+
+
+def test_a_session_that_does_not_exist_has_nothing(tree: Tree) -> None:
+    tree.write(main_path(session(1)), [user(session(1), "u", "hello")])
+    tree.sync()
+    with hansard.open(tree.home) as h:
+        assert h.count("hello session:@last") == 1
+        assert h.count("hello session:@9") == 0
+        assert h.count("hello -session:@9") == 1
+        assert h.sessions("session:@9").sessions == ()

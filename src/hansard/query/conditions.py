@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from unicodedata import combining
 
+from hansard.errors import NotFound
 from hansard.index.marks import marks, tool_mark
 from hansard.index.tokens import fold
 from hansard.parse.texts import Text
@@ -146,7 +147,10 @@ def _named(reader: Reader, value: str) -> Condition:
     if value.startswith("@"):
         from hansard.query.sessions import find_session
 
-        return Condition("session_id = ?", (find_session(reader, value).session_id,))
+        try:
+            return Condition("session_id = ?", (find_session(reader, value).session_id,))
+        except NotFound:
+            return Condition("0")
     return Condition("session_id LIKE ? ESCAPE '\\'", (like(value)[1:],))
 
 
