@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hansard.errors import StoreUnusable, UsageError
 from hansard.model import GrepFile, GrepLine
 from hansard.query.grep import Grep, grep
-from hansard.query.grep_lines import Wanted, count_lines, find_lines, sifted, unsifted, whole_lines
+from hansard.query.grep_lines import Wanted, count_lines, find_lines, whole_lines
 from hansard.query.grep_pattern import compile_pattern
 from hansard.query.reader import Reader
 from hansard.record.schema import CHUNK
@@ -78,11 +78,7 @@ def quick(pieces: list[bytes], pattern: str | bytes, wanted: Wanted | None = Non
     def lines_before(offset: int) -> int:
         return b"".join(pieces)[:offset].count(b"\n")
 
-    found = list(find_lines(FILE, unsifted(whole_lines(pieces)), compiled, wanted, lines_before))
-    if not wanted.before and not wanted.after:
-        blocks = sifted(whole_lines(pieces), compiled)
-        assert list(find_lines(FILE, blocks, compiled, wanted, lines_before)) == found
-    return found
+    return [GrepLine(FILE, *row) for row in find_lines(whole_lines(pieces), compiled, wanted, lines_before)]
 
 
 def spans(lines: list[GrepLine]) -> list[tuple[int, int, int | None, int | None]]:
@@ -177,9 +173,7 @@ def test_any_pattern_finds_what_a_search_of_each_line_finds(
     search = re.compile(pattern.encode(), re.IGNORECASE if fold else re.NOFLAG).search
     found = quick(pieces, pattern, ignore_case=fold, re2=re2)
     assert spans(found) == slow(b"".join(pieces), search)
-    assert count_lines(unsifted(whole_lines(pieces)), compile_pattern(pattern, ignore_case=fold, re2=re2), None) == len(
-        found
-    )
+    assert count_lines(whole_lines(pieces), compile_pattern(pattern, ignore_case=fold, re2=re2), None) == len(found)
 
 
 @ENGINES
@@ -327,11 +321,10 @@ def test_every_log_and_small_file_is_searched_also_across_chunks(place: Path) ->
         keep_log(record, border)
         keep_log(record, b"none\nhere\n", other(2))
         keep_whole(record, b"small\nneedle\n")
-    for threads in (1, 3):
+    for helpers in (1, 3):
         with searching(place) as search:
-            found = search("needle", threads=threads)
-            told = {(line.file.path, line.line, line.offset, line.start) for line in found}
-            assert told == {
+            found = search("needle", helpers=helpers)
+            assert {(line.file.path, line.line, line.offset, line.start) for line in found} == {
                 (LOG, 1, 0, CHUNK - 3),
                 (LOG, 2, len(border) - 6, 0),
                 (NOTE, 2, 6, 0),
@@ -379,48 +372,73 @@ def test_newest_first(place: Path) -> None:
         assert [line.file.path for line in search("a")] == ["plans/2.md", "plans/3.md", "plans/1.md"]
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@ENGINES
-def test_threads_change_nothing(place: Path, monkeypatch: pytest.MonkeyPatch, threads: int, re2: bool) -> None:
+@pytest.fixture
+def large(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, int, int, int]]:
+    """A record that counts as large, and where there is a 3 or a 7 in it."""
     monkeypatch.setattr("hansard.query.grep._SMALL", 0)
-    monkeypatch.setattr("hansard.query.grep_threads._TASK", 50)
-    monkeypatch.setattr("hansard.query.grep_threads._BATCH", 600)
-    monkeypatch.setattr("hansard.query.grep_threads.AHEAD", 2000)
+    monkeypatch.setattr("hansard.query.grep_pool._TASK", 50)
+    monkeypatch.setattr("hansard.query.grep_pool.AHEAD", 2000)
     contents = {other(number): b"".join(b"line %d\n" % (number * n) for n in range(number)) for number in range(40)}
     with Record.open(str(place)) as record:
         for path, content in contents.items():
             keep_log(record, content, path)
-    expected = [
-        (path, *item)
-        for path, content in sorted(contents.items())
-        for item in slow(content, re.compile(rb"[37]").search)
-    ]
+    search = re.compile(rb"[37]").search
+    return [(path, *item) for path, content in sorted(contents.items()) for item in slow(content, search)]
+
+
+def told(found: Grep) -> list[tuple[str, int, int, int | None, int | None]]:
+    return [(line.file.path, line.line, line.offset, line.start, line.end) for line in found]
+
+
+def helpers_left() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("grep-")]
+
+
+@pytest.mark.parametrize("helpers", [1, 3])
+@ENGINES
+def test_helpers_change_nothing(place: Path, large: list[Any], helpers: int, re2: bool) -> None:
     with searching(place) as search:
-        found = search("[37]", threads=threads, re2=re2)
-        assert [(line.file.path, line.line, line.offset, line.start, line.end) for line in found] == expected
-        assert found.matched_lines == len(expected)
-        counts = list(search("[37]", threads=threads, re2=re2).counts())
-        assert {item.file.path: item.matched_lines for item in counts} == Counter(item[0] for item in expected)
-        # Left half way, the threads end.
-        lines = iter(search("[37]", threads=threads, re2=re2))
-        assert next(lines).file.path == expected[0][0]
+        found = search("[37]", helpers=helpers, re2=re2)
+        assert told(found) == large
+        assert found.matched_lines == len(large)
+        assert found.bytes_searched == found.total_bytes
+        counts = list(search("[37]", helpers=helpers, re2=re2).counts())
+        assert {item.file.path: item.matched_lines for item in counts} == Counter(item[0] for item in large)
+
+
+def test_helpers_go_when_nobody_wants_more(place: Path, large: list[Any]) -> None:
+    with searching(place) as search:
+        lines = iter(search("[37]", helpers=2))
+        assert next(lines).file.path == large[0][0]
+        assert helpers_left()
         lines.close()
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("grep-")]
+        assert not helpers_left()
 
 
-def test_an_error_in_a_thread_reaches_the_caller(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hansard.query.grep._SMALL", 0)
-    with Record.open(str(place)) as record:
-        keep_log(record, b"a\n")
+def test_an_error_in_a_helper_reaches_the_caller(place: Path, large: list[Any]) -> None:
     with searching(place) as search:
-        found = search("a", threads=2)
-
-        def fail(*_: object, **__: object) -> None:
-            raise StoreUnusable("no such luck")
-
-        monkeypatch.setattr(Record, "open", fail)
-        with pytest.raises(StoreUnusable, match="no such luck"):
+        found = search("a", helpers=2)
+        found._job = found._job._replace(path=str(place.with_name("gone.db")))
+        with pytest.raises(StoreUnusable, match="gone"):
             list(found)
+    assert not helpers_left()
+
+
+@pytest.mark.parametrize("command", [["no-such-program-anywhere"], [sys.executable, "-c", "pass"]])
+def test_where_no_helper_can_be_had_it_is_done_here(
+    place: Path, large: list[Any], monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr("hansard.query.grep_pool.command", lambda: command)
+    with searching(place) as search:
+        assert told(search("[37]", helpers=2)) == large
+
+
+def test_a_helper_that_dies_is_told(place: Path, large: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "import sys; from hansard.query.grep_helper import *; send(sys.stdout.buffer, READY)"
+    monkeypatch.setattr("hansard.query.grep_pool.command", lambda: [sys.executable, "-c", code])
+    with searching(place) as search, pytest.raises(StoreUnusable, match="before its time"):
+        list(search("[37]", helpers=2))
+    assert not helpers_left()
 
 
 def test_limits(place: Path) -> None:
@@ -495,7 +513,7 @@ def test_a_line_of_many_chunks_needs_three_times_its_size_at_most(place: Path) -
         for options in ({}, {"ignore_case": True}, {"re2": False, "ignore_case": True}, {"around": None}):
             tracemalloc.start()
             try:
-                found = list(search("needle", threads=1, **options))
+                found = list(search("needle", helpers=1, **options))
                 _, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
@@ -509,10 +527,10 @@ def test_memory_does_not_grow_with_the_matches(place: Path, monkeypatch: pytest.
         for number in range(8):
             keep_log(record, b"match\n" * 4_000, other(number))
     with searching(place) as search:
-        next(iter(search("match")))
+        next(iter(search("match", helpers=1)))
         tracemalloc.start()
         try:
-            assert sum(1 for _ in search("match", threads=2)) == 32_000
+            assert sum(1 for _ in search("match", helpers=2)) == 32_000
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()

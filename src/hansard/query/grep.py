@@ -3,27 +3,23 @@ r"""A regular expression over the verbatim record: every byte of every log and o
     for line in grep(reader, record, r"def \w+_handler"):
         print(line.file.path, line.line, line.text)
 
-Files come newest first, and their lines in order. Threads read, check and decompress ahead, and drop the blocks in which RE2,
-which lets go of the interpreter's lock, finds nothing; the caller's thread does the rest, since threads that take the lock
-for every line only wait for each other. They are at most a megabyte per file ahead, so memory depends neither on the size of
-the history nor on the number of matches. Only a single line is always whole: while one is put together and searched, up to
-three times its size is needed.
+Files come newest first, and their lines in order. A large record is searched by helper processes, one per processor, which are
+at most a megabyte per file ahead of whoever takes the results, so memory depends neither on the size of the history nor on
+the number of matches. Only a single line is always whole: while one is put together and searched, up to three times its size
+is needed.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator
 from contextlib import closing
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
 from hansard.model import GrepCount, GrepFile, GrepLine
-from hansard.query.grep_lines import Block, Wanted, count_lines, find_lines, sifted, unsifted, whole_lines
-from hansard.query.grep_pattern import Pattern, compile_pattern
-from hansard.query.grep_threads import Place, Pool, Tally
+from hansard.query.grep_pool import Pool, start_helpers
+from hansard.query.grep_work import Job, Place, Tally, search
 from hansard.query.sessions import SessionFilter
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sources.claude_code import agent_of, project_dir_of, session_of
@@ -32,10 +28,9 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 Progress = Callable[[int, int], None]
-T = TypeVar("T")
 
-_SMALL = 8 << 20  # a search through less is done before threads have started
-_MOST_THREADS = 8
+_SMALL = 64 << 20  # bytes; a search through less is done before helpers have started
+_MOST_HELPERS = 8
 
 
 def grep(
@@ -56,17 +51,16 @@ def grep(
     limit: int | None = None,
     only_matching: bool = False,
     around: int | None = 200,
-    threads: int | None = None,
+    helpers: int | None = None,
     re2: bool = True,
     progress: Progress | None = None,
 ) -> Grep:
     """Search the record; `sessions` are ids, `kinds` are those of files, `around` None gives whole lines."""
     if min(before, after, 0 if limit is None else limit, 0 if max_count is None else max_count) < 0:
         raise UsageError("a number of lines cannot be below 0")
-    compiled = compile_pattern(pattern, fixed=fixed, ignore_case=ignore_case, word=word, re2=re2)
-    places = list(_places(reader, record, sessions, project, kinds, all_generations=all_generations))
-    wanted = Wanted(before, after, max_count, only_matching, around)
-    return Grep(record, compiled, places, wanted, limit, threads or _usual_threads(), progress)
+    job = Job(record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around)
+    places = _places(reader, record, sessions, project, kinds, all_generations=all_generations)
+    return Grep(record, job, places, limit, _usual_helpers() if helpers is None else helpers, progress)
 
 
 def _places(
@@ -77,7 +71,7 @@ def _places(
     kinds: Collection[str] | None,
     *,
     all_generations: bool,
-) -> list[Place]:
+) -> list[tuple[GrepFile, Place]]:
     """The files to search, newest first; the record says which there are, the index whose they are."""
     folders: set[str] = set()  # whose files belong to the project without belonging to a session
     if project is not None:
@@ -87,7 +81,7 @@ def _places(
         folders = {row[1] for row in rows} if sessions is None else folders
         sessions = of_project if sessions is None else of_project & set(sessions)
     roots = {root.id: root.path for root in record.roots()}
-    result: list[Place] = []
+    result: list[tuple[int, GrepFile, Place]] = []
 
     def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None] | None) -> None:
         path = version.path
@@ -98,7 +92,7 @@ def _places(
             root, current = roots[version.root_id], version.current
             file = GrepFile(root, path, version.kind, generation, current, version.size, session_id, agent_id)
             at = version.mtime_ns // 1_000_000 if last is None else last
-            result.append(Place(file, version.id, at, is_log=isinstance(version, Generation)))
+            result.append((at, file, Place(version.id, isinstance(version, Generation), version.size)))
 
     logs = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, last_ts FROM transcripts")}
     for log in record.generations():
@@ -108,8 +102,8 @@ def _places(
     for whole in record.snapshots():
         number = seen[whole.file_id] = seen.get(whole.file_id, 0) + 1
         add(whole, number, small.get(whole.id))
-    result.sort(key=lambda place: (-place.at, place.file.path, place.file.root, -place.file.generation))
-    return result
+    result.sort(key=lambda item: (-item[0], item[1].path, item[1].root, -item[1].generation))
+    return [item[1:] for item in result]
 
 
 class Grep:
@@ -118,27 +112,34 @@ class Grep:
     def __init__(
         self,
         record: Record,
-        pattern: Pattern,
-        places: list[Place],
-        wanted: Wanted,
+        job: Job,
+        places: list[tuple[GrepFile, Place]],
         limit: int | None,
-        threads: int,
+        helpers: int,
         progress: Progress | None,
     ) -> None:
         self.files = 0  # with matches
         self.matched_lines = 0
         self.truncated = False  # the limit left something out
-        self.linear = pattern.linear
-        self.slow_because = pattern.slow_because  # why Python's `re` does it, which may take long; None: it does not
-        self.total_bytes = sum(place.file.size for place in places)
+        self.total_bytes = sum(place.size for _, place in places)
         self._record = record
-        self._pattern = pattern
+        self._job = job
+        self._pattern = job.compile()
         self._places = places
-        self._wanted = wanted
         self._limit = limit
-        self._threads = threads
+        self._helpers = helpers
         self._progress = progress
         self._tallies: list[Tally] = []
+
+    @property
+    def linear(self) -> bool:
+        """Whether RE2 does it, in linear time."""
+        return self._pattern.linear
+
+    @property
+    def slow_because(self) -> str | None:
+        """Why Python's `re` does it, which may take long; None where it does not."""
+        return self._pattern.slow_because
 
     @property
     def bytes_searched(self) -> int:
@@ -152,69 +153,57 @@ class Grep:
 
     def __iter__(self) -> Generator[GrepLine]:
         given, number = 0, 0
-        file: GrepFile | None = None
-
-        def find(place: Place, blocks: Iterable[Block]) -> Iterator[GrepLine]:
-            def lines_before(offset: int) -> int:
-                return sum(piece.count(b"\n") for piece in Tally().read(self._record, place, offset))
-
-            return find_lines(place.file, blocks, self._pattern, self._wanted, lines_before)
-
-        for line in self._search(find):
-            if line.start is not None:
-                if given == self._limit:
-                    self.truncated = True
-                    return
-                given += 1
-                if line.file is not file or line.line != number:
-                    self.files += line.file is not file
-                    self.matched_lines += 1
-                    file, number = line.file, line.line
-            yield line
+        last: GrepFile | None = None
+        for file, rows in self._search(self._job):
+            for row in rows:
+                line = GrepLine(file, *row)
+                if line.start is not None:
+                    if given == self._limit:
+                        self.truncated = True
+                        return
+                    given += 1
+                    if file is not last or line.line != number:
+                        self.files += file is not last
+                        self.matched_lines += 1
+                        last, number = file, line.line
+                yield line
 
     def counts(self, *, any_line: bool = False) -> Generator[GrepCount]:
         """The files with matches and how many lines match; with `any_line` each is left at its first match."""
+        most = 1 if any_line and self._job.max_count != 0 else self._job.max_count
+        for file, rows in self._search(self._job._replace(counting=True, max_count=most)):
+            for (count,) in rows:
+                if self.files == self._limit:
+                    self.truncated = True
+                    return
+                self.files += 1
+                self.matched_lines += count
+                yield GrepCount(file, count)
 
-        def count(place: Place, blocks: Iterable[Block]) -> Iterator[GrepCount]:
-            found = count_lines(blocks, self._pattern, 1 if any_line else self._wanted.max_count)
-            if found:
-                yield GrepCount(place.file, found)
-
-        for item in self._search(count, once=any_line):
-            if self.files == self._limit:
-                self.truncated = True
-                return
-            self.files += 1
-            self.matched_lines += item.matched_lines
-            yield item
-
-    def _search(self, work: Callable[[Place, Iterable[Block]], Iterator[T]], *, once: bool = False) -> Generator[T]:
-        def sift(blocks: Iterator[bytes]) -> Iterator[Block]:
-            return sifted(blocks, self._pattern, once=once)
-
-        if self._wanted.max_count == 0 or self._limit == 0:
+    def _search(self, job: Job) -> Generator[tuple[GrepFile, list[Any]]]:
+        if job.max_count == 0 or self._limit == 0:
             return
-        if self._threads == 1 or self.total_bytes < _SMALL:
-            tally = Tally()
-            self._tallies = [tally]
-            for place in self._places:
-                yield from work(place, unsifted(whole_lines(tally.read(self._record, place))))
-                self._tell()
+        wanted = self._helpers if self.total_bytes >= _SMALL else 1
+        helpers = start_helpers(job, wanted) if wanted > 1 else []
+        if helpers:
+            self._tallies = [helper.tally for helper in helpers]
+            with closing(Pool(helpers, [place for _, place in self._places]).run(self._tell)) as answers:
+                for number, rows in answers:
+                    yield self._places[number][0], rows
             return
-        # `re` keeps the interpreter's lock while it searches: done in a thread, ctrl-c would wait for it.
-        everything = not self._pattern.sifts or self._wanted.before or self._wanted.after
-        pool = Pool(self._record.path, self._places, self._threads)
-        self._tallies = pool.tallies
-        with closing(pool.run(unsifted if everything else sift, self._tell)) as found:
-            for place, pairs in groupby(found, key=itemgetter(0)):
-                yield from work(place, map(itemgetter(1), pairs))
+        tally = Tally()
+        self._tallies = [tally]
+        for file, place in self._places:
+            for row in search(self._record, place, job, self._pattern, tally):
+                yield file, [row]
+            self._tell()
 
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(self.bytes_searched, self.total_bytes)
 
 
-def _usual_threads() -> int:
+def _usual_helpers() -> int:
     affinity = getattr(os, "sched_getaffinity", None)
     count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return min(count, _MOST_THREADS)
+    return min(count, _MOST_HELPERS)

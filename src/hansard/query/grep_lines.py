@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.model import GrepFile, GrepLine
-
 if TYPE_CHECKING:
     from hansard.query.grep_pattern import Pattern
+
+Row = tuple[int, int, int, int | None, int | None, bytes, int]
+"""The fields of a GrepLine after its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,38 +23,6 @@ class Wanted:
     max_count: int | None = None  # matching lines per file
     only_matching: bool = False  # each match by itself
     around: int | None = 200  # bytes on each side of a match; None: the whole line
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A stretch of whole lines, or only its size where it is known to have no match."""
-
-    data: bytes
-    size: int
-    begin: int = 0  # of the first line that matches, where somebody has looked
-    lines: int | None = None  # how many there are, where somebody has counted
-
-
-def unsifted(blocks: Iterable[bytes]) -> Iterator[Block]:
-    """All blocks, as nobody has looked at them."""
-    for data in blocks:
-        yield Block(data, len(data))
-        del data
-
-
-def sifted(blocks: Iterable[bytes], pattern: Pattern, *, once: bool = False) -> Iterator[Block]:
-    """Blocks without those that have no match; with `once` up to the first match. Lines count from the first match on."""
-    seen = False
-    for data in blocks:
-        first = pattern.first(data)
-        if first is not None:
-            seen = True
-            yield Block(data, len(data), first)
-            if once:
-                return
-        else:
-            yield Block(b"", len(data), 0, data.count(b"\n") if seen else None)
-        del data  # a line of 100 MB must not stay while the next one is put together
 
 
 def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -72,16 +41,16 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
         block = b"".join(parts)
         parts = [rest] if rest else []
         yield block
-        del block
+        del block  # a line of 100 MB must not stay while the next one is put together
     if parts:
         yield b"".join(parts)
 
 
-def count_lines(blocks: Iterable[Block], pattern: Pattern, most: int | None) -> int:
+def count_lines(blocks: Iterable[bytes], pattern: Pattern, most: int | None) -> int:
     """How many lines match, up to so many."""
     count = 0
     for block in blocks:
-        for _ in pattern.lines(block.data, block.begin):
+        for _ in pattern.lines(block):
             count += 1
             if count == most:
                 return count
@@ -89,22 +58,21 @@ def count_lines(blocks: Iterable[Block], pattern: Pattern, most: int | None) -> 
 
 
 def find_lines(
-    file: GrepFile, blocks: Iterable[Block], pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]
-) -> Iterator[GrepLine]:
-    """The matching lines of blocks, and those around them, which only unsifted blocks have, each once and in order.
+    blocks: Iterable[bytes], pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]
+) -> Iterator[Row]:
+    """The matching lines of blocks of whole lines, and those around them, each once and in order.
 
     `lines_before` counts the lines before an offset of the file: most files have no match, so nobody asks.
     """
-    return _Search(file, pattern, wanted, lines_before).run(blocks)
+    return _Search(pattern, wanted, lines_before).run(blocks)
 
 
 class _Search:
     """Where a search through one file stands: everything before `number` has been told or dropped."""
 
-    def __init__(self, file: GrepFile, pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]) -> None:
+    def __init__(self, pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]) -> None:
         self.lines_before = lines_before
         self.counted = True  # False: `number` is not known, since nothing was told so far
-        self.file = file
         self.pattern = pattern
         self.wanted = wanted
         self.offset = 0  # of the block
@@ -112,14 +80,13 @@ class _Search:
         self.position = 0  # in the block
         self.owed = 0  # lines that are still to be told after a match
         self.matched = 0
-        self.former: deque[GrepLine] = deque(maxlen=wanted.before)  # of earlier blocks, not told
+        self.former: deque[Row] = deque(maxlen=wanted.before)  # of earlier blocks, not told
 
-    def run(self, blocks: Iterable[Block]) -> Iterator[GrepLine]:
+    def run(self, blocks: Iterable[bytes]) -> Iterator[Row]:
         wanted = self.wanted
-        for given in blocks:
-            block = given.data
+        for block in blocks:
             self.position = 0
-            for first, last, start, end in self.pattern.lines(block, given.begin):
+            for first, last, start, end in self.pattern.lines(block):
                 if not self.counted:
                     self.number, self.counted = self.lines_before(self.offset) + 1, True
                 if self.owed or wanted.before:
@@ -141,11 +108,11 @@ class _Search:
             yield from self._pay(block, len(block))
             if self.matched == wanted.max_count and not self.owed:
                 return
-            self._remember(block, given.lines)
-            self.offset += given.size
-            del block, given
+            self._remember(block)
+            self.offset += len(block)
+            del block
 
-    def _around(self, block: bytes, first: int, last: int, start: int, end: int) -> GrepLine:
+    def _around(self, block: bytes, first: int, last: int, start: int, end: int) -> Row:
         low, high = first, last
         around = self.wanted.around
         if around is not None and last - first > around:
@@ -153,7 +120,7 @@ class _Search:
             high = _border(block, min(last, min(end, start + around) + around), last)
         return self._line(block, first, last, (start, end), low, high)
 
-    def _each(self, block: bytes, first: int, last: int, start: int, end: int) -> Iterator[GrepLine]:
+    def _each(self, block: bytes, first: int, last: int, start: int, end: int) -> Iterator[Row]:
         while True:
             if end > start:
                 yield self._line(block, first, last, (start, end), start, end)
@@ -163,17 +130,13 @@ class _Search:
                 return
             start, end = found.span()
 
-    def _line(
-        self, block: bytes, first: int, last: int, match: tuple[int, int] | None, low: int, high: int
-    ) -> GrepLine:
+    def _line(self, block: bytes, first: int, last: int, match: tuple[int, int] | None, low: int, high: int) -> Row:
         start, end = (None, None) if match is None else (match[0] - first, match[1] - first)
-        return GrepLine(
-            self.file, self.number, self.offset + first, last - first, start, end, block[low:high], low - first
-        )
+        return self.number, self.offset + first, last - first, start, end, block[low:high], low - first
 
     # -- lines around matches
 
-    def _between(self, block: bytes, first: int) -> Iterator[GrepLine]:
+    def _between(self, block: bytes, first: int) -> Iterator[Row]:
         """What is to be told of the lines before the match at `first`; afterwards it is the next line."""
         yield from self._pay(block, first)
         count = block.count(b"\n", self.position, first)
@@ -196,14 +159,14 @@ class _Search:
             self.number += count
             self.position = first
 
-    def _pay(self, block: bytes, end: int) -> Iterator[GrepLine]:
+    def _pay(self, block: bytes, end: int) -> Iterator[Row]:
         """Tell the lines that are owed to the last match, as far as this stretch has them."""
         if self.owed and self.position < end:
             for line in self._walk(block, end, self.owed):
                 self.owed -= 1
                 yield line
 
-    def _walk(self, block: bytes, end: int, count: int) -> Iterator[GrepLine]:
+    def _walk(self, block: bytes, end: int, count: int) -> Iterator[Row]:
         """Up to so many lines from here on."""
         while count and self.position < end:
             last = block.find(b"\n", self.position, end)
@@ -215,14 +178,11 @@ class _Search:
             count -= 1
             yield line
 
-    def _remember(self, block: bytes, lines: int | None) -> None:
+    def _remember(self, block: bytes) -> None:
         """Keep the last lines of a block, which may come before a match in the next one."""
         end, before = len(block), self.wanted.before
         if not before and not self.matched:
             self.counted = False
-            return
-        if lines is not None:
-            self.number += lines
             return
         rest = block.count(b"\n", self.position) if self.position < end else 0
         if before and rest:
@@ -238,7 +198,9 @@ class _Search:
 
 def _border(block: bytes, position: int, end: int) -> int:
     """The next place that is not within a character of several bytes."""
-    for place in range(position, min(position + 4, end)):
+    if position >= end or block[position] & 0xC0 != 0x80:
+        return min(position, end)
+    for place in range(position + 1, min(position + 4, end)):
         if block[place] & 0xC0 != 0x80:
             return place
     return min(position, end)

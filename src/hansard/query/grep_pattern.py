@@ -1,55 +1,27 @@
-"""What `grep` looks for: a regular expression as people write it, made into one over the bytes of a single line.
+"""What `grep` looks for, and how it is found fast.
 
-Python's `re` reads the pattern, so its syntax and its error messages are Python's. The parsed pattern is then written
-again for bytes: characters outside ASCII become their UTF-8 bytes, also in sets and with a quantifier behind them; nothing
-in it can match a line break; both kinds of beginnings and ends are those of a line. So a search through many lines at once
-finds exactly what a search through each of them would. RE2 runs it, in linear time and without the interpreter's lock;
-what RE2 does not know (look-around, back references, ...) runs in `re`, which knows the same writing.
+RE2 runs the pattern, in linear time. What RE2 does not know (look-around, back references, ...) runs in `re`. Where every match
+has some literal in it, lines without it are never looked at; where a pattern is nothing but a few literals, nobody has to
+run it.
 """
 
 from __future__ import annotations
 
 import re
-import string
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from hansard.errors import UsageError
+from hansard.query.grep_syntax import ASCII_END, NEWLINE, Writer, byte, either, parse
 
-NEWLINE = 0x0A
-_ASCII_END = 0x7F
-_HIGH = range(0x80, 0x100)
-_DIGIT = frozenset(string.digits.encode())
-_WORD = frozenset((string.ascii_letters + string.digits + "_").encode())
-_SPACE = frozenset(b" \t\n\r\f\v")
-_ALL = frozenset(range(256))
-_CATEGORIES = {
-    "CATEGORY_DIGIT": _DIGIT,
-    "CATEGORY_NOT_DIGIT": _ALL - _DIGIT,
-    "CATEGORY_WORD": _WORD,
-    "CATEGORY_NOT_WORD": _ALL - _WORD,
-    "CATEGORY_SPACE": _SPACE,
-    "CATEGORY_NOT_SPACE": _ALL - _SPACE,
-}
-_PLACES = {
-    "AT_BEGINNING": "^",
-    "AT_BEGINNING_STRING": "^",
-    "AT_END": "$",
-    "AT_END_STRING": "$",
-    "AT_BOUNDARY": r"\b",
-    "AT_NON_BOUNDARY": r"\B",
-}
-_REPEATS = {"MAX_REPEAT": "", "MIN_REPEAT": "?", "POSSESSIVE_REPEAT": "+"}
-_NOTHING = r"[^\x00-\xff]"
-_POSIX = re.compile(r"\[:\^?[a-z]+:\]")
 _RE2_MEMORY = 64 << 20  # for its automata; with the usual 8 MiB sets of Unicode letters fall back to a slow search
 _FEWEST = 2  # bytes of a needle worth looking for
 _MOST = 8  # needles; each is a search of its own
 _FEW_LITERALS = 3  # for more of them RE2's automaton is faster
-_NEAR = 4096
+_NEAR = 4096  # bytes
 
 Find = Callable[[bytes, int], int]
 """Where a needle stands in a block at or after a position, or -1."""
@@ -72,50 +44,36 @@ class Pattern:
     linear: bool  # RE2 runs it
     slow_because: str | None  # why `re` has to run it
 
-    @property
-    def sifts(self) -> bool:
-        """Whether a thread should look for the first match: RE2 lets the others work, and needs no longer than the rest."""
-        return self.linear and len(self.literals) <= 1
+    def lines(self, block: bytes) -> Iterator[Hit]:
+        """Each of whole lines that matches."""
+        return self._near_needles(block) if self.needles else self._anywhere(block)
 
-    def first(self, block: bytes) -> int | None:
-        """Where the first line that matches begins."""
-        if not self.literals:
-            hit = next(self.lines(block), None)
-            return None if hit is None else hit[0]
-        found = self.search(block, 0)
-        return None if found is None else block.rfind(b"\n", 0, found.start()) + 1
-
-    def lines(self, block: bytes, position: int = 0) -> Iterator[Hit]:
-        """Each line, of whole lines from a position on, that matches."""
-        return self._near_needles(block, position) if self.needles else self._anywhere(block, position)
-
-    def _anywhere(self, block: bytes, position: int) -> Iterator[Hit]:
-        size = len(block)
+    def _anywhere(self, block: bytes) -> Iterator[Hit]:
+        position, size = 0, len(block)
         while position < size and (found := self.search(block, position)) is not None:
             start, end = found.span()
             if start == size and block[size - 1] == NEWLINE:
                 return  # after the last line break there is no line
-            first = max(block.rfind(b"\n", position, start) + 1, position)
+            first = block.rfind(b"\n", position, start) + 1 or position
             last = block.find(b"\n", end)
-            last = size if last < 0 else last
+            if last < 0:
+                last = size
             yield first, last, start, end
             position = last + 1
 
-    def _near_needles(self, block: bytes, position: int) -> Iterator[Hit]:
+    def _near_needles(self, block: bytes) -> Iterator[Hit]:
         hay = block.lower() if self.folded else block
-        size = len(block)
-        places = [find(hay, position) for find in self.needles]
-        while True:
-            for number, find in enumerate(self.needles):
-                if 0 <= places[number] < position:
-                    places[number] = find(hay, position)
-            place = min((place for place in places if place >= 0), default=-1)
-            if place < 0:
-                return
-            first = max(block.rfind(b"\n", position, place) + 1, position)
+        find = self.needles[0] if len(self.needles) == 1 else _earliest(self.needles)
+        alone = len(self.literals[0]) if len(self.literals) == 1 else 0
+        position, size = 0, len(block)
+        while (place := find(hay, position)) >= 0:
+            first = block.rfind(b"\n", position, place) + 1 or position
             last = block.find(b"\n", place)
-            last = size if last < 0 else last
-            if self.literals:
+            if last < 0:
+                last = size
+            if alone:
+                yield first, last, place, place + alone
+            elif self.literals:
                 yield first, last, place, place + self._length(block, place)
             elif (found := self.search(block, first, last)) is not None:
                 start, end = found.span()
@@ -124,8 +82,6 @@ class Pattern:
 
     def _length(self, block: bytes, place: int) -> int:
         """How long the match at a place is: of the literals that stand there, the first in the pattern."""
-        if len(self.literals) == 1:
-            return len(self.literals[0])
         there = block[place : place + max(map(len, self.literals))]
         return next(
             len(literal)
@@ -143,8 +99,8 @@ def compile_pattern(
     re2: bool = True,
 ) -> Pattern:
     """Make a pattern ready to search with; one that makes no sense is a UsageError that points at the place."""
-    tree = _parse(pattern, fixed=fixed, ignore_case=ignore_case)
-    writer = _Writer(bytewise=isinstance(pattern, bytes))
+    tree = parse(pattern, fixed=fixed, ignore_case=ignore_case)
+    writer = Writer(bytewise=isinstance(pattern, bytes))
     fold = bool(tree.state.flags & re.IGNORECASE)
     source = writer.write(tree, fold)
     if word and writer.worded(tree, fold, last=False) and writer.worded(tree, fold, last=True):
@@ -168,32 +124,6 @@ def compile_pattern(
     finds = tuple(find(needle, folded=folded) for needle in needles)
     search = linear or _backtracking(source)
     return Pattern(source.encode(), search, finds, literals, folded, folded and linear is None, linear is not None, why)
-
-
-def _parse(pattern: str | bytes, *, fixed: bool, ignore_case: bool) -> Any:
-    flags = re.IGNORECASE if ignore_case else re.NOFLAG
-    shown = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
-    if not fixed and (posix := _POSIX.search(shown)) is not None:
-        raise _wrong(rf"{posix[0]} is not known here: write \w, \d, \s or a range like a-z", shown, posix.start())
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # advice on sets that may mean something else one day
-            wanted: Any = pattern
-            if fixed:
-                wanted = re.escape(wanted)
-            re.compile(wanted, flags)
-            # Private, and the same since Python 3.11; only the parser itself knows all of the syntax.
-            return import_module("re._parser").parse(wanted, flags)
-    except re.error as error:
-        raise _wrong(f"this is no regular expression: {error.msg}", shown, error.pos or 0) from None
-    except (RecursionError, OverflowError, ValueError) as error:
-        raise UsageError(f"this is no regular expression that can be searched for: {error}") from None
-
-
-def _wrong(what: str, pattern: str, position: int) -> UsageError:
-    line = "".join(character if character.isprintable() else " " for character in pattern)
-    begin = max(0, position - 60)
-    return UsageError(f"{what}\n  {line[begin : begin + 100]}\n  {' ' * (position - begin)}^")
 
 
 def _linear(source: str, beyond: str | None) -> tuple[Callable[..., Any] | None, str | None]:
@@ -228,15 +158,16 @@ def _options(re2: Any) -> Any:
 
 def _re2_find(needle: bytes, *, folded: bool) -> Find:
     re2 = import_module("re2")
-    source = "".join(_byte(value) if value > _ASCII_END or not folded else _either(value) for value in needle)
+    source = "".join(byte(value) if value > ASCII_END or not folded else either(value) for value in needle)
     search = re2.compile(source.encode(), _options(re2)).search
+
+    near = re.compile(re.escape(needle)).search
 
     def find(block: bytes, position: int) -> int:
         if not folded:
-            # What is near is found before RE2 is called: for that the interpreter's lock is let go and waited for.
-            near = block.find(needle, position, position + _NEAR)
-            if near >= 0:
-                return near
+            # What is near is found before a call of RE2 would have begun.
+            if (found := near(block, position, position + _NEAR)) is not None:
+                return int(found.start())
             position = max(position, position + _NEAR - len(needle) + 1)
         found = search(block, position)
         return -1 if found is None else int(found.start())
@@ -245,264 +176,27 @@ def _re2_find(needle: bytes, *, folded: bool) -> Find:
 
 
 def _plain_find(needle: bytes, *, folded: bool) -> Find:  # noqa: ARG001 - the caller folds the block
-    return lambda block, position: block.find(needle, position)
+    # Half as fast again as bytes.find, which stops at every frequent first byte.
+    search = re.compile(re.escape(needle)).search
+
+    def find(block: bytes, position: int) -> int:
+        found = search(block, position)
+        return -1 if found is None else found.start()
+
+    return find
 
 
-class _Writer:
-    """Writes a parsed pattern for bytes, in the syntax that `re` and RE2 share as far as it goes."""
+def _earliest(finds: Sequence[Find]) -> Find:
+    """Where the first of several needles stands; for one block, from its beginning to its end."""
+    nowhere = sys.maxsize
+    places = [-1] * len(finds)
 
-    def __init__(self, *, bytewise: bool) -> None:
-        self.beyond_re2: str | None = None
-        self.folds = False
-        self._bytewise = bytewise
+    def find(block: bytes, position: int) -> int:
+        for number, one in enumerate(finds):
+            if places[number] < position:
+                place = one(block, position)
+                places[number] = nowhere if place < 0 else place
+        place = min(places)
+        return -1 if place == nowhere else place
 
-    def write(self, tree: Iterable[Any], fold: bool) -> str:
-        """A sequence."""
-        return "".join([self._write(str(op), value, fold) for op, value in tree])
-
-    def _write(self, op: str, value: Any, fold: bool) -> str:
-        if op == "LITERAL":
-            if value == NEWLINE:
-                raise UsageError(
-                    "a match never goes beyond a line, so a pattern with a line break finds nothing; where a message has"
-                    r" one, the record has a backslash and an n: look for \\n"
-                )
-            return self._set([("LITERAL", value)], fold)
-        if op in {"IN", "NOT_LITERAL"}:
-            items = value if op == "IN" else [("NEGATE", None), ("LITERAL", value)]
-            return self._set(items, fold)
-        if op == "ANY":
-            return "."
-        if op == "AT":
-            return _PLACES[str(value)]
-        if op == "BRANCH":
-            return f"(?:{'|'.join([self.write(item, fold) for item in value[1]])})"
-        if op in _REPEATS:
-            return self._repeat(op, value, fold)
-        if op == "SUBPATTERN":
-            group, added, removed, inner = value
-            fold = (fold or bool(added & re.IGNORECASE)) and not removed & re.IGNORECASE
-            self.folds |= fold
-            return f"({'' if group else '?:'}{self.write(inner, fold)})"
-        return self._rare(op, value, fold)
-
-    def _repeat(self, op: str, value: tuple[int, int, Any], fold: bool) -> str:
-        least, most, inner = value
-        if op == "POSSESSIVE_REPEAT":
-            self.beyond_re2 = "RE2 knows no possessive quantifiers"
-        count = f"{{{least},{'' if most == import_module('re._constants').MAXREPEAT else most}}}"
-        count = {"{0,}": "*", "{1,}": "+", "{0,1}": "?"}.get(count, count)
-        return f"(?:{self.write(inner, fold)}){count}{_REPEATS[op]}"
-
-    def _rare(self, op: str, value: Any, fold: bool) -> str:
-        self.beyond_re2 = "RE2 knows neither look-around nor back references"
-        if op in {"ASSERT", "ASSERT_NOT"}:
-            direction, inner = value
-            sign = "=" if op == "ASSERT" else "!"
-            return f"(?{'<' if direction < 0 else ''}{sign}{self.write(inner, fold)})"
-        if op == "ATOMIC_GROUP":
-            return f"(?>{self.write(value, fold)})"
-        if op == "GROUPREF":
-            return rf"(?{'i' if fold else ''}:\{value})"
-        if op == "GROUPREF_EXISTS":
-            group, yes, no = value
-            return f"(?({group}){self.write(yes, fold)}{'|' + self.write(no, fold) if no is not None else ''})"
-        if op == "FAILURE":
-            return "(?!)"
-        raise UsageError(f"the pattern uses what grep does not know yet ({op.lower()})")
-
-    # -- sets
-
-    def _set(self, items: Sequence[Any], fold: bool) -> str:
-        """One character out of several: a set of bytes, and sequences of sets for characters of several bytes."""
-        singles, spans = self._members(items, fold)
-        sequences = [
-            "".join(_bytes(set(range(low, high + 1))) for low, high in zip(*pair, strict=True))
-            for span in spans
-            for pair in _utf8(*span)
-        ]
-        singles.discard(NEWLINE)
-        if singles or not sequences:
-            sequences.append(_bytes(singles))
-        return sequences[0] if len(sequences) == 1 else f"(?:{'|'.join(sequences)})"
-
-    def _members(self, items: Sequence[Any], fold: bool) -> tuple[set[int], list[tuple[int, int]]]:
-        """The single bytes and the spans of characters beyond ASCII that a set stands for."""
-        singles: set[int] = set()
-        spans: list[tuple[int, int]] = []
-        negated = False
-        for op, value in items:
-            name = str(op)
-            if name == "NEGATE":
-                negated = True
-            elif name == "CATEGORY":
-                singles |= _CATEGORIES[str(value)]
-            else:
-                low, high = (value, value) if name == "LITERAL" else value
-                self._add(low, high, singles, spans)
-                if fold:
-                    self._add_cases(low, high, singles, spans)
-        if not negated:
-            return singles, spans
-        if not spans:
-            return set(_ALL - singles), []
-        kept = set(_ALL - singles) - set(_HIGH)
-        return kept, ([] if singles & set(_HIGH) else _others(spans))
-
-    def _add(self, low: int, high: int, singles: set[int], spans: list[tuple[int, int]]) -> None:
-        if self._bytewise:
-            singles.update(range(low, high + 1))
-            return
-        if low <= _ASCII_END:
-            singles.update(range(low, min(high, _ASCII_END) + 1))
-            low = _ASCII_END + 1
-        if 0xDC80 <= low <= high <= 0xDCFF:
-            singles.update(range(low - 0xDC00, high - 0xDC00 + 1))  # a byte that is no UTF-8, as Python passes it on
-        elif low <= high:
-            spans.append((low, high))
-
-    def _add_cases(self, low: int, high: int, singles: set[int], spans: list[tuple[int, int]]) -> None:
-        self.folds = True
-        for code in range(low, high + 1):
-            if code <= _ASCII_END or self._bytewise:
-                singles.update(_cases(code) if code <= _ASCII_END else ())
-            else:
-                for other in _cases(code):
-                    self._add(other, other, singles, spans)
-
-    # -- what a match must contain
-
-    def worded(self, tree: Any, fold: bool, *, last: bool) -> bool:
-        """Whether every match begins (or ends) with a letter, a digit or an underscore."""
-        items = list(tree)
-        if not items:
-            return False
-        op, value = items[-1 if last else 0]
-        name = str(op)
-        if name in {"LITERAL", "IN"}:
-            singles, spans = self._members([(op, value)] if name == "LITERAL" else value, fold)
-            return not spans and singles <= _WORD
-        if name == "SUBPATTERN":
-            return self.worded(value[3], fold, last=last)
-        if name in _REPEATS:
-            return value[0] > 0 and self.worded(value[2], fold, last=last)
-        return name == "BRANCH" and all(self.worded(item, fold, last=last) for item in value[1])
-
-    def literals(self, tree: Any, fold: bool) -> tuple[bytes, ...]:
-        """All that the pattern can match, in the order in which it is tried, where that is little; else nothing."""
-        whole = [b""]
-        for op, value in tree:
-            name = str(op)
-            parts: Sequence[bytes] = ()
-            if name == "LITERAL" and (not fold or value <= _ASCII_END):
-                parts = (self._encoded(value),)
-            elif name == "IN" and all(
-                str(kind) == "LITERAL" and (not fold or code <= _ASCII_END) for kind, code in value
-            ):
-                parts = [self._encoded(code) for _, code in value if code != NEWLINE]
-            elif name == "SUBPATTERN" and not (value[1] | value[2]) & re.IGNORECASE:
-                parts = self.literals(value[3], fold)
-            elif name == "BRANCH":
-                inner = [self.literals(item, fold) for item in value[1]]
-                parts = [literal for part in inner for literal in part] if all(inner) else ()
-            whole = [before + part for before in whole for part in parts]
-            if not whole or len(whole) > _MOST:
-                return ()
-        return tuple(whole) if all(whole) else ()
-
-    def needles(self, tree: Any, fold: bool) -> tuple[bytes, ...]:
-        """Byte strings of which every match contains at least one, as long ones as can be told."""
-        best: tuple[bytes, ...] = ()
-        run = b""
-        for op, value in [*tree, ("END", None)]:
-            name = str(op)
-            if name == "LITERAL" and (not fold or value <= _ASCII_END):
-                run += self._encoded(value)
-                continue
-            best, run = _better(best, (run,)), b""
-            if name == "SUBPATTERN":
-                inner = (fold or bool(value[1] & re.IGNORECASE)) and not value[2] & re.IGNORECASE
-                best = _better(best, self.needles(value[3], inner))
-            elif name in _REPEATS and value[0] > 0:
-                best = _better(best, self.needles(value[2], fold))
-            elif name == "ATOMIC_GROUP":
-                best = _better(best, self.needles(value, fold))
-            elif name == "BRANCH":
-                parts = [self.needles(item, fold) for item in value[1]]
-                if all(parts):
-                    best = _better(best, tuple(dict.fromkeys(needle for part in parts for needle in part)))
-        return best
-
-    def _encoded(self, code: int) -> bytes:
-        return bytes([code]) if self._bytewise else chr(code).encode("utf-8", "surrogateescape")
-
-
-def _better(one: tuple[bytes, ...], other: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """The needles that say more: the shortest of them counts."""
-    return other if min(map(len, other), default=0) > min(map(len, one), default=0) else one
-
-
-def _cases(code: int) -> set[int]:
-    character = chr(code)
-    forms = {character.lower(), character.upper()}
-    forms |= {form.lower() for form in forms} | {form.upper() for form in forms}
-    codes = {ord(form) for form in forms if len(form) == 1}
-    return {value for value in codes if (value <= _ASCII_END) == (code <= _ASCII_END)}
-
-
-def _others(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The characters beyond ASCII that are in none of the spans."""
-    result, begin = [], _ASCII_END + 1
-    for low, high in sorted(spans):
-        if low > begin:
-            result.append((begin, low - 1))
-        begin = max(begin, high + 1)
-    return [*result, (begin, 0x10FFFF)] if begin <= 0x10FFFF else result
-
-
-def _utf8(low: int, high: int) -> Iterator[tuple[bytes, bytes]]:
-    """Spans of characters as pairs of equally long byte strings: the lowest and the highest value of each byte."""
-    if low > high:
-        return
-    for border in (0x7FF, 0xD7FF, 0xDFFF, 0xFFFF):
-        if low <= border < high:
-            yield from _utf8(low, border)
-            yield from _utf8(border + 1, high)
-            return
-    if 0xD800 <= low <= 0xDFFF:
-        return  # halves of characters have no bytes
-    for bits in (6, 12, 18):
-        mask = (1 << bits) - 1
-        if low & ~mask != high & ~mask:
-            if low & mask:
-                yield from _utf8(low, low | mask)
-                yield from _utf8((low | mask) + 1, high)
-                return
-            if high & mask != mask:
-                yield from _utf8(low, (high & ~mask) - 1)
-                yield from _utf8(high & ~mask, high)
-                return
-    yield chr(low).encode(), chr(high).encode()
-
-
-def _byte(value: int) -> str:
-    return chr(value) if value in _WORD else f"\\x{value:02x}"
-
-
-def _either(value: int) -> str:
-    return _bytes({value, *_cases(value)})
-
-
-def _bytes(values: set[int]) -> str:
-    """A set of bytes."""
-    if len(values) == 1:
-        return _byte(*values)
-    if not values:
-        return _NOTHING
-    spans: list[list[int]] = []
-    for value in sorted(values):
-        if spans and spans[-1][1] == value - 1:
-            spans[-1][1] = value
-        else:
-            spans.append([value, value])
-    return f"[{''.join(_byte(low) if low == high else f'{_byte(low)}-{_byte(high)}' for low, high in spans)}]"
+    return find
