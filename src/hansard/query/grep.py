@@ -4,7 +4,7 @@ r"""A regular expression over the verbatim record: every byte of every log and o
         print(line.file.path, line.line, line.text)
 
 Files come newest first, and their lines in order. A large record is searched by helper processes, one per processor, which are
-at most a megabyte per file ahead of whoever takes the results, so memory depends neither on the size of the history nor on
+a few megabytes ahead of whoever takes the results, so memory depends neither on the size of the history nor on
 the number of matches. Only a single line is always whole: while one is put together and searched, up to three times its size
 is needed.
 """

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from hansard.query.grep_work import Found, Job, Place
 
-AHEAD = 1 << 20
+AHEAD = 1 << 18
 """Bytes that one task may have waiting for its turn; a single larger line waits alone."""
 
+_WINDOW = 64  # tasks that may be begun before the first of them was taken: it may be a file of a hundred megabytes
 _TASK = 1 << 20  # small files are searched together up to so many bytes: handing over costs more than they do
 
 Answer = tuple[int, list["Found"]]
@@ -118,7 +119,6 @@ class Pool:
     def __init__(self, helpers: Sequence[Helper], places: Sequence[Place]) -> None:
         self._helpers = helpers
         self._starts, self._tasks = _tasks(places)
-        self._window = 2 * len(helpers)  # tasks that may be begun before the first of them was taken
         self._changed = threading.Condition()
         self._next = 0  # task to be begun
         self._taking = 0  # task whose answers are taken
@@ -198,7 +198,7 @@ class Pool:
 
     def _begin(self) -> int | None:
         with self._changed:
-            while not self._stopped and self._next < len(self._tasks) and self._next >= self._taking + self._window:
+            while not self._stopped and self._next < len(self._tasks) and self._next >= self._taking + _WINDOW:
                 self._changed.wait()
             if self._stopped or self._next >= len(self._tasks):
                 return None
