@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.sync.making import ask, main_path, session, user
+from tests.sync.making import ask, assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:
     from tests.sync.making import Tree
@@ -33,3 +33,14 @@ def test_what_a_subagent_was_told_is_no_prompt(tree: Tree) -> None:
     }
     assert found == {"typed": 1, "sidechain": 0, "streamed": 0}
     assert tree.rows("SELECT text FROM prompts") == [("typed",)]
+
+
+def test_a_result_knows_its_tool_however_long_the_id_of_the_call(tree: Tree) -> None:
+    long = "toolu_" + "x" * 500
+    lines = [assistant(A, "a", "m", [call(long, "Bash", command="ls")]), result(A, "r", long, "listed", 1)]
+    tree.write(main_path(A), lines)
+    tree.sync()
+    found = ask(
+        tree.home, "SELECT rowid FROM work WHERE work MATCH ?", "body: listed AND mark: toolbash", name="text.db"
+    )
+    assert len(found) == 1

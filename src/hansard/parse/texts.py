@@ -97,7 +97,7 @@ class TextFold:
                 continue
             if text.kind == "result":
                 block = body.message.content[text.number]
-                yield text._replace(tool=kept.calls.pop(block.tool_use_id or "", ""))
+                yield text._replace(tool=kept.calls.pop((block.tool_use_id or "")[:NAME_LENGTH], ""))
                 continue
             if text.kind == "call" and len(kept.calls) < MAX_OPEN_CALLS:
                 call_id = body.message.content[text.number].id
