@@ -24,14 +24,21 @@ from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
+    from hansard.ledger.report import Ledger
     from hansard.model import (
         Activity,
         Agent,
+        Blocks,
+        Budget,
         Conversation,
         FileChange,
+        Limit,
         Link,
+        PriceData,
+        PriceOverride,
         Project,
         PromptPage,
+        Rate,
         Related,
         SearchPage,
         Session,
@@ -39,7 +46,9 @@ if TYPE_CHECKING:
         SideFile,
         Todo,
         Transcript,
+        UsageReport,
     )
+    from hansard.pricing.settle import Prices
     from hansard.query.grep import Grep
     from hansard.query.health import Diagnosis, Status
     from hansard.query.relevance import Relevance
@@ -49,19 +58,33 @@ if TYPE_CHECKING:
 
 
 def open(  # noqa: A001 - `hansard.open()` is the library's door
-    home: str | os.PathLike[str], roots: Iterable[str | os.PathLike[str]] = (), *, max_file: int = DEFAULT_MAX_FILE
+    home: str | os.PathLike[str],
+    roots: Iterable[str | os.PathLike[str]] = (),
+    *,
+    max_file: int = DEFAULT_MAX_FILE,
+    prices: Iterable[PriceOverride] = (),
 ) -> Hansard:
     """Open the store in `home` with its source roots; nothing is created or read before it is needed."""
-    return Hansard(os.fspath(home), open_roots([os.fspath(root) for root in roots]), max_file=max_file)
+    return Hansard(
+        os.fspath(home), open_roots([os.fspath(root) for root in roots]), max_file=max_file, prices=tuple(prices)
+    )
 
 
 class Hansard:
     """A store and its sources. Use it in a `with`, or call `close()`; one per thread."""
 
-    def __init__(self, home: str, roots: Sequence[Root], *, max_file: int = DEFAULT_MAX_FILE) -> None:
+    def __init__(
+        self,
+        home: str,
+        roots: Sequence[Root],
+        *,
+        max_file: int = DEFAULT_MAX_FILE,
+        prices: Sequence[PriceOverride] = (),
+    ) -> None:
         self.home = os.path.abspath(os.path.expanduser(home))
         self.roots = tuple(roots)
         self.max_file = max_file
+        self.overrides = tuple(prices)
         self._reader: Reader | None = None
         self._record: Record | None = None
 
@@ -97,7 +120,13 @@ class Hansard:
                 f"{self.home}: the data directory cannot be made ({error.strerror or error}). Name another with --home"
             ) from error
         report = sync(
-            self.home, self.roots, max_file=self.max_file, listener=listener, only=only, wait_seconds=wait_seconds
+            self.home,
+            self.roots,
+            max_file=self.max_file,
+            listener=listener,
+            only=only,
+            wait_seconds=wait_seconds,
+            prices=self._prices(),
         )
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
@@ -108,7 +137,7 @@ class Hansard:
         from hansard.sync.rebuild import rebuild
 
         self.close()
-        return rebuild(self.home, listener=listener)
+        return rebuild(self.home, listener=listener, prices=self._prices())
 
     def watch(self, stop: threading.Event, *, poll: bool = False) -> Iterator[SyncReport]:
         """Stay current: sync whenever something changes, and give each report, until `stop` is set."""
@@ -120,6 +149,11 @@ class Hansard:
             report = self.sync(only=paths, wait_seconds=60)
             if report.changed or report.gone:
                 yield report
+
+    def _prices(self) -> Prices:
+        from hansard.pricing.settle import Prices
+
+        return Prices(self.home, self.overrides)
 
     # -- questions
 
@@ -346,6 +380,95 @@ class Hansard:
     def _record_or_none(self) -> Record | None:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
 
+    # -- the ledger
+
+    def usage(
+        self,
+        query: str | None = None,
+        *,
+        by: str | Sequence[str] = "day",
+        project: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        timezone: str | None = None,
+        mode: str = "auto",
+        breakdown: bool = False,
+        work: bool = False,
+        sort: str | None = None,
+        descending: bool | None = None,
+        now: datetime | None = None,
+    ) -> UsageReport:
+        """What was used and what it cost, by one dimension or several; the rows add up to the totals."""
+        from hansard.ledger.report import make_report
+
+        ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
+        return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, descending=descending)
+
+    def blocks(
+        self,
+        query: str | None = None,
+        *,
+        project: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        timezone: str | None = None,
+        mode: str = "auto",
+        now: datetime | None = None,
+    ) -> Blocks:
+        """Five-hour blocks in order, with the silences between them and where the present one leads."""
+        from hansard.ledger.blocks import make_blocks
+
+        return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
+
+    def budgets(
+        self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None
+    ) -> list[Budget]:
+        """How much of each limit is spent in the present day, week or month."""
+        from hansard.ledger.budgets import check_budgets
+        from hansard.ledger.calendar import find_zone
+
+        return check_budgets(self.reader, limits, zone=find_zone(timezone), now=now)
+
+    def rates(self) -> list[Rate]:
+        """The dated rates of every model in the history, as they were resolved."""
+        from hansard.pricing.stored import rates_of
+
+        return list(rates_of(self.reader.rows).values())
+
+    def price_data(self) -> PriceData:
+        """Where the rates come from."""
+        from hansard.ledger.report import price_data
+
+        return price_data(self.reader)
+
+    def update_prices(self, url: str | None = None) -> PriceData:
+        """Fetch the newest prices over the network; the next sync prices everything with them."""
+        from hansard.model import PriceData
+
+        book = self._prices().fetch(url)
+        fetched = datetime.fromisoformat(book.fetched_at) if book.fetched_at else None
+        return PriceData("genai-prices", book.version, book.dated, fetched, len(self.overrides))
+
+    def _ledger(
+        self,
+        query: str | None,
+        project: str | None,
+        model: str | None,
+        since: datetime | None,
+        until: datetime | None,
+        timezone: str | None,
+        mode: str,
+        now: datetime | None,
+    ) -> Ledger:
+        from hansard.ledger.calendar import find_zone
+        from hansard.ledger.filters import Wanted
+        from hansard.ledger.report import Ledger
+
+        wanted = Wanted(query, project, model, since, until)
+        return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
+
     # -- verbatim bytes
 
     def grep(
@@ -434,3 +557,9 @@ class Hansard:
         from hansard.record.restore import apply
 
         return apply(self.record, items, overwrite, progress)  # type: ignore[arg-type]
+
+
+def _names(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Dimensions as a list, or as words with commas."""
+    names = by.split(",") if isinstance(by, str) else by
+    return tuple(name.strip() for name in names if name.strip()) or ("total",)

@@ -80,7 +80,7 @@ class Front:
         from hansard import engine
 
         settings = settings or self.settings()
-        return engine.open(settings.home, settings.roots, max_file=settings.max_file)
+        return engine.open(settings.home, settings.roots, max_file=settings.max_file, prices=settings.prices)
 
     @contextlib.contextmanager
     def reading(self, settings: Settings | None = None) -> Iterator[Hansard]:

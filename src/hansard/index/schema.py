@@ -9,9 +9,10 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 4
+VERSION = 5
 OFFSET_BITS = 40
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
+QUARTER = 900_000  # milliseconds
 
 TABLES = """
 -- One value per name: the record this index was made from, and how far.
@@ -98,7 +99,11 @@ CREATE TABLE usage (
     final_output   INTEGER NOT NULL,  -- -1: no line knew the end of the answer, so output is a lower bound
     service_tier   TEXT NOT NULL,
     speed          TEXT NOT NULL,
-    inference_geo  TEXT NOT NULL
+    inference_geo  TEXT NOT NULL,
+    branch         TEXT NOT NULL,     -- git branch of the owner
+    tool           TEXT NOT NULL,     -- the first tool it calls
+    tool_ts        INTEGER NOT NULL,
+    recorded       INTEGER NOT NULL   -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
 ) WITHOUT ROWID;
 
 -- One row per tool call, with its result where there is one.
@@ -231,6 +236,76 @@ CREATE TABLE session_usage (
     cache_read_tokens    INTEGER NOT NULL,
     cache_write_tokens   INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- What each session's messages cost, for the session list; reports count from `spending`.
+CREATE TABLE session_costs (
+    session_id      TEXT PRIMARY KEY,
+    cost_usd        TEXT,             -- a decimal number; null: nothing in it has a price
+    unpriced_models TEXT NOT NULL     -- JSON list of models without a price; what they did is not in cost_usd
+) WITHOUT ROWID;
+
+-- Rates as resolved from the price data: for every model, tier, speed and place that messages name, one row for each time and
+-- size of prompt. US dollars as decimal numbers, per million tokens and per thousand searches.
+CREATE TABLE rates (
+    id             INTEGER PRIMARY KEY,
+    model          TEXT NOT NULL,     -- as messages name it
+    service_tier   TEXT NOT NULL,
+    speed          TEXT NOT NULL,
+    inference_geo  TEXT NOT NULL,
+    since          INTEGER NOT NULL,  -- at or after, ms
+    until          INTEGER NOT NULL,  -- before, ms
+    above          INTEGER NOT NULL,  -- prompts of more tokens than this
+    upto           INTEGER NOT NULL,  -- and of at most so many
+    priced_as      TEXT,              -- the model in the price data; null: unpriced
+    input          TEXT,
+    output         TEXT,
+    cache_read     TEXT,
+    cache_write_5m TEXT,
+    cache_write_1h TEXT,
+    web_search     TEXT,
+    source         TEXT NOT NULL,
+    notes          TEXT NOT NULL      -- JSON list: what is derived, what could not be applied
+);
+
+-- Sums of messages per quarter of an hour, which is the finest that any time zone needs; kept in step with `usage`.
+CREATE TABLE spending (
+    quarter        INTEGER NOT NULL,  -- ms / 900000; 0: of unknown time
+    session_id     TEXT NOT NULL,
+    agent_id       TEXT NOT NULL,
+    branch         TEXT NOT NULL,
+    rate           INTEGER NOT NULL,  -- rates.id, which also tells the model
+    has_recorded   INTEGER NOT NULL,  -- 1: the client wrote what these cost
+    messages       INTEGER NOT NULL,
+    lower_bounds   INTEGER NOT NULL,  -- of these, how many whose output is only a lower bound
+    input          INTEGER NOT NULL,
+    output         INTEGER NOT NULL,
+    cache_read     INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    web_searches   INTEGER NOT NULL,
+    recorded       INTEGER NOT NULL,  -- billionths of a dollar
+    first_ts       INTEGER NOT NULL,
+    last_ts        INTEGER NOT NULL,
+    PRIMARY KEY (quarter, session_id, agent_id, branch, rate, has_recorded)
+) WITHOUT ROWID;
+
+-- Quarters of sessions whose `spending` is behind.
+CREATE TABLE unsettled (
+    session_id TEXT NOT NULL,
+    quarter    INTEGER NOT NULL,
+    PRIMARY KEY (session_id, quarter)
+) WITHOUT ROWID;
+
+-- One row per message with the rate that applies to it: what `spending` sums up.
+CREATE VIEW charges AS
+    SELECT u.key, u.record_id, u.ts / 900000 AS quarter, u.session_id, u.agent_id, u.branch, r.id AS rate,
+        u.recorded >= 0 AS has_recorded, 1 AS messages, u.final_output < u.output AS lower_bounds, u.input, u.output,
+        u.cache_read, u.cache_write_5m + max(0, u.cache_write - u.cache_write_5m - u.cache_write_1h) AS cache_write_5m,
+        u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded, u.ts AS first_ts, u.ts AS last_ts, u.tool
+    FROM usage u CROSS JOIN rates r ON r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed
+        AND r.inference_geo = u.inference_geo AND u.ts >= r.since AND u.ts < r.until
+        AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) > r.above
+        AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) <= r.upto;
 
 -- Sessions whose derived rows are behind.
 CREATE TABLE dirty (
@@ -365,8 +440,10 @@ CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, roo
 CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived, indexed) WHERE derived < indexed OR tail = 1;
 CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
 CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
-CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id);
+CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id, ts);
 CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
+CREATE INDEX IF NOT EXISTS rates_of ON rates (model, service_tier, speed, inference_geo, since);
+CREATE INDEX IF NOT EXISTS spending_session ON spending (session_id);
 CREATE INDEX IF NOT EXISTS tool_calls_use ON tool_calls (tool_use_id);
 CREATE INDEX IF NOT EXISTS tool_calls_path ON tool_calls (path) WHERE path IS NOT NULL;
 CREATE INDEX IF NOT EXISTS prompts_ts ON prompts (ts);

@@ -162,6 +162,20 @@ class Disposable:
         self.db.close()
 
 
+def meta(path: str, name: str) -> object:
+    """One value of a disposable database's meta table; None where it cannot be read."""
+    try:
+        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            db.set_busy_timeout(2000)
+            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        finally:
+            db.close()
+    except apsw.Error:
+        return None
+    return row[0] if row else None
+
+
 def signature(path: str, version: int) -> tuple[object, object] | None:
     """The store and the revision that a disposable database was made from, None when it is absent, unreadable or of another version."""
     if not os.path.exists(path):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK, QUARTER
 from hansard.index.sql import Sql
 from hansard.parse.usage import Stated, merge
 
 # Two plain look-ups: joined into one statement they take twenty times as long, and most keys are new.
 _FIND = (
     "SELECT ts, record_id, model, session_id, agent_id, input, output, cache_read, cache_write, cache_write_5m, cache_write_1h,"
-    " web_searches, final_output, service_tier, speed, inference_geo FROM usage WHERE key = ?"
+    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded"
+    " FROM usage WHERE key = ?"
 )
 _PATH = "SELECT path || char(0) || root FROM transcripts WHERE id = ?"
-_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _ADD = (
     "INSERT INTO session_usage VALUES (?,?,?,?,?,?,?) ON CONFLICT (session_id) DO UPDATE SET"
     " api_messages = api_messages + excluded.api_messages,"
@@ -23,6 +24,7 @@ _ADD = (
     " cache_read_tokens = cache_read_tokens + excluded.cache_read_tokens,"
     " cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens"
 )
+_UNSETTLE = "INSERT OR IGNORE INTO unsettled VALUES (?, ?)"
 # Sums as `_add` makes them.
 _SUM = (
     "INSERT INTO session_usage SELECT session_id, count(*), sum(final_output < output), sum(input), sum(output), sum(cache_read),"
@@ -31,7 +33,7 @@ _SUM = (
 
 
 class UsageTable:
-    """Merges statements into `usage` and keeps the sums per session in step."""
+    """Merges statements into `usage`, keeps the sums per session in step and notes whose `spending` is behind."""
 
     def __init__(self, db: Sql) -> None:
         self._db = db
@@ -39,6 +41,7 @@ class UsageTable:
     def merge(self, statements: dict[str, Stated]) -> None:
         """Add what some lines state to what is known; sessions that gain or lose a message become dirty."""
         sums: dict[str, list[int]] = {}
+        unsettled: set[tuple[str, int]] = set()
         rows = []
         for key, stated in statements.items():
             found = self._db.execute(_FIND, (key,)).fetchone()
@@ -50,7 +53,9 @@ class UsageTable:
                 if new == known:
                     continue
                 _add(sums, known, -1)
+                unsettled.add((known.session_id, known.ts // QUARTER))
             _add(sums, new, 1)
+            unsettled.add((new.session_id, new.ts // QUARTER))
             rows.append(
                 (
                     key,
@@ -70,9 +75,14 @@ class UsageTable:
                     new.service_tier,
                     new.speed,
                     new.inference_geo,
+                    new.branch,
+                    new.tool,
+                    new.tool_ts,
+                    new.recorded,
                 )
             )
         self._db.executemany(_PUT, rows)
+        self._db.executemany(_UNSETTLE, unsettled)
         self._db.executemany(_ADD, ((session_id, *amounts) for session_id, amounts in sums.items()))
         self._settle(sums)
 
@@ -86,6 +96,12 @@ class UsageTable:
     def move(self, transcript: int, former: str, session_id: str) -> None:
         """Give the messages that a transcript owns to another session."""
         base = transcript << OFFSET_BITS
+        for changed in (former, session_id):
+            self._db.execute(
+                f"INSERT OR IGNORE INTO unsettled SELECT ?, ts / {QUARTER} FROM usage"
+                " WHERE session_id = ? AND record_id BETWEEN ? AND ?",
+                (changed, former, base, base + OFFSET_MASK),
+            )
         self._db.execute(
             "UPDATE usage SET session_id = ? WHERE session_id = ? AND record_id BETWEEN ? AND ?",
             (session_id, former, base, base + OFFSET_MASK),

@@ -12,6 +12,20 @@ if TYPE_CHECKING:
     from hansard.model.files import Drift, FileChange, IssueExample, IssueKind, Link, SideFile, Todo, Transcript
     from hansard.model.found import Facets, Hit, Place, SearchPage, SessionHits
     from hansard.model.grepped import GrepCount, GrepFile, GrepLine
+    from hansard.model.ledger import (
+        Block,
+        Blocks,
+        Budget,
+        Limit,
+        PriceData,
+        PriceOverride,
+        Pricing,
+        Rate,
+        Tokens,
+        UsageReport,
+        UsageRow,
+        Work,
+    )
     from hansard.model.likeness import Related
     from hansard.model.sessions import Activity, Project, Session, SessionPage
     from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
@@ -34,6 +48,18 @@ _HOMES = {
     "GrepCount": "grepped",
     "GrepFile": "grepped",
     "GrepLine": "grepped",
+    "Block": "ledger",
+    "Blocks": "ledger",
+    "Budget": "ledger",
+    "Limit": "ledger",
+    "PriceData": "ledger",
+    "PriceOverride": "ledger",
+    "Pricing": "ledger",
+    "Rate": "ledger",
+    "Tokens": "ledger",
+    "UsageReport": "ledger",
+    "UsageRow": "ledger",
+    "Work": "ledger",
     "Related": "likeness",
     "Activity": "sessions",
     "Project": "sessions",
@@ -52,6 +78,9 @@ _HOMES = {
 __all__ = [
     "Activity",
     "Agent",
+    "Block",
+    "Blocks",
+    "Budget",
     "Conversation",
     "Drift",
     "Entry",
@@ -64,11 +93,16 @@ __all__ = [
     "Hit",
     "IssueExample",
     "IssueKind",
+    "Limit",
     "Link",
     "Place",
+    "PriceData",
+    "PriceOverride",
+    "Pricing",
     "Project",
     "Prompt",
     "PromptPage",
+    "Rate",
     "Related",
     "SearchPage",
     "Session",
@@ -76,8 +110,12 @@ __all__ = [
     "SessionPage",
     "SideFile",
     "Todo",
+    "Tokens",
     "ToolCall",
     "Transcript",
+    "UsageReport",
+    "UsageRow",
+    "Work",
     "plain",
 ]
 

@@ -41,7 +41,8 @@ class Session:
     cache_write_tokens: int
     api_messages: int  # counted once over all sessions: a fork owns only what it added
     lower_bound_messages: int
-    cost_usd: Decimal | None
+    cost_usd: Decimal | None  # of what has a price; None where nothing has
+    unpriced_models: tuple[str, ...]  # what these did is not in cost_usd
     source_state: str  # live, gone
     cwd: str
     branch: str

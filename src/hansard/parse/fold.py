@@ -44,7 +44,7 @@ from hansard.parse.state import (
     note,
     preview,
 )
-from hansard.parse.usage import merge, message_key, stated
+from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, first_tool, merge, message_key, stated
 
 _result = msgspec.json.Decoder(wire.ToolResult).decode
 _input = msgspec.json.Decoder(wire.ToolInput).decode
@@ -54,7 +54,6 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
 _SPAWNERS = frozenset({"Task", "Agent"})
 _AGENT_ID_IN_TEXT = re.compile(r"\bagentId: ?([0-9A-Za-z_-]{4,64})")
-_CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # How many progress records are remembered as possible parents; a child follows within a few lines.
 _MAX_ASIDES = 64
 # Keys of a damaged or foreign file are not a report; the first ones say enough.
@@ -298,11 +297,11 @@ class Fold:
                     if message.model:
                         note(state.models, message.model)
                 self._messages[key] = message_id
-            self._state_usage(record_id, ts or 0, body, key, session_id, agent_id)
+            self._state_usage(record_id, max(ts or 0, 0), body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
                 kind = block.type
-                if kind in _CALL_BLOCKS:
+                if kind in CALL_BLOCKS:
                     self._tool_call(record_id + number, number, ts, message_id, block)
                 elif kind == "tool_result":
                     self._tool_result(record_id + number, number, ts, block, body)
@@ -319,10 +318,17 @@ class Fold:
         usage = self.rows.usage
         message = body.message
         known = usage.get(key)
-        said = (key, message.usage, message.stop_reason) if message is not None else None
+        said = (key, message.usage, message.stop_reason, body.cost_usd) if message is not None else None
         if known is not None and said == self._said and 0 < known.ts <= ts:
-            return  # the next line of an answer mostly repeats what the one before it stated
+            # The next line of an answer mostly repeats what the one before it stated.
+            if known.tool and known.tool_ts < ts:
+                return
+            tool = first_tool(message.content) if message is not None else ""
+            if not tool:
+                return
         self._said = said
+        if not agent_id and (body.is_sidechain or body.stream_parent_tool):
+            agent_id = SIDECHAIN
         for counted, statement in stated(body, key, record_id, ts, self.path, session_id, agent_id):
             known = usage.get(counted)
             usage[counted] = statement if known is None else merge(known, statement)

@@ -12,7 +12,11 @@ import msgspec
 
 from hansard.parse import wire
 from hansard.parse.meaning import SYNTHETIC, lenient
+from hansard.parse.state import NAME_LENGTH
 
+CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+SIDECHAIN = "sidechain"
+"""Who owns the messages of subagents that the oldest clients wrote into the main file without a name."""
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
 
@@ -37,6 +41,10 @@ class Stated(msgspec.Struct, gc=False):
     service_tier: str
     speed: str
     inference_geo: str
+    branch: str = ""
+    tool: str = ""  # the first tool it calls, and when
+    tool_ts: int = 0
+    recorded: int = -1  # what the client says it cost, in billionths of a dollar; -1: it does not say
 
     @property
     def is_lower_bound(self) -> bool:
@@ -46,16 +54,22 @@ class Stated(msgspec.Struct, gc=False):
     def owner(self) -> tuple[int | str, ...]:
         """The order by which the earliest line wins the message; a line that states no time is later than any that does."""
         place = (self.ts or _NEVER, self.path, self.record_id & OFFSET_MASK, self.record_id)
-        return (*place, self.model, self.session_id, self.agent_id)
+        return (*place, self.model, self.session_id, self.agent_id, self.branch)
+
+    def first_call(self) -> tuple[bool, int, str]:
+        """The order by which the first tool call is found."""
+        return (not self.tool, self.tool_ts or _NEVER, self.tool)
 
 
 OFFSET_MASK = (1 << 40) - 1
 _NEVER = 1 << 62
+_MOST = 1 << 40
 
 
 def merge(one: Stated, other: Stated) -> Stated:
     """Both statements in one; the order of the arguments does not matter."""
     first = one if one.owner() <= other.owner() else other
+    calling = one if one.first_call() <= other.first_call() else other
     return Stated(
         ts=first.ts,
         path=first.path,
@@ -74,6 +88,10 @@ def merge(one: Stated, other: Stated) -> Stated:
         service_tier=max(one.service_tier, other.service_tier),
         speed=max(one.speed, other.speed),
         inference_geo=max(one.inference_geo, other.inference_geo),
+        branch=first.branch,
+        tool=calling.tool,
+        tool_ts=calling.tool_ts,
+        recorded=max(one.recorded, other.recorded),
     )
 
 
@@ -98,6 +116,7 @@ def stated(
     write_5m, write_1h = _split(usage.cache_creation)
     server = usage.server_tool_use
     output = _count(usage.output_tokens)
+    tool = first_tool(message.content)
     own = Stated(
         ts=ts,
         path=path,
@@ -116,6 +135,10 @@ def stated(
         service_tier=usage.service_tier or "",
         speed=usage.speed or "",
         inference_geo=usage.inference_geo or "",
+        branch=body.git_branch or "",
+        tool=tool,
+        tool_ts=ts if tool else 0,
+        recorded=_recorded(body.cost_usd),
     )
     yield key, own
     if usage.iterations and b"advisor" in bytes(usage.iterations):
@@ -136,6 +159,7 @@ def stated(
                         cache_write_1h=write_1h,
                         web_searches=0,
                         final_output=advised if message.stop_reason else -1,
+                        recorded=-1,
                     ),
                 )
 
@@ -144,6 +168,29 @@ def _split(split: wire.CacheCreation | None) -> tuple[int, int]:
     return (_count(split.ephemeral_5m_input_tokens), _count(split.ephemeral_1h_input_tokens)) if split else (0, 0)
 
 
+def first_tool(content: str | list[wire.Block] | None) -> str:
+    """The first tool that a line calls."""
+    if isinstance(content, list):
+        for block in content:
+            if block.type in CALL_BLOCKS:
+                return (block.name or "")[:NAME_LENGTH]
+    return ""
+
+
+def _recorded(raw: msgspec.Raw) -> int:
+    """What a client before 1.0.9 wrote beside an answer, in billionths of a dollar; -1 where it is no amount of money."""
+    if not raw:
+        return -1
+    try:
+        amount = float(bytes(raw))
+    except ValueError:
+        return -1
+    return round(amount * 1e9) if 0 <= amount < _MOST / 1e9 else -1
+
+
 def _count(value: int | None) -> int:
-    """A token count; what is missing, negative or beyond 63 bits counts as nothing."""
-    return value if value is not None and 0 < value < 1 << 53 else 0
+    """A token count; what is missing, negative or beyond anything an answer can have counts as nothing.
+
+    Sums of a history of such counts still fit into 63 bits.
+    """
+    return value if value is not None and 0 < value < _MOST else 0

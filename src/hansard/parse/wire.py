@@ -135,6 +135,7 @@ class Entry(Struct, gc=False):
     team_name: str | None = field(default=None, name="teamName")
     agent_name: str | None = field(default=None, name="agentName")
     effort: Raw = ABSENT
+    cost_usd: Raw = field(default=ABSENT, name="costUSD")
     stream_session: str | None = field(default=None, name="session_id")
     stream_parent_tool: str | None = field(default=None, name="parent_tool_use_id")
 
@@ -162,7 +163,7 @@ RARE_FIELDS = frozenset(
     """
     agents analytics_disabled api_error_status apiErrorIsTransient apiErrorStatus apiErrorType apiKeySource
     attributionMcpServer attributionMcpTool attributionPlugin bridge_status cause classifierMetaLines
-    claude_code_version commandRun compact_metadata contextUsage costUSD duration_api_ms duration_ms errorDetails
+    claude_code_version commandRun compact_metadata contextUsage duration_api_ms duration_ms errorDetails
     errors event failedResponseHadNoToolCall fast_mode_state healsDistinctCarrier hookAdditionalContext
     interruptedMessageId is_error isAbortedMidStream isReplay isSynthetic maxRetries mcp_servers mcpCallNotReadOnly
     mcpMeta memory_paths messageId microcompactMetadata model modelUsage num_turns output_style

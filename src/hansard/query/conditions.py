@@ -9,6 +9,7 @@ from hansard.errors import NotFound
 from hansard.index.marks import marks, tool_mark
 from hansard.index.tokens import fold
 from hansard.parse.texts import Text
+from hansard.query.costs import COST
 from hansard.query.language import (
     After,
     Before,
@@ -75,8 +76,8 @@ def of_session(reader: Reader, node: Field) -> Condition | None:
             return Condition("session_id IN (SELECT target FROM links WHERE relation IN ('fork', 'branch'))")
         case Tokens(compare, amount):
             return Condition(f"{ALL_TOKENS} {_sign(compare)} ?", (amount,))
-        case Cost():
-            return Condition("0")  # no session is priced yet
+        case Cost(compare, amount):
+            return Condition(f"{COST} {_sign(compare)} ?", (float(amount),))
         case _:
             return None
 
@@ -85,7 +86,7 @@ def of_whole_session(reader: Reader, node: Field) -> Condition | None:
     """What a field asks of a session as a whole: that it used the tool, touched the file, was active at the time."""
     match node:
         case Tool(value, prefix):
-            reader.teach("marked", _is_marked)
+            reader.teach("marked", is_marked)
             return Condition(
                 "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND marked(t.tool, ?, ?))",
                 (tool_mark(value), prefix),
@@ -110,7 +111,7 @@ def of_whole_session(reader: Reader, node: Field) -> Condition | None:
             return of_session(reader, node)
 
 
-def _is_marked(tool: str, wanted: str, prefix: int) -> bool:
+def is_marked(tool: str, wanted: str, prefix: int) -> bool:
     """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
     words = marks(Text(0, "call", "", tool), is_aside=False).split()
     return any(word.startswith(wanted) if prefix else word == wanted for word in words)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model import Project, Session, SessionPage
+from hansard.query.costs import COST
 from hansard.query.reader import Reader, like, moment
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from hansard.query.conditions import Condition
 
 SORTS = {
@@ -24,6 +27,7 @@ SORTS = {
     "errors": "tool_errors + api_errors",
     "tokens": "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens",
     "output": "output_tokens",
+    "cost": COST,
     "size": "bytes",
     "title": "title COLLATE NOCASE",
     "project": "project COLLATE NOCASE",
@@ -34,7 +38,9 @@ _COLUMNS = (
     "session_id, project, title, title_source, first_prompt, started_at, ended_at, prompts, commands, messages, tool_calls,"
     " tool_errors, api_errors, agents, compactions, hooks, images, files_changed, lines_added, lines_removed, models,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
-    " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests"
+    " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
+    " (SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id),"
+    " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id)"
 )
 
 
@@ -186,7 +192,8 @@ def _session(row: Any) -> Session:
         cache_write_tokens=row[24],
         api_messages=row[25],
         lower_bound_messages=row[26],
-        cost_usd=None,
+        cost_usd=_cost(row),
+        unpriced_models=tuple(json.loads(row[42] or "[]")),
         source_state=row[27],
         cwd=row[28],
         branch=row[29],
@@ -202,6 +209,13 @@ def _session(row: Any) -> Session:
         team=row[39],
         pull_requests=tuple(json.loads(row[40])),
     )
+
+
+def _cost(row: Any) -> Decimal | None:
+    from decimal import Decimal
+
+    # What made no request cost nothing; what has no price is not known.
+    return Decimal(row[41]) if row[41] is not None else None if row[25] else Decimal(0)
 
 
 def find_session(reader: Reader, name: str) -> Session:

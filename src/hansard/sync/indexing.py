@@ -13,6 +13,7 @@ from hansard.index.derive import derive
 from hansard.index.rows import RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
+from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record
 from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sync.report import Teller
@@ -95,12 +96,13 @@ def _counted(pieces: Iterable[bytes], teller: Teller) -> Iterable[bytes]:
         teller.step(len(piece))
 
 
-def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None) -> None:
-    """Take over the small files, make the derived rows again and sign; `retouched` are snapshots with a new date (None: any)."""
+def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices) -> None:
+    """Take over the small files, make the derived rows again, price and sign; `retouched` are snapshots with a new date (None: any)."""
     index.finish_bulk()
     with index.transaction():
         _side_files(record, index, retouched)
         derive(index.db)
+        settle(index.db, prices)
         index.sign(record.revision())
         index.set_meta("synced_at", int(time.time() * 1000))
 

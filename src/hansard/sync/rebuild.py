@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from hansard.errors import StoreUnusable
+from hansard.pricing.settle import Prices
 from hansard.record.store import Record
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
@@ -14,7 +15,12 @@ from hansard.sync.report import Listener, SyncReport, Teller
 
 
 def rebuild(
-    home: str, listener: Listener | None = None, *, wait_seconds: float = 2.0, workers: bool = True
+    home: str,
+    listener: Listener | None = None,
+    *,
+    wait_seconds: float = 2.0,
+    workers: bool = True,
+    prices: Prices | None = None,
 ) -> SyncReport:
     """Make `index.db` and `text.db` again from the record; the sources are not looked at and may be gone.
 
@@ -27,7 +33,7 @@ def rebuild(
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
         record = Record.open(place(home, RECORD), readonly=True)
         try:
-            report = _make(home, record, Teller(listener), workers=workers)
+            report = _make(home, record, Teller(listener), prices or Prices(home), workers=workers)
         finally:
             record.close()
         for name in (INDEX, TEXT):
@@ -42,7 +48,7 @@ def rebuild(
     )
 
 
-def _make(home: str, record: Record, teller: Teller, *, workers: bool) -> SyncReport:
+def _make(home: str, record: Record, teller: Teller, prices: Prices, *, workers: bool) -> SyncReport:
     from hansard.index.rows import RowIndex
     from hansard.index.store import discard, telling
     from hansard.sync.indexing import catch_up, finish
@@ -56,7 +62,7 @@ def _make(home: str, record: Record, teller: Teller, *, workers: bool) -> SyncRe
         try:
             with telling(index.path):
                 records = catch_up(record, index, None, teller)
-                finish(record, index, None)
+                finish(record, index, None, prices)
                 sums: Any = index.db.execute(
                     "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"
                 ).fetchone()

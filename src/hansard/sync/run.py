@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreCorrupt, StoreUnusable
+from hansard.pricing.settle import Prices
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
@@ -38,6 +39,7 @@ def sync(
     wait_seconds: float = 2.0,
     only: Collection[str] | None = None,
     workers: bool = True,
+    prices: Prices | None = None,
 ) -> SyncReport:
     """Bring the store in `home` up to date with its source roots.
 
@@ -60,7 +62,8 @@ def sync(
     `only` names files (absolute paths) that are known to have changed, which saves the walk.
     """
     started = time.perf_counter()
-    look = _look(home, roots, max_file) if only is None else None
+    prices = prices or Prices(home)
+    look = _look(home, roots, max_file, prices) if only is None else None
     if look is not None and look.is_quiet:
         return replace(_report(look.surveys), seconds=time.perf_counter() - started)
     with sync_lock(home, wait_seconds) as held:
@@ -75,10 +78,10 @@ def sync(
         record = Record.open(place(home, RECORD))
         try:
             try:
-                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only, look)
+                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, look)
             except IndexDamaged as damage:
                 discard(damage.path)
-                report = _Run(home, record, roots, max_file, listener, workers=workers).go(only, None)
+                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, None)
         finally:
             record.close()
     return replace(report, seconds=time.perf_counter() - started)
@@ -108,7 +111,7 @@ class _Look(NamedTuple):
     is_quiet: bool
 
 
-def _look(home: str, roots: Sequence[Root], max_file: int) -> _Look | None:
+def _look(home: str, roots: Sequence[Root], max_file: int, prices: Prices) -> _Look | None:
     path = place(home, RECORD)
     if not os.path.exists(path) or not os.path.getsize(path):
         return None
@@ -120,7 +123,8 @@ def _look(home: str, roots: Sequence[Root], max_file: int) -> _Look | None:
     try:
         revision = record.revision()
         surveys = survey(record, roots, max_file)
-        return _Look(surveys, revision, all(result.is_quiet for result in surveys) and _signed(home, record))
+        quiet = all(result.is_quiet for result in surveys) and _signed(home, record) and _priced(home, prices)
+        return _Look(surveys, revision, quiet)
     finally:
         record.close()
 
@@ -132,6 +136,13 @@ def _signed(home: str, record: Record) -> bool:
 
     expected = (record.store_id, record.revision())
     return all(signature(place(home, name), VERSION) == expected for name in (INDEX, TEXT))
+
+
+def _priced(home: str, prices: Prices) -> bool:
+    """Whether the index was priced with the prices of today."""
+    from hansard.index.store import meta
+
+    return meta(place(home, INDEX), "prices") == prices.signature()
 
 
 def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
@@ -151,10 +162,12 @@ class _Run:
         roots: Sequence[Root],
         max_file: int,
         listener: Listener | None,
+        prices: Prices,
         *,
         workers: bool,
     ) -> None:
         self.home = home
+        self.prices = prices
         self.record = record
         self.roots = roots
         self.max_file = max_file
@@ -193,7 +206,7 @@ class _Run:
                 text = TextRun(self.home, record, behind=not trusted, coming=total, workers=self.workers)
                 self._keep(surveys, total, text)
                 self.records += catch_up(record, self.index, self.touched if trusted else None, self.teller)
-                finish(record, self.index, self.retouched if trusted else None)
+                finish(record, self.index, self.retouched if trusted else None, self.prices)
                 text.finish(self.touched if trusted else None, self.teller)
                 return self._summary(surveys)
         except BaseException as error:

@@ -21,7 +21,6 @@ from hansard.query.language import (
     After,
     And,
     Before,
-    Cost,
     Everything,
     Field,
     File,
@@ -148,8 +147,6 @@ def _notes(node: Node) -> Iterator[str]:
             yield f"{part.text!r} has no letter or digit to look up: `hansard grep -F` finds any sign"
         elif isinstance(part, Not) and isinstance(part.node, Word) and len(part.node.text) < 3:
             yield f'-{part.node.text} leaves out what has {part.node.text!r}; "-{part.node.text}" finds it'
-        elif isinstance(part, Cost):
-            yield "no session is priced yet, so none is cheap and none is dear: cost: finds nothing"
 
 
 def without_empty(node: Node) -> Node | None:

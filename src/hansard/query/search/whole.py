@@ -7,6 +7,7 @@ Words must stand together in one text of the session, as in a search; every fiel
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -21,41 +22,40 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 _NOTHING = Condition("0")
+Ask = Callable[["Reader", Field], Condition | None]
 
 
-def of_query(reader: Reader, query: str, *, now: datetime, zone: tzinfo | None = None) -> Condition:
-    """A query as a condition over the `sessions` table."""
+def of_query(
+    reader: Reader, query: str, *, now: datetime, zone: tzinfo | None = None, ask: Ask = of_whole_session
+) -> Condition:
+    """A query as a condition over the `sessions` table, or over another with a `session_id` whose fields `ask` knows."""
     node = without_empty(parse(query, now=now, zone=zone))
-    return _NOTHING if node is None else _of(reader, node)
+    return _NOTHING if node is None else _of(reader, node, ask)
 
 
-def _of(reader: Reader, node: Node) -> Condition:
+def _of(reader: Reader, node: Node, ask: Ask) -> Condition:
     if isinstance(node, Everything):
         return Condition("1")
     if isinstance(node, And):
-        return _all(reader, node.nodes)
+        return _all(reader, node.nodes, ask)
     if isinstance(node, Not):
-        return _of(reader, node.node).negated()
+        return _of(reader, node.node, ask).negated()
     if _is_said(node):
         return _said(reader, node)
     if isinstance(node, Or):
-        return _joined([_of(reader, part) for part in node.nodes], " OR ")
+        return _joined([_of(reader, part, ask) for part in node.nodes], " OR ")
     if isinstance(node, Word | Phrase | Near):
         raise TypeError(node)
-    return _field(reader, node)
-
-
-def _field(reader: Reader, node: Field) -> Condition:
-    found = of_whole_session(reader, node)
+    found = ask(reader, node)
     if found is None:
         raise TypeError(node)
     return found
 
 
-def _all(reader: Reader, nodes: tuple[Node, ...]) -> Condition:
+def _all(reader: Reader, nodes: tuple[Node, ...], ask: Ask) -> Condition:
     """Words that are all asked for belong to one text; what is not wanted must stand in none."""
     said = tuple(node for node in nodes if _is_said(node))
-    parts = [_of(reader, node) for node in nodes if not _is_said(node)]
+    parts = [_of(reader, node, ask) for node in nodes if not _is_said(node)]
     if said:
         parts.insert(0, _said(reader, And(said) if len(said) > 1 else said[0]))
     return _joined(parts, " AND ")

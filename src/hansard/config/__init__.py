@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.model import Limit, PriceOverride
 
 HOME_VARIABLE = "HANSARD_HOME"
 FILE_NAME = "config.toml"
@@ -16,6 +19,10 @@ DEFAULT_MAX_FILE_MB = 64
 KEYS = {
     "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
     "max_file_mb": "the largest side file (tool result, image, ...) that is kept, in MiB; larger ones are listed as left out",
+    "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; the system's own unless told",
+    "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
+    "budgets": "what may be spent in a day, week or month, by all or by a project",
+    "statusline": "what `hansard statusline` prints",
 }
 """Everything the configuration file may say, with what it means."""
 
@@ -28,6 +35,10 @@ class Settings:
     roots: tuple[str, ...]
     max_file: int  # bytes
     warnings: tuple[str, ...] = field(default=())
+    timezone: str | None = None
+    prices: tuple[PriceOverride, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    statusline: str | None = None
 
 
 def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence[str] = ()) -> Settings:
@@ -50,6 +61,10 @@ def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence
         roots=tuple(roots),
         max_file=int(values.get("max_file_mb", DEFAULT_MAX_FILE_MB) * (1 << 20)),
         warnings=tuple(warnings),
+        timezone=values.get("timezone"),
+        prices=values.get("prices", ()),
+        limits=values.get("budgets", ()),
+        statusline=values.get("statusline"),
     )
 
 
@@ -103,9 +118,10 @@ def _read_file() -> tuple[str, dict[str, Any]]:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
     import tomllib
+    from decimal import Decimal
 
     try:
-        values = tomllib.loads(content.decode("utf-8-sig"))
+        values = tomllib.loads(content.decode("utf-8-sig"), parse_float=Decimal)
     except ValueError as error:  # tomllib's own error, and text that is not UTF-8
         raise UsageError(f"{path}: not valid TOML ({error})") from error
     return path, _checked(path, values)
@@ -114,13 +130,23 @@ def _read_file() -> tuple[str, dict[str, Any]]:
 def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(values) - set(KEYS))
     if unknown:
-        raise UsageError(f"{path}: no such setting: {', '.join(unknown)}; there are {' and '.join(KEYS)}")
+        raise UsageError(f"{path}: no such setting: {', '.join(unknown)}; there are {', '.join(KEYS)}")
     roots = values.get("roots", [])
     if isinstance(roots, str):
         roots = values["roots"] = [roots]
     if not isinstance(roots, list) or not all(isinstance(root, str) and root for root in roots):
         raise UsageError(f'{path}: roots is a list of paths, e.g. roots = ["~/.claude", "/backup/claude"]')
     limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < 1 << 20:
+    from decimal import Decimal
+
+    if isinstance(limit, bool) or not isinstance(limit, (int, Decimal)) or not 0 < limit < 1 << 20:
         raise UsageError(f"{path}: max_file_mb is a number of MiB above 0, e.g. max_file_mb = {DEFAULT_MAX_FILE_MB}")
+    for name, example in (("timezone", "Europe/Berlin"), ("statusline", "{session} {today}")):
+        if not isinstance(values.get(name, ""), str):
+            raise UsageError(f'{path}: {name} is a text, e.g. {name} = "{example}"')
+    if "prices" in values or "budgets" in values:
+        from hansard.config import money
+
+        values["prices"] = money.overrides(path, values.get("prices", []))
+        values["budgets"] = money.limits(path, values.get("budgets", {}))
     return values

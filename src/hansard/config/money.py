@@ -1,0 +1,100 @@
+"""What the configuration file says about prices and budgets."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from hansard.errors import UsageError
+from hansard.model import Limit, PriceOverride
+
+_PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
+_PERIODS = ("day", "week", "month")
+_WARN_AT = Decimal("0.8")
+
+
+def overrides(path: str, value: object) -> tuple[PriceOverride, ...]:
+    """The prices that the user sets: a list of tables."""
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise UsageError(f"{path}: prices are tables: write [[prices]] above each one")
+    return tuple(_override(path, item) for item in value)
+
+
+def _override(path: str, item: dict[str, Any]) -> PriceOverride:
+    known = {"model", "since", "until", "above", "speed", "service_tier", *_PRICES}
+    _refuse_unknown(path, "prices", item, known)
+    model = item.get("model")
+    if not isinstance(model, str) or not model.strip():
+        raise UsageError(f'{path}: a price needs a model, e.g. model = "claude-opus-5-5"')
+    place = f"{path}: the price of {model}"
+    if "input" not in item or "output" not in item:
+        raise UsageError(f"{place} needs input and output, in dollars per million tokens")
+    amounts = {name: _amount(f"{place}: {name}", item[name]) for name in _PRICES if name in item}
+    since, until = (_day(f"{place}: {name}", item.get(name)) for name in ("since", "until"))
+    if since is not None and until is not None and until <= since:
+        raise UsageError(f"{place}: it ends ({until}) before it begins ({since})")
+    above = item.get("above")
+    if above is not None and (isinstance(above, bool) or not isinstance(above, int) or above < 0):
+        raise UsageError(f"{place}: above is a number of tokens, e.g. above = 200000")
+    for name in ("speed", "service_tier"):
+        if not isinstance(item.get(name, ""), str):
+            raise UsageError(f'{place}: {name} is a word, e.g. {name} = "fast"')
+    return PriceOverride(
+        model=model,
+        **amounts,
+        since=since,
+        until=until,
+        above=above,
+        speed=item.get("speed"),
+        service_tier=item.get("service_tier"),
+    )
+
+
+def limits(path: str, value: object) -> tuple[Limit, ...]:
+    """The budgets: a table with periods, and one such table for each project."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}: budgets is a table: write [budgets] above it, and for example day = 20 in it")
+    _refuse_unknown(path, "budgets", value, {*_PERIODS, "warn_at", "projects"})
+    warn_at = _amount(f"{path}: budgets: warn_at", value.get("warn_at", _WARN_AT))
+    if not 0 < warn_at <= 1:
+        raise UsageError(f"{path}: budgets: warn_at is a share between 0 and 1, e.g. warn_at = 0.8")
+    projects = value.get("projects", {})
+    if not isinstance(projects, dict) or not all(isinstance(item, dict) for item in projects.values()):
+        raise UsageError(f'{path}: budgets of projects are tables: write [budgets.projects."my-app"] above each one')
+    found = _periods(path, "budgets", value, warn_at, None)
+    for project, item in projects.items():
+        _refuse_unknown(path, f"budgets of {project}", item, {*_PERIODS})
+        found += _periods(path, f"budgets of {project}", item, warn_at, project)
+    return tuple(found)
+
+
+def _periods(path: str, name: str, item: dict[str, Any], warn_at: Decimal, project: str | None) -> list[Limit]:
+    found = []
+    for period in _PERIODS:
+        if period in item:
+            amount = _amount(f"{path}: {name}: {period}", item[period])
+            if not amount:
+                raise UsageError(f"{path}: {name}: {period} is a number of dollars above 0")
+            found.append(Limit(period, amount, warn_at, project))
+    return found
+
+
+def _amount(place: str, value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or not 0 <= value < 10**9:
+        raise UsageError(f"{place} is a number of dollars, e.g. 2.50")
+    return Decimal(value)
+
+
+def _day(place: str, value: object) -> date | None:
+    if value is None:
+        return None
+    if isinstance(value, datetime) or not isinstance(value, date):
+        raise UsageError(f"{place} is a day without quotes, e.g. 2026-03-13")
+    return value
+
+
+def _refuse_unknown(path: str, name: str, item: dict[str, Any], known: set[str]) -> None:
+    unknown = sorted(set(item) - known)
+    if unknown:
+        raise UsageError(f"{path}: {name} knows no {', '.join(unknown)}; it takes {', '.join(sorted(known))}")

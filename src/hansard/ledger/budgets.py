@@ -1,0 +1,51 @@
+"""Budgets: how much of the limits that the user set is spent in the present day, week and month."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hansard.ledger.filters import Wanted
+from hansard.ledger.report import Ledger, make_report
+from hansard.model import Budget
+
+if TYPE_CHECKING:
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Limit
+    from hansard.query.reader import Reader
+
+PERIODS = ("day", "week", "month")
+
+
+def check_budgets(reader: Reader, limits: Sequence[Limit], *, zone: Zone, now: datetime | None = None) -> list[Budget]:
+    """What is spent of each limit."""
+    now = now or datetime.now(UTC)
+    return [_checked(reader, limit, zone, now) for limit in limits]
+
+
+def period_start(period: str, zone: Zone, now: datetime) -> datetime:
+    """When the present day, week or month began."""
+    today = zone.local(now).date()
+    first = {"day": today, "week": today - timedelta(days=today.weekday()), "month": date(today.year, today.month, 1)}
+    return zone.midnight(first[period])
+
+
+def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
+    since = period_start(limit.period, zone, now)
+    wanted = Wanted(project=limit.project, since=since)
+    totals = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
+    spent = totals.cost_usd or Decimal(0)
+    share = spent / limit.limit_usd
+    return Budget(
+        period=limit.period,
+        project=limit.project,
+        limit_usd=limit.limit_usd,
+        spent_usd=spent,
+        unpriced_messages=totals.unpriced_messages,
+        lower_bound_messages=totals.lower_bound_messages,
+        share=share.quantize(Decimal("0.0001")),
+        state="over" if spent > limit.limit_usd else "near" if share >= limit.warn_at else "ok",
+        since=since,
+    )

@@ -1,0 +1,157 @@
+"""What a report can be split by: which columns each dimension needs, and what they mean to a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of
+
+if TYPE_CHECKING:
+    from hansard.model import Rate
+    from hansard.query.reader import Reader
+
+DIMENSIONS = {
+    "hour": "hours of your time zone",
+    "day": "days of your time zone",
+    "week": "weeks that begin on Monday, as 2026-W46",
+    "month": "months",
+    "block": "five-hour blocks, by the time they begin",
+    "session": "sessions, each with its subagents",
+    "project": "projects",
+    "model": "models",
+    "agent": "the main threads, and subagents by their type",
+    "subagent": "the main threads, and each subagent by itself",
+    "branch": "git branches",
+    "tool": "the first tool that a message calls",
+    "total": "nothing: one row",
+}
+"""Everything `--by` takes, with what the rows are."""
+
+TIMES = frozenset({"hour", "day", "week", "month", "block"})
+MAIN = "main"
+_DAY = QUARTERS_PER_DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension: the SQL columns it groups by, and the key that their values stand for."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: Callable[..., str | None]
+    about: Callable[[str | None], dict[str, str]] = lambda _key: {}
+    is_fine: bool = False  # only single messages know it
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its keys follow each other."""
+        return self.name in TIMES
+
+
+class Dimensions:
+    """Makes dimensions for one report; what needs the index is looked up once."""
+
+    def __init__(self, reader: Reader, rates: dict[int, Rate], zone: Zone) -> None:
+        self._reader = reader
+        self._rates = rates
+        self._zone = zone
+
+    def make(self, names: tuple[str, ...]) -> tuple[Dimension, ...]:
+        """The dimensions of these names."""
+        unknown = [name for name in names if name not in DIMENSIONS]
+        if unknown:
+            raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose among {', '.join(DIMENSIONS)}")
+        if len(set(names)) < len(names):
+            raise UsageError("each dimension can be asked for once")
+        return tuple(getattr(self, f"_{name}")() for name in names if name != "total")
+
+    def _local(self) -> str:
+        low, high = self._reader.one(
+            "SELECT coalesce(min(quarter), 0), coalesce(max(quarter), 0) FROM spending WHERE quarter > 0"
+        )
+        return self._zone.sql(low, high)
+
+    def _timed(self, name: str, sql: str, key: Callable[[int], str]) -> Dimension:
+        column = f"CASE WHEN quarter = 0 THEN NULL ELSE {sql} END"
+        return Dimension(name, (column,), lambda number: None if number is None else key(number))
+
+    def _hour(self) -> Dimension:
+        # The hour that a clock shows twice in autumn is two hours: they differ in how far they are ahead of UTC.
+        local = self._local()
+
+        def key(hour: int | None, shift: int) -> str | None:
+            if hour is None:
+                return None
+            sign, minutes = ("-" if shift < 0 else "+"), abs(shift) * 15
+            offset = f"{sign}{minutes // 60:02}:{minutes % 60:02}" if shift else "Z"
+            return f"{day_of(hour // 24)}T{hour % 24:02}:00{offset}"
+
+        return Dimension("hour", (f"CASE WHEN quarter = 0 THEN NULL ELSE {local} / 4 END", f"{local} - quarter"), key)
+
+    def _day(self) -> Dimension:
+        return self._timed("day", f"{self._local()} / {_DAY}", lambda number: day_of(number).isoformat())
+
+    def _week(self) -> Dimension:
+        def key(number: int) -> str:
+            year, week, _ = (day_of(0) + timedelta(days=number * 7 - 3)).isocalendar()
+            return f"{year:04}-W{week:02}"
+
+        return self._timed("week", f"({self._local()} / {_DAY} + 3) / 7", key)
+
+    def _month(self) -> Dimension:
+        return self._timed("month", f"{self._local()} / {_DAY}", lambda number: day_of(number).isoformat()[:7])
+
+    def _block(self) -> Dimension:
+        from hansard.ledger.blocks import block_of, find_blocks
+
+        blocks = find_blocks(self._reader)
+
+        def key(quarter: int) -> str | None:
+            block = block_of(blocks, quarter)
+            return None if block is None else f"{block.started_at:%Y-%m-%dT%H:%M:%SZ}"
+
+        return Dimension("block", ("quarter",), key)
+
+    def _session(self) -> Dimension:
+        known = {
+            row[0]: {"title": row[1], "project": row[2]}
+            for row in self._reader.rows("SELECT session_id, title, project FROM sessions")
+        }
+        return Dimension("session", ("session_id",), lambda key: key or None, lambda key: known.get(key or "", {}))
+
+    def _project(self) -> Dimension:
+        known: dict[str, str] = dict(self._reader.rows("SELECT session_id, project FROM sessions"))
+        return Dimension("project", ("session_id",), lambda session_id: known.get(session_id) or None)
+
+    def _model(self) -> Dimension:
+        return Dimension("model", ("rate",), lambda rate: self._rates[rate].model or None)
+
+    def _agent(self) -> Dimension:
+        known: dict[Any, str] = {
+            (row[0], row[1]): row[2]
+            for row in self._reader.rows("SELECT session_id, agent_id, agent_type FROM agents WHERE agent_type <> ''")
+        }
+
+        def key(session_id: str, agent_id: str) -> str:
+            return known.get((session_id, agent_id)) or "subagent" if agent_id else MAIN
+
+        return Dimension("agent", ("session_id", "agent_id"), key)
+
+    def _subagent(self) -> Dimension:
+        known = {
+            row[0]: {"agent_type": row[1], "description": row[2]}
+            for row in self._reader.rows("SELECT agent_id, agent_type, description FROM agents")
+        }
+        return Dimension(
+            "subagent", ("agent_id",), lambda agent_id: agent_id or MAIN, lambda key: known.get(key or "", {})
+        )
+
+    def _branch(self) -> Dimension:
+        return Dimension("branch", ("branch",), lambda branch: branch or None)
+
+    def _tool(self) -> Dimension:
+        return Dimension("tool", ("tool",), lambda tool: tool or None, is_fine=True)

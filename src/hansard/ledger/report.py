@@ -1,0 +1,203 @@
+"""Reports: what was used and what it cost, by any dimensions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.ledger.calendar import Zone
+from hansard.ledger.dimensions import Dimension, Dimensions
+from hansard.ledger.filters import Selection, Wanted
+from hansard.ledger.sums import MODES, SUMS, Sums
+from hansard.model import Pricing, Rate, UsageReport, UsageRow
+from hansard.pricing.stored import data_of, rates_of
+
+if TYPE_CHECKING:
+    from hansard.model import PriceData
+    from hansard.query.reader import Reader
+
+SORTS = {
+    "key": "by what the rows are, times in order",
+    "cost": "by money",
+    "tokens": "by tokens",
+    "messages": "by how many messages",
+}
+"""What the rows can be ordered by."""
+
+RowKey = tuple[str | None, ...]
+
+
+class Ledger:
+    """Asks one index for sums."""
+
+    def __init__(
+        self, reader: Reader, wanted: Wanted, *, zone: Zone, mode: str = "auto", now: datetime | None = None
+    ) -> None:
+        if mode not in MODES:
+            raise UsageError(f"there is no mode {mode!r}; choose among {', '.join(MODES)}")
+        self.reader = reader
+        self.wanted = wanted
+        self.zone = zone
+        self.mode = mode
+        self.now = now or datetime.now(UTC)
+        self.rates: dict[int, Rate] = rates_of(reader.rows)
+        self.selection = Selection(reader, wanted, zone, self.now)
+
+    def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
+        """The dimensions of these names."""
+        return Dimensions(self.reader, self.rates, self.zone).make(by)
+
+    def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
+        """What each row adds up to."""
+        columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
+        if "rate" not in columns:
+            columns.append("rate")
+        columns.append("has_recorded")
+        is_fine = self.selection.is_fine or any(item.is_fine for item in dimensions)
+        names = ", ".join(columns)
+        rows = self.reader.rows(
+            f"SELECT {names}, {SUMS} FROM {'charges' if is_fine else 'spending'} WHERE {self.selection.where}"
+            f" GROUP BY {', '.join(str(place) for place in range(1, len(columns) + 1))}",
+            self.selection.values,
+        )
+        key_of = self.key_of(dimensions, columns)
+        rate, count = columns.index("rate"), len(columns)
+        found: dict[RowKey, Sums] = {}
+        for row in rows:
+            key = key_of(row)
+            sums = found.get(key)
+            if sums is None:
+                sums = found[key] = Sums()
+            sums.add(row[rate], row[count - 1], row[count:])
+        return found
+
+    def key_of(self, dimensions: tuple[Dimension, ...], columns: list[str]) -> Any:
+        """A function from a row that begins with these columns to the key of its row in the report."""
+        places = [(item.key, [columns.index(column) for column in item.columns]) for item in dimensions]
+        known: dict[tuple[Any, ...], RowKey] = {}
+        needed = sorted({place for _, needs in places for place in needs})
+
+        def key_of(row: Any) -> RowKey:
+            raw = tuple(row[place] for place in needed)
+            key = known.get(raw)
+            if key is None:
+                key = known[raw] = tuple(make(*(row[place] for place in needs)) for make, needs in places)
+            return key
+
+        return key_of
+
+    def pricing(self, totals: UsageRow) -> Pricing:
+        """By which prices, and what about the sums is not certain."""
+        return Pricing(price_data(self.reader), self.mode, tuple(self._notes(totals)))
+
+    def _notes(self, totals: UsageRow) -> list[str]:
+        notes = []
+        if totals.lower_bound_messages:
+            notes.append(
+                f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no line that knows the end of the"
+                " answer: their output is a lower bound"
+            )
+        if totals.unpriced_messages:
+            notes.append(
+                f"{totals.unpriced_messages:,} messages of {', '.join(totals.unpriced_models) or 'no named model'} have no"
+                " price and are not in the cost"
+            )
+        if totals.recorded_messages:
+            notes.append(f"{totals.recorded_messages:,} messages at the cost that the client wrote")
+        return notes
+
+    def rate_notes(self, used: set[int]) -> list[str]:
+        """What is derived or could not be applied in these rates, each said once."""
+        said: dict[str, set[str]] = {}
+        for number in used:
+            rate = self.rates[number]
+            for note in rate.notes if rate.is_priced else ():
+                said.setdefault(note, set()).add(rate.model)
+        return [f"{', '.join(sorted(models))}: {note}" for note, models in sorted(said.items())]
+
+
+def price_data(reader: Reader) -> PriceData:
+    """Where the rates of an index come from."""
+    from hansard.model import PriceData
+
+    return data_of(reader.rows) or PriceData("genai-prices", "", "", None, 0)
+
+
+def make_report(
+    ledger: Ledger,
+    by: tuple[str, ...],
+    *,
+    breakdown: bool = False,
+    work: bool = False,
+    sort: str | None = None,
+    descending: bool | None = None,
+) -> UsageReport:
+    """A report by these dimensions; its rows add up to its totals."""
+    dimensions = ledger.dimensions(by)
+    names = tuple(item.name for item in dimensions)
+    found = ledger.sums(dimensions)
+    parts: dict[RowKey, list[UsageRow]] = {}
+    if breakdown:
+        models = ledger.dimensions((*by, "model")) if "model" not in names else dimensions
+        for key, sums in ledger.sums(models).items():
+            row = sums.row(
+                {"model": key[-1] if "model" not in names else key[names.index("model")]}, {}, ledger.rates, ledger.mode
+            )
+            parts.setdefault(key[: len(names)], []).append(row)
+    rows = [
+        sums.row(
+            dict(zip(names, key, strict=True)),
+            {
+                name: text
+                for item, value in zip(dimensions, key, strict=True)
+                for name, text in item.about(value).items()
+            },
+            ledger.rates,
+            ledger.mode,
+            tuple(sorted(parts.get(key, ()), key=lambda row: (-_money(row), row.key["model"] or ""))),
+        )
+        for key, sums in found.items()
+    ]
+    whole = Sums()
+    for sums in found.values():
+        for (rate, has_recorded), counts in sums.groups.items():
+            whole.add(rate, has_recorded, (*counts, sums.first, sums.last))
+    totals = whole.row({}, {}, ledger.rates, ledger.mode)
+    if work or "tool" in names:
+        from hansard.ledger.work import add_work
+
+        rows, totals = add_work(ledger, dimensions, rows, totals)
+    pricing = ledger.pricing(totals)
+    pricing = replace(pricing, notes=(*pricing.notes, *ledger.rate_notes({rate for rate, _ in whole.groups})))
+    return UsageReport(
+        by=names or ("total",),
+        timezone=ledger.zone.name,
+        since=ledger.wanted.since,
+        until=ledger.wanted.until,
+        rows=tuple(_sorted(rows, dimensions, sort, descending)),
+        totals=totals,
+        pricing=pricing,
+    )
+
+
+def _sorted(
+    rows: list[UsageRow], dimensions: tuple[Dimension, ...], sort: str | None, descending: bool | None
+) -> list[UsageRow]:
+    if sort is None:
+        sort = "key" if any(item.is_time for item in dimensions) else "cost"
+    if sort not in SORTS:
+        raise UsageError(f"usage cannot be ordered by {sort!r}; choose among {', '.join(SORTS)}")
+    if descending is None:
+        descending = sort != "key"
+    rows = sorted(rows, key=lambda row: [(value is None, value or "") for value in row.key.values()])
+    if sort == "key":
+        return rows[::-1] if descending else rows
+    measure = {"cost": _money, "tokens": lambda row: row.tokens, "messages": lambda row: row.api_messages}[sort]
+    return sorted(rows, key=measure, reverse=descending)
+
+
+def _money(row: UsageRow) -> Decimal:
+    return Decimal(-1) if row.cost_usd is None else row.cost_usd

@@ -1,0 +1,218 @@
+"""The price data: genai-prices' own, or what the user fetched, kept in `prices.json` in a form that loads in milliseconds."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from hansard.errors import HansardError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from genai_prices.types import ModelInfo, ModelPrice, Provider
+
+FILE_NAME = "prices.json"
+_FORMAT = 1
+_CLASSES = {
+    "input_mtok": "input",
+    "output_mtok": "output",
+    "cache_read_mtok": "cache_read",
+    "cache_write_mtok": "cache_write_5m",
+    "cache_write_5m_mtok": "cache_write_5m",
+    "cache_write_1h_mtok": "cache_write_1h",
+    "web_searches_kcount": "web_search",
+}
+
+
+class Price(msgspec.Struct, frozen=True):
+    """The price of one class: dollars as decimal text, and what it becomes for prompts above a size."""
+
+    base: str
+    tiers: tuple[tuple[int, str], ...] = ()
+
+
+class Card(msgspec.Struct, frozen=True):
+    """Prices that apply from a day on, where the request is as `when` says."""
+
+    prices: dict[str, Price]
+    since: str | None = None
+    when: dict[str, str] = {}
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """One model of one provider with every price it ever had; a later card goes before an earlier one."""
+
+    provider: str
+    model: str
+    names: tuple[str, ...]
+    patterns: tuple[str, ...]
+    cards: tuple[Card, ...]
+    variants: tuple[Card, ...] = ()
+
+
+class Book(msgspec.Struct, frozen=True):
+    """All prices, and where they are from."""
+
+    version: str
+    dated: str
+    package: str  # fingerprint of the installed package
+    fetched_at: str | None
+    models: tuple[Listed, ...]
+    makers: dict[str, tuple[str, ...]]  # provider: beginnings and parts of model names that it claims
+    format: int = _FORMAT
+
+
+class PricesUnavailable(HansardError):
+    """New prices could not be fetched; the ones there are stay in use."""
+
+
+def installed() -> str:
+    """A fingerprint of the installed price data, without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec("genai_prices")
+    if spec is None or not spec.submodule_search_locations:
+        return "none"
+    with contextlib.suppress(OSError):
+        known = os.stat(os.path.join(spec.submodule_search_locations[0], "data.py"))
+        return f"{known.st_size}-{known.st_mtime_ns}"
+    return "none"
+
+
+def load(home: str) -> Book:
+    """The prices in use: what was fetched with the installed package, else what came with it."""
+    package = installed()
+    kept = read(home)
+    if kept is not None and kept.package == package:
+        return kept
+    from genai_prices.data import providers
+
+    book = _converted(providers, package, None)
+    with contextlib.suppress(OSError):  # a store that cannot be written still gets its answer
+        _write(home, book)
+    return book
+
+
+def read(home: str) -> Book | None:
+    """The kept prices, None where there are none or they cannot be read."""
+    try:
+        with open(os.path.join(home, FILE_NAME), "rb") as file:
+            book = msgspec.json.decode(file.read(), type=Book)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return book if book.format == _FORMAT else None
+
+
+def fingerprint(home: str) -> str:
+    """What tells whether the prices in use are still the same, without reading them."""
+    kept = "none"
+    with contextlib.suppress(OSError):
+        known = os.stat(os.path.join(home, FILE_NAME))
+        kept = f"{known.st_size}-{known.st_mtime_ns}"
+    return f"{installed()} {kept}"
+
+
+def fetch(home: str, url: str | None = None) -> Book:
+    """Fetch the newest prices over the network and keep them."""
+    from genai_prices.update_prices import DEFAULT_UPDATE_URL, UpdatePrices
+
+    address = url or DEFAULT_UPDATE_URL
+    try:
+        snapshot = UpdatePrices(url=address).fetch()
+    except Exception as error:  # whatever the network, the server or the data did wrong
+        raise PricesUnavailable(
+            f"no prices could be fetched from {address} ({type(error).__name__}: {error}). The ones there are stay in use"
+        ) from error
+    models = sum(len(provider.models) for provider in snapshot.providers) if snapshot else 0
+    if snapshot is None or not models:
+        raise PricesUnavailable(f"{address} has no prices. The ones there are stay in use")
+    book = _converted(snapshot.providers, installed(), datetime.now(UTC).isoformat(timespec="seconds"))
+    _write(home, book)
+    return book
+
+
+def _write(home: str, book: Book) -> None:
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    path = os.path.join(home, FILE_NAME)
+    passing = f"{path}.{os.getpid()}"
+    handle = os.open(passing, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(book))
+        os.replace(passing, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(passing)
+        raise
+
+
+# -- from genai-prices' values
+
+
+def _converted(providers: Iterable[Provider], package: str, fetched_at: str | None) -> Book:
+    from importlib.metadata import version
+
+    providers = list(providers)
+    models = tuple(_listed(provider.id, model) for provider in providers for model in provider.models)
+    today = datetime.now(UTC).date().isoformat()  # some prices are announced for later
+    days = (card.since or "" for model in models for card in (*model.cards, *model.variants))
+    newest = max((day for day in days if day <= today), default="")
+    makers = {
+        provider.id: tuple(_literals(provider.model_match, "starts_with", "contains", "equals"))
+        for provider in providers
+        if provider.model_match is not None
+    }
+    return Book(version("genai-prices"), newest, package, fetched_at, models, makers)
+
+
+def _listed(provider: str, model: ModelInfo) -> Listed:
+    from genai_prices.types import ModelPrice
+
+    dated: list[tuple[Any, ModelPrice]] = (
+        [(None, model.prices)]
+        if isinstance(model.prices, ModelPrice)
+        else [(item.constraint, item.prices) for item in model.prices]
+    )
+    names = [model.id.lower(), *_literals(model.match, "equals", "starts_with")]
+    return Listed(
+        provider,
+        model.id,
+        tuple(dict.fromkeys(names)),
+        tuple(pattern for pattern in _literals(model.match, "regex") if pattern[:1] == "^" and pattern[-1:] == "$"),
+        tuple(_cards((constraint, prices, {}) for constraint, prices in dated)),
+        tuple(_cards((item.constraint, item.prices, item.when) for item in model.price_variants or ())),
+    )
+
+
+def _cards(dated: Iterable[tuple[Any, ModelPrice, dict[str, str]]]) -> Iterator[Card]:
+    for constraint, prices, when in dated:
+        if constraint is not None and not hasattr(constraint, "start_date"):
+            continue  # a price for some hours of the day is no price of a model that we meet
+        since = constraint.start_date if constraint is not None else None
+        yield Card(_prices(prices), since.isoformat() if isinstance(since, date) else None, dict(when))
+
+
+def _prices(prices: ModelPrice) -> dict[str, Price]:
+    found = {}
+    for theirs, ours in _CLASSES.items():
+        price: Any = getattr(prices, theirs, None)
+        if price is None:
+            continue
+        tiers = tuple((tier.start, str(tier.price)) for tier in getattr(price, "tiers", ()))
+        found[ours] = Price(str(price.base if tiers or hasattr(price, "base") else price), tiers)
+    return found
+
+
+def _literals(clause: Any, *kinds: str) -> Iterator[str]:
+    """The texts of a clause that are of one of these kinds; parts of an `and` say too little by themselves."""
+    for kind in kinds:
+        text = getattr(clause, kind, None)
+        if isinstance(text, str):
+            yield text if kind == "regex" else text.lower()
+    for part in getattr(clause, "or_", ()):
+        yield from _literals(part, *kinds)

@@ -1,0 +1,184 @@
+"""Which rates apply to the messages of a model: one for every stretch of time and every size of prompt, without gap or overlap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from hansard.model import PriceOverride, Rate
+from hansard.pricing.book import Book, Card, Listed, Price
+from hansard.pricing.names import seller, spellings
+
+# What the maker's price list says of every model whose own prices are missing.
+_DERIVED = {
+    "cache_write_5m": (Decimal("1.25"), "5-minute cache writes at 1.25 times the input rate"),
+    "cache_write_1h": (Decimal(2), "1-hour cache writes at twice the input rate"),
+    "cache_read": (Decimal("0.1"), "cache reads at a tenth of the input rate"),
+}
+_WEB_SEARCH = Decimal(10)
+_HALF = Decimal("0.5")
+_PLAIN_TIERS = frozenset({"", "standard"})
+_PLAIN_PLACES = frozenset({"", "not_available", "global"})
+CLASSES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
+
+
+class Asked(NamedTuple):
+    """What a message says that its price depends on, beside its time and size."""
+
+    model: str
+    service_tier: str
+    speed: str
+    inference_geo: str
+
+
+class _Cell(NamedTuple):
+    """The answer for one stretch of time and one size of prompt."""
+
+    priced_as: str | None
+    prices: tuple[Decimal | None, ...]
+    source: str
+    notes: tuple[str, ...]
+
+
+def resolve(book: Book, overrides: Sequence[PriceOverride], asked: Asked) -> list[Rate]:
+    """The rates of a model as messages name it, in order of time, then of size."""
+    listed = find(book, asked.model)
+    mine = [override for override in overrides if _applies(override, asked)]
+    cards = (*listed.cards, *listed.variants) if listed is not None else ()
+    days: set[date | None] = {None}
+    days |= {date.fromisoformat(card.since) for card in cards if card.since}
+    days |= {day for override in mine for day in (override.since, override.until) if day is not None}
+    steps: set[int | None] = {None}
+    steps |= {start for card in cards for price in card.prices.values() for start, _ in price.tiers}
+    steps |= {override.above for override in mine}
+    starts = sorted(days, key=lambda day: day or date.min)
+    sizes = sorted(steps, key=lambda size: -1 if size is None else size)
+    source = f"genai-prices {book.version}" + (f", fetched {book.fetched_at[:10]}" if book.fetched_at else "")
+    grid = [[_cell(listed, mine, asked, day, size, source) for size in sizes] for day in starts]
+    rates: list[Rate] = []
+    for place, row in enumerate(grid):
+        if place and row == grid[place - 1]:
+            continue
+        last = next((later for later in range(place + 1, len(grid)) if grid[later] != row), None)
+        for number, cell in enumerate(row):
+            if number and cell == row[number - 1]:
+                continue
+            above = next((later for later in range(number + 1, len(row)) if row[later] != cell), None)
+            given: Any = (
+                *asked,
+                _midnight(starts[place]),
+                _midnight(starts[last]) if last is not None else None,
+                sizes[number],
+                sizes[above] if above is not None else None,
+                cell.priced_as,
+                *cell.prices,
+                cell.source,
+                cell.notes,
+            )
+            rates.append(Rate(*given))
+    return rates
+
+
+def find(book: Book, name: str) -> Listed | None:
+    """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
+    names = spellings(name)
+    for provider in _sellers(book, name, names[-1] if names else ""):
+        listed = [model for model in book.models if model.provider == provider]
+        for spelling in names:
+            for model in listed:
+                if spelling in model.names or any(re.search(pattern, spelling) for pattern in model.patterns):
+                    return model
+    return None
+
+
+def _sellers(book: Book, name: str, bare: str) -> Iterable[str]:
+    claimed = (
+        maker
+        for maker, parts in book.makers.items()
+        if any(part and (part in bare if maker == "anthropic" else bare.startswith(part)) for part in parts)
+    )
+    return dict.fromkeys(("anthropic", seller(name), *claimed))
+
+
+def _applies(override: PriceOverride, asked: Asked) -> bool:
+    return (
+        override.model.strip().lower() in spellings(asked.model)
+        and override.speed in (None, asked.speed)
+        and override.service_tier in (None, asked.service_tier)
+    )
+
+
+def _cell(
+    listed: Listed | None, overrides: list[PriceOverride], asked: Asked, day: date | None, size: int | None, source: str
+) -> _Cell:
+    for override in reversed(overrides):
+        begun = override.since is None or (day is not None and day >= override.since)
+        over = override.until is not None and day is not None and day >= override.until
+        large = override.above is None or (size is not None and size >= override.above)
+        if begun and not over and large:
+            given = {name: getattr(override, name) for name in CLASSES}
+            return _finished(override.model, given, "configuration", [])
+    if listed is None:
+        return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no model of this name",))
+    standard = next((card for card in reversed(listed.cards) if _is_active(card, day)), listed.cards[0])
+    found = {name: _priced(price, size) for name, price in standard.prices.items()}
+    notes: list[str] = []
+    special = _special(listed, asked, day, size)
+    found |= special
+    if asked.service_tier == "batch" and "input" not in special:
+        found = {name: price if name == "web_search" else price * _HALF for name, price in found.items()}
+        notes.append("batch at half the standard rate")
+    elif asked.service_tier not in _PLAIN_TIERS and not special:
+        notes.append(f"no price is known for the tier {asked.service_tier!r}: at the standard rate")
+    if asked.speed == "fast" and not special:
+        notes.append("no price is known for fast answers: at the standard rate")
+    if asked.inference_geo not in _PLAIN_PLACES and not special:
+        notes.append(f"no surcharge is known for inference in {asked.inference_geo!r}: at the standard rate")
+    return _finished(listed.model, dict(found), source, notes)
+
+
+def _special(listed: Listed, asked: Asked, day: date | None, size: int | None) -> dict[str, Decimal]:
+    """Prices of their own that the data has for a tier, a speed or a place."""
+    context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}
+    if asked.service_tier == "batch":
+        context["processing"] = "batch"
+    found: dict[str, Decimal] = {}
+    for card in listed.variants:
+        if _is_active(card, day) and all(context.get(name) == value for name, value in card.when.items()):
+            for name, price in card.prices.items():
+                found.setdefault(name, _priced(price, size))
+    return found
+
+
+def _is_active(card: Card, day: date | None) -> bool:
+    return card.since is None or (day is not None and day >= date.fromisoformat(card.since))
+
+
+def _priced(price: Price, size: int | None) -> Decimal:
+    """A class's price for prompts of more than `size` tokens: the whole request goes up together."""
+    amount = price.base
+    for start, higher in sorted(price.tiers):
+        if size is not None and size >= start:
+            amount = higher
+    return Decimal(amount)
+
+
+def _finished(priced_as: str, found: dict[str, Decimal | None], source: str, notes: list[str]) -> _Cell:
+    """Fill in what the price data leaves out."""
+    base = found.get("input")
+    if base is None or found.get("output") is None:
+        return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no price for input and output",))
+    for name, (factor, note) in _DERIVED.items():
+        if found.get(name) is None:
+            found[name] = base * factor
+            notes.append(note)
+    if found.get("web_search") is None:
+        found["web_search"] = _WEB_SEARCH
+    return _Cell(priced_as, tuple(found[name] for name in CLASSES), source, tuple(notes))
+
+
+def _midnight(day: date | None) -> datetime | None:
+    return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)

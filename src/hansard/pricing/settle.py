@@ -1,0 +1,156 @@
+"""Bringing the money side of the index up to date: rates for every model that is met, sums per quarter of an hour, sessions' costs.
+
+The index knows which quarters of which sessions changed; only these are summed again. Other prices mean that everything is
+priced again, from the rows of `usage`: no transcript is read for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hansard.index.schema import QUARTER
+from hansard.pricing.book import Book, fetch, fingerprint, load
+from hansard.pricing.stored import rates_of
+
+if TYPE_CHECKING:
+    from hansard.index.sql import Sql
+    from hansard.model import PriceOverride, Rate
+
+FOREVER = 1 << 62
+_RULES = 1  # another number: what is stored was resolved by other rules
+_SUMS = (
+    "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
+    " sum(web_searches), sum(recorded), min(first_ts), max(last_ts)"
+)
+_KEY = "quarter, session_id, agent_id, branch, rate, has_recorded"
+
+
+class Prices:
+    """The prices of a store: the data in its home, and what the user's configuration says."""
+
+    def __init__(self, home: str, overrides: Sequence[PriceOverride] = ()) -> None:
+        self.home = home
+        self.overrides = tuple(overrides)
+        self._book: Book | None = None
+
+    @property
+    def book(self) -> Book:
+        """The price data, loaded at the first question."""
+        if self._book is None:
+            self._book = load(self.home)
+        return self._book
+
+    def signature(self) -> str:
+        """What the resolved rates depend on; found without loading the data."""
+        return "\n".join([f"{_RULES} {fingerprint(self.home)}", *map(repr, self.overrides)])
+
+    def fetch(self, url: str | None = None) -> Book:
+        """Fetch the newest data over the network."""
+        self._book = fetch(self.home, url)
+        return self._book
+
+
+def settle(db: Sql, prices: Prices) -> None:
+    """Price whatever changed; all of it where the prices did."""
+    if not is_settled(db, prices) and db.execute("SELECT 1 FROM usage LIMIT 1").fetchone() is not None:
+        _ = prices.book  # which may write it anew, and so change what it is recognised by
+    if not is_settled(db, prices):
+        db.execute("DELETE FROM rates")
+        db.execute("DELETE FROM spending")
+        db.execute("DELETE FROM session_costs")
+        db.execute(f"INSERT OR IGNORE INTO unsettled SELECT session_id, ts / {QUARTER} FROM usage")
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (prices.signature(),))
+    if db.execute("SELECT 1 FROM unsettled LIMIT 1").fetchone() is None:
+        return
+    _resolve(db, prices)
+    db.execute("DELETE FROM spending WHERE (quarter, session_id) IN (SELECT quarter, session_id FROM unsettled)")
+    db.execute(
+        f"INSERT INTO spending SELECT c.{_KEY.replace(', ', ', c.')}, {_SUMS} FROM unsettled n CROSS JOIN charges c"
+        f" ON c.session_id = n.session_id AND c.first_ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
+        f" GROUP BY c.{_KEY.replace(', ', ', c.')}"
+    )
+    _sessions(db)
+    db.execute("DELETE FROM unsettled")
+
+
+def is_settled(db: Sql, prices: Prices) -> bool:
+    """Whether what is priced was priced with these prices."""
+    row = db.execute("SELECT value FROM meta WHERE name = 'prices'").fetchone()
+    return row is not None and row[0] == prices.signature()
+
+
+def _resolve(db: Sql, prices: Prices) -> None:
+    """Find rates for everything that messages name and that has none."""
+    new = db.execute(
+        "SELECT DISTINCT u.model, u.service_tier, u.speed, u.inference_geo FROM unsettled n CROSS JOIN usage u"
+        f" ON u.session_id = n.session_id AND u.ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
+        " EXCEPT SELECT model, service_tier, speed, inference_geo FROM rates"
+    ).fetchall()
+    if not new:
+        return
+    from hansard.pricing.rates import Asked, resolve
+
+    data = prices.book
+    db.execute(
+        "INSERT OR REPLACE INTO meta VALUES ('price_data', ?)",
+        (json.dumps([data.version, data.dated, data.fetched_at, len(prices.overrides)]),),
+    )
+    for row in sorted(new):
+        rates = resolve(data, prices.overrides, Asked(*row))
+        db.executemany(f"INSERT INTO rates VALUES (NULL,{','.join('?' * 17)})", map(_row, rates))
+
+
+def _row(rate: Rate) -> tuple[Any, ...]:
+    prices = (rate.input, rate.output, rate.cache_read, rate.cache_write_5m, rate.cache_write_1h, rate.web_search)
+    return (
+        rate.model,
+        rate.service_tier,
+        rate.speed,
+        rate.inference_geo,
+        _milliseconds(rate.since, -FOREVER),
+        _milliseconds(rate.until, FOREVER),
+        -1 if rate.above is None else rate.above,
+        FOREVER if rate.upto is None else rate.upto,
+        rate.priced_as,
+        *(None if price is None else format(price, "f") for price in prices),
+        rate.source,
+        json.dumps(rate.notes),
+    )
+
+
+def _milliseconds(moment: datetime | None, default: int) -> int:
+    return default if moment is None else int(moment.astimezone(UTC).timestamp() * 1000)
+
+
+def _sessions(db: Sql) -> None:
+    """What the sessions cost whose quarters were summed again."""
+    from hansard.model import Tokens
+    from hansard.pricing.money import EXACT, ZERO, cost, recorded
+
+    rates = rates_of(db.execute)
+    db.execute("DELETE FROM session_costs WHERE session_id IN (SELECT session_id FROM unsettled)")
+    rows = db.execute(
+        "SELECT session_id, rate, has_recorded, sum(input), sum(output), sum(cache_read), sum(cache_write_5m),"
+        " sum(cache_write_1h), sum(web_searches), sum(recorded) FROM spending"
+        " WHERE session_id IN (SELECT session_id FROM unsettled) GROUP BY session_id, rate, has_recorded ORDER BY session_id"
+    )
+
+    def costs() -> Iterator[tuple[str, str | None, str]]:
+        session, amount, priced, missing = None, ZERO, False, set[str]()
+        for session_id, rate, has_recorded, *tokens, billionths in rows:
+            if session_id != session:
+                if session is not None:
+                    yield session, format(amount, "f") if priced else None, json.dumps(sorted(missing))
+                session, amount, priced, missing = session_id, ZERO, False, set()
+            charged = recorded(billionths) if has_recorded else cost(rates[rate], Tokens(*tokens))
+            if charged is None:
+                missing.add(rates[rate].model)
+            else:
+                amount, priced = EXACT.add(amount, charged), True
+        if session is not None:
+            yield session, format(amount, "f") if priced else None, json.dumps(sorted(missing))
+
+    db.executemany("INSERT INTO session_costs VALUES (?,?,?)", list(costs()))
