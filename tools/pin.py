@@ -60,10 +60,12 @@ class Pin:
 
 
 def wanted() -> list[str]:
-    """Read what pyproject.toml asks for: the dependencies and every group."""
+    """Read what pyproject.toml asks for: the dependencies, every extra and every group."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = project["dependency-groups"]
-    return [*project["project"]["dependencies"], *(line for group in groups.values() for line in group)]
+    extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
+    more = (line for several in (extras, groups) for group in several.values() for line in group)
+    return [*project["project"]["dependencies"], *more]
 
 
 def resolve(requirements: list[str]) -> dict[str, dict[str, Any]]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Blocks,
         Budget,
         Conversation,
+        Explanation,
         FileChange,
         Limit,
         Link,
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
         Project,
         PromptPage,
         Rate,
+        Reconciliation,
         Related,
         SearchPage,
         Session,
         SessionPage,
         SideFile,
+        Standing,
         Todo,
         Transcript,
         UsageReport,
@@ -225,9 +228,12 @@ class Hansard:
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
+        from dataclasses import replace
+
         from hansard.query.activity import count_activity
 
-        return count_activity(self.reader, since, until)
+        cost = self.usage(by="total", since=since, until=until).totals.cost_usd
+        return replace(count_activity(self.reader, since, until), cost_usd=cost)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """A session's thread, or a subagent's, ready to read."""
@@ -421,6 +427,51 @@ class Hansard:
         from hansard.ledger.blocks import make_blocks
 
         return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
+
+    def explain(
+        self,
+        target: str | None = None,
+        query: str | None = None,
+        *,
+        by: str | Sequence[str] | None = None,
+        key: Sequence[str | None] = (),
+        project: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        timezone: str | None = None,
+        mode: str = "auto",
+        limit: int | None = 20,
+        now: datetime | None = None,
+    ) -> Explanation:
+        """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
+        from hansard.ledger.explain import explain
+
+        ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
+        names = _names(by) if by is not None else None
+        return explain(ledger, self.record, target, by=names, key=tuple(key), limit=limit)
+
+    def reconcile(
+        self, *, peer: bytes | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> Reconciliation:
+        """Our totals beside what other ways of counting give, each difference split by its causes."""
+        from hansard.ledger.reconcile import reconcile
+
+        return reconcile(self.reader, self.record, peer=peer, progress=progress)
+
+    def standing(
+        self,
+        session_id: str | None = None,
+        *,
+        limits: Sequence[Limit] = (),
+        timezone: str | None = None,
+        now: datetime | None = None,
+    ) -> Standing:
+        """What a session, today and the present block have cost, without reading more than that."""
+        from hansard.ledger.calendar import find_zone
+        from hansard.ledger.standing import find_standing
+
+        return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
 
     def budgets(
         self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None

@@ -14,7 +14,7 @@ from hansard import __version__
 from hansard.cli.front import Front, note, pass_front, reads, unwrapped
 from hansard.errors import HansardError
 
-READ, KEEP, GIVE, MORE = "Read the history", "Keep it", "Give it back", "More"
+READ, COUNT, KEEP, GIVE, MORE = "Read the history", "Count tokens and money", "Keep it", "Give it back", "More"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     # name: (group, module, what it does)
     "search": (READ, "finding", "Find anything that was ever said or done."),
@@ -24,6 +24,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "related": (READ, "relating", "List sessions like this one, and why."),
     "show": (READ, "showing", "Read a session as text, Markdown or JSON."),
     "grep": (READ, "grepping", "Search every kept byte with a regular expression."),
+    "usage": (COUNT, "spending", "Report tokens and money, by day, model, project or anything else."),
+    "blocks": (COUNT, "blocking", "Report five-hour blocks, and where the present one leads."),
+    "explain": (COUNT, "explaining", "Show any figure down to the lines, the rates and the arithmetic behind it."),
+    "reconcile": (COUNT, "reconciling", "Set our total beside what others count, and say why they differ."),
+    "statusline": (COUNT, "statusline", "Print a line of what is being spent, for the client's status line."),
+    "prices": (COUNT, "pricelist", "Show the dated prices in use, or fetch new ones."),
     "sync": (KEEP, "keeping", "Keep and index whatever is new."),
     "watch": (KEEP, "keeping", "Stay current until stopped, and tell what happens."),
     "status": (KEEP, "health", "Show the store, its sources and what clean-up deletes next."),
@@ -73,7 +79,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """The help page's list, from the table: no command is imported for it."""
         longest = max(map(len, COMMANDS))
-        for group in (READ, KEEP, GIVE, MORE):
+        for group in (READ, COUNT, KEEP, GIVE, MORE):
             with formatter.section(group):
                 formatter.write_dl(
                     [(name.ljust(longest), what) for name, (place, _, what) in COMMANDS.items() if place == group]
@@ -148,6 +154,7 @@ def hansard(front: Front, ctx: click.Context) -> None:
       hansard search flaky login    find anything ever said or done
       hansard sessions --since 7d   the sessions of the last week
       hansard show @last            read the newest session
+      hansard usage --by model      what was used and what it cost
       hansard status                what is kept, what will be deleted
 
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it.

@@ -89,6 +89,7 @@ class Project:
     last_at: datetime | None
     directories: tuple[str, ...]
     live_sessions: int
+    cost_usd: Decimal | None  # of what has a price; None where nothing has
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +105,4 @@ class Activity:
     output_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
+    cost_usd: Decimal | None = None  # of what has a price; None where nothing has

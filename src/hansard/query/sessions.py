@@ -275,7 +275,8 @@ def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
     rows = reader.rows(
         "SELECT project, count(*), sum(prompts), sum(messages), sum(tool_calls), sum(input_tokens), sum(output_tokens),"
         " sum(cache_read_tokens), sum(cache_write_tokens), sum(files_changed), sum(lines_added), sum(lines_removed),"
-        " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live')"
+        " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live'),"
+        " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages)"
         f" FROM sessions WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
         tuple(values),
     )
@@ -292,5 +293,16 @@ def _project(row: Any) -> Project:
         moment(row[13]),
         tuple(sorted(json.loads(row[14]))),
         row[15],
+        _together(json.loads(row[16]), messages=row[17]),
     )
     return Project(*values)
+
+
+def _together(costs: list[str | None], *, messages: int) -> Decimal | None:
+    """What several sessions cost; None where they made requests and none has a price."""
+    from decimal import Decimal, localcontext
+
+    known = [Decimal(cost) for cost in costs if cost is not None]
+    with localcontext() as context:
+        context.prec = 200  # exact
+        return sum(known, Decimal(0)) if known or not messages else None
