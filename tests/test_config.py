@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
 import platformdirs
@@ -10,6 +12,7 @@ import pytest
 
 from hansard import config
 from hansard.errors import UsageError
+from hansard.model import Limit, PriceOverride
 
 
 def write(text: str) -> Path:
@@ -74,6 +77,37 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ("max_file_mb = 0", "max_file_mb is a number"),
         ("max_file_mb = true", "max_file_mb is a number"),
         ("max_file_mb = nan", "max_file_mb is a number"),
+        ("timezone = 1", "timezone is a text"),
+        ("statusline = ['x']", "statusline is a text"),
+        ("prices = 1", "prices are tables"),
+        ("[prices]\nmodel = 'x'", "prices are tables"),
+        ("[[prices]]\ninput = 1\noutput = 2", "a price needs a model"),
+        ("[[prices]]\nmodel = ' '\ninput = 1\noutput = 2", "a price needs a model"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1", "the price of m needs input and output"),
+        ("[[prices]]\nmodel = 'm'\ninput = '1'\noutput = 2", "the price of m: input is a number of dollars"),
+        ("[[prices]]\nmodel = 'm'\ninput = -1\noutput = 2", "the price of m: input is a number of dollars"),
+        ("[[prices]]\nmodel = 'm'\ninput = nan\noutput = 2", "the price of m: input is a number of dollars"),
+        ("[[prices]]\nmodel = 'm'\ninput = inf\noutput = 2", "the price of m: input is a number of dollars"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = true", "the price of m: output is a number of dollars"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nprice = 3", "prices knows no price; it takes above"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nsince = '2026-01-01'", "since is a day without quotes"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nuntil = 2026-01-01T10:00:00Z", "until is a day without"),
+        (
+            "[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nsince = 2026-02-01\nuntil = 2026-02-01",
+            "ends .* before it begins",
+        ),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nabove = -1", "above is a number of tokens"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nabove = 1.5", "above is a number of tokens"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nspeed = 2", "speed is a word"),
+        ("budgets = 20", "budgets is a table"),
+        ("[budgets]\nyear = 20", "budgets knows no year; it takes day, month"),
+        ("[budgets]\nday = 0", "budgets: day is a number of dollars above 0"),
+        ("[budgets]\nday = '20'", "budgets: day is a number of dollars"),
+        ("[budgets]\nday = 20\nwarn_at = 0", "warn_at is a share between 0 and 1"),
+        ("[budgets]\nday = 20\nwarn_at = 80", "warn_at is a share between 0 and 1"),
+        ("[budgets]\nprojects = 20", "budgets of projects are tables"),
+        ("[budgets.projects]\ntide = 20", "budgets of projects are tables"),
+        ("[budgets.projects.tide]\nwarn_at = 0.5", "budgets of tide knows no warn_at"),
     ],
 )
 def test_a_mistake_in_the_file_is_told(text: str, told: str) -> None:
@@ -81,6 +115,66 @@ def test_a_mistake_in_the_file_is_told(text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told) as caught:
         config.load({})
     assert str(path) in str(caught.value)
+
+
+def test_prices_of_ones_own() -> None:
+    write(
+        """
+        [[prices]]
+        model = "claude-opus-5-5"
+        input = 4.10
+        output = 20
+        cache_read = 0.123456789012345678901
+        since = 2026-03-13
+        until = 2026-10-01
+        above = 200000
+        speed = "fast"
+
+        [[prices]]
+        model = "free"
+        input = 0
+        output = 0
+        """
+    )
+    first, second = config.load({}).prices
+    assert first == PriceOverride(
+        "claude-opus-5-5",
+        Decimal("4.10"),
+        Decimal(20),
+        cache_read=Decimal("0.123456789012345678901"),  # every digit of it
+        since=date(2026, 3, 13),
+        until=date(2026, 10, 1),
+        above=200_000,
+        speed="fast",
+    )
+    assert second == PriceOverride("free", Decimal(0), Decimal(0))
+
+
+def test_budgets() -> None:
+    write(
+        """
+        timezone = "Europe/Berlin"
+        [budgets]
+        month = 300
+        day = 19.99
+        [budgets.projects."/src/tide"]
+        week = 50
+        """
+    )
+    settings = config.load({})
+    assert settings.timezone == "Europe/Berlin"
+    assert settings.limits == (
+        Limit("day", Decimal("19.99"), Decimal("0.8")),
+        Limit("month", Decimal(300), Decimal("0.8")),
+        Limit("week", Decimal(50), Decimal("0.8"), "/src/tide"),
+    )
+    write("[budgets]\nwarn_at = 0.5\nweek = 1\n[budgets.projects.tide]\nday = 2")
+    assert [limit.warn_at for limit in config.load({}).limits] == [Decimal("0.5")] * 2
+
+
+def test_without_a_file_nothing_is_set() -> None:
+    settings = config.load({})
+    assert (settings.timezone, settings.prices, settings.limits, settings.statusline) == (None, (), (), None)
 
 
 def test_a_file_that_is_not_text(home: Path) -> None:

@@ -139,7 +139,7 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
     from decimal import Decimal
 
-    if isinstance(limit, bool) or not isinstance(limit, (int, Decimal)) or not 0 < limit < 1 << 20:
+    if isinstance(limit, bool) or not isinstance(limit, (int, Decimal)) or limit != limit or not 0 < limit < 1 << 20:  # noqa: PLR0124 - nan
         raise UsageError(f"{path}: max_file_mb is a number of MiB above 0, e.g. max_file_mb = {DEFAULT_MAX_FILE_MB}")
     for name, example in (("timezone", "Europe/Berlin"), ("statusline", "{session} {today}")):
         if not isinstance(values.get(name, ""), str):

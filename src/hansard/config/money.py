@@ -81,9 +81,14 @@ def _periods(path: str, name: str, item: dict[str, Any], warn_at: Decimal, proje
 
 
 def _amount(place: str, value: object) -> Decimal:
-    if isinstance(value, bool) or not isinstance(value, (int, Decimal)) or not 0 <= value < 10**9:
+    if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
         raise UsageError(f"{place} is a number of dollars, e.g. 2.50")
-    return Decimal(value)
+    amount = Decimal(value)
+    digits = amount.as_tuple().exponent
+    # Also not nan, and no more digits than sums can hold without rounding.
+    if not isinstance(digits, int) or digits < -40 or not 0 <= amount < 10**9:
+        raise UsageError(f"{place} is a number of dollars, e.g. 2.50")
+    return amount
 
 
 def _day(place: str, value: object) -> date | None:

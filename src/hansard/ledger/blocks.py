@@ -105,15 +105,8 @@ def make_blocks(ledger: Ledger) -> Blocks:
         if row is None:
             continue
         if last is not None and stretch.first - last.last > _LENGTH:
-            found.append(
-                Block(
-                    _moment(min(last.end, last.last + _LENGTH)),
-                    stretch.started_at,
-                    is_gap=True,
-                    is_active=False,
-                    usage=None,
-                )
-            )
+            silence = _moment(last.last), _moment(stretch.first)
+            found.append(Block(*silence, is_gap=True, is_active=False, usage=None))
         active = stretch.start <= now < stretch.end and now - stretch.last <= _LENGTH
         block = Block(stretch.started_at, stretch.ended_at, is_gap=False, is_active=active, usage=row)
         found.append(_projected(block, stretch, now) if active else block)

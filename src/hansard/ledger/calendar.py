@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 QUARTERS_PER_DAY = 96
 _SECONDS = 900
-_STEP = QUARTERS_PER_DAY * 7  # no zone changes twice in a week
+_STEP = QUARTERS_PER_DAY * 5  # no zone changes twice in five days; some did within a week
 _EPOCH = date(1970, 1, 1)
 _LAST = 253_402_300_799 // _SECONDS - QUARTERS_PER_DAY  # of the year 9999
 

@@ -109,10 +109,11 @@ class Dimensions:
         from hansard.ledger.blocks import block_of, find_blocks
 
         blocks = find_blocks(self._reader)
+        names = {block.start: f"{block.started_at:%Y-%m-%dT%H:%M:%SZ}" for block in blocks}
 
         def key(quarter: int) -> str | None:
             block = block_of(blocks, quarter)
-            return None if block is None else f"{block.started_at:%Y-%m-%dT%H:%M:%SZ}"
+            return None if block is None else names[block.start]
 
         return Dimension("block", ("quarter",), key)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
@@ -77,11 +79,12 @@ class Ledger:
     def key_of(self, dimensions: tuple[Dimension, ...], columns: list[str]) -> Any:
         """A function from a row that begins with these columns to the key of its row in the report."""
         places = [(item.key, [columns.index(column) for column in item.columns]) for item in dimensions]
-        known: dict[tuple[Any, ...], RowKey] = {}
+        known: dict[Any, RowKey] = {}
         needed = sorted({place for _, needs in places for place in needs})
+        raw_of: Callable[[Any], Any] = itemgetter(*needed) if needed else lambda _row: None
 
         def key_of(row: Any) -> RowKey:
-            raw = tuple(row[place] for place in needed)
+            raw = raw_of(row)
             key = known.get(raw)
             if key is None:
                 key = known[raw] = tuple(make(*(row[place] for place in needs)) for make, needs in places)
@@ -169,7 +172,7 @@ def make_report(
     if work or "tool" in names:
         from hansard.ledger.work import add_work
 
-        rows, totals = add_work(ledger, dimensions, rows, totals)
+        rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
     pricing = ledger.pricing(totals)
     pricing = replace(pricing, notes=(*pricing.notes, *ledger.rate_notes({rate for rate, _ in whole.groups})))
     return UsageReport(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from decimal import Decimal
+from functools import lru_cache
+from operator import add, mul
+from typing import Any, NamedTuple
 
 from hansard.model import Rate, Tokens, UsageRow
-from hansard.pricing.money import EXACT, ZERO, cache_effect, cost, recorded
+from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded
 from hansard.query.reader import moment
 
 SUMS = (
@@ -21,6 +24,63 @@ MODES = {
 """How money is found, by name."""
 
 Key = tuple[int, int]  # rate, has_recorded
+
+
+class _Units(NamedTuple):
+    """Amounts as whole numbers of units of one power of ten."""
+
+    each: tuple[int, ...]
+    place: int
+
+
+_BILLIONTHS = _Units((1,), -9)
+
+
+class _Money:
+    """An exact sum that is kept as a whole number: several times faster than adding decimals."""
+
+    __slots__ = ("_place", "_units")
+
+    def __init__(self) -> None:
+        self._units = self._place = 0
+
+    def add(self, counts: Iterable[int], prices: _Units) -> None:
+        """Add so many of each at its price."""
+        units, place = sum(map(mul, counts, prices.each)), prices.place
+        if place < self._place:
+            self._units *= 10 ** (self._place - place)
+            self._place = place
+        self._units += units * 10 ** (place - self._place)
+
+    def exact(self) -> Decimal:
+        """The sum."""
+        return Decimal(self._units).scaleb(self._place, EXACT)
+
+
+class _UnitPrices(NamedTuple):
+    """What one of each class costs at a rate; None where no price is known."""
+
+    costs: _Units | None
+    saves: _Units | None  # one token that was read from the cache
+    extra: _Units | None  # one written for 5 minutes, and for an hour
+
+
+@lru_cache(maxsize=512)
+def _unit_prices(rate: Rate) -> _UnitPrices:
+    costs = parts(rate, Tokens(1, 1, 1, 1, 1, 1))
+    read = cache_effect(rate, Tokens(cache_read=1))
+    writes = [cache_effect(rate, Tokens(cache_write_5m=1)), cache_effect(rate, Tokens(cache_write_1h=1))]
+    return _UnitPrices(
+        _units(costs.values()) if costs else None,
+        _units([read[0]]) if read else None,
+        _units([effect[1] for effect in writes if effect]) if read else None,
+    )
+
+
+def _units(amounts: Iterable[Decimal]) -> _Units:
+    amounts = list(amounts)
+    places: list[Any] = [amount.as_tuple().exponent for amount in amounts]
+    return _Units(tuple(int(amount.scaleb(-min(places), EXACT)) for amount in amounts), min(places))
 
 
 class Sums:
@@ -40,8 +100,7 @@ class Sums:
         if known is None:
             self.groups[rate, has_recorded] = counts
         else:
-            for place, count in enumerate(counts):
-                known[place] += count
+            known[:] = map(add, known, counts)
         if first is not None and (self.first is None or first < self.first):
             self.first = first
         self.last = max(self.last, last or 0)
@@ -57,24 +116,26 @@ class Sums:
         """The row of a report."""
         totals = [0] * 9
         unpriced = taken = 0
-        amount = saved = extra = ZERO
+        amount, saved, extra = _Money(), _Money(), _Money()
         is_priced = False
         missing: set[str] = set()
         for (number, has_recorded), counts in self.groups.items():
             rate = rates[number]
-            totals = [one + other for one, other in zip(totals, counts, strict=True)]
-            tokens = Tokens(*counts[2:8])
-            charged = charge(rate, tokens, has_recorded=bool(has_recorded), billionths=counts[8], mode=mode)
-            if charged is None:
+            totals = list(map(add, totals, counts))
+            prices = _unit_prices(rate)
+            if has_recorded and mode != "calculate":
+                amount.add(counts[8:], _BILLIONTHS)
+                taken += counts[0]
+            elif prices.costs is None or mode == "recorded":
                 unpriced += counts[0]
                 missing.add(rate.model)
                 continue
+            else:
+                amount.add(counts[2:8], prices.costs)
             is_priced = True
-            amount = EXACT.add(amount, charged)
-            taken += counts[0] if has_recorded and mode != "calculate" else 0
-            effect = cache_effect(rate, tokens)
-            if effect is not None:
-                saved, extra = EXACT.add(saved, effect[0]), EXACT.add(extra, effect[1])
+            if prices.saves is not None and prices.extra is not None:
+                saved.add(counts[4:5], prices.saves)
+                extra.add(counts[5:7], prices.extra)
         is_known = is_priced or not self.groups
         return UsageRow(
             key=key,
@@ -89,9 +150,9 @@ class Sums:
             lower_bound_messages=totals[1],
             unpriced_messages=unpriced,
             recorded_messages=taken,
-            cost_usd=amount if is_known else None,
-            cache_saved_usd=saved if is_known else None,
-            cache_extra_usd=extra if is_known else None,
+            cost_usd=amount.exact() if is_known else None,
+            cache_saved_usd=saved.exact() if is_known else None,
+            cache_extra_usd=extra.exact() if is_known else None,
             unpriced_models=tuple(sorted(missing)),
             first_at=moment(self.first),
             last_at=moment(self.last or None),

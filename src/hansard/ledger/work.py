@@ -5,30 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hansard.index.schema import QUARTER
+from hansard.ledger.sums import Sums
 from hansard.model import UsageRow, Work
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension
     from hansard.ledger.report import Ledger
 
-# A call that was copied into a fork, a replay or another generation counts where it was first.
-_CALLS = f"""
-    SELECT max(coalesce(c.ts, 0), 0) / {QUARTER} AS quarter, t.session_id, t.agent_id, u.branch, r.id AS rate, c.tool AS tool,
-        c.is_error, max(coalesce(c.ts, 0), 0) AS first_ts, max(0, coalesce(c.result_ts - c.ts, 0)) AS duration, c.added, c.removed
-    FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40
-        LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key
-        LEFT JOIN rates r ON r.id = (SELECT min(x.id) FROM rates x WHERE x.model = m.model)
-    WHERE c.tool_use_id = '' OR NOT EXISTS (
-        SELECT 1 FROM tool_calls d WHERE d.tool_use_id = c.tool_use_id
-            AND (coalesce(d.ts, 0), d.id) < (coalesce(c.ts, 0), c.id))
+# A call belongs to the message that made it, so copies in forks, replays and other generations are one call, at the place and
+# time of that message; what only one of the copies knows, its result for example, counts.
+_CALLS = """
+    SELECT g.quarter AS quarter, g.session_id AS session_id, g.agent_id AS agent_id, g.branch AS branch, g.rate AS rate,
+        g.first_ts AS first_ts, min(c.tool) AS tool, max(c.is_error) AS is_error,
+        max(max(0, coalesce(c.result_ts - c.ts, 0))) AS duration, max(c.added) AS added, max(c.removed) AS removed
+    FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key
+    GROUP BY m.key, c.tool_use_id, CASE c.tool_use_id WHEN '' THEN c.id END
 """
 
 
 def add_work(
-    ledger: Ledger, dimensions: tuple[Dimension, ...], rows: list[UsageRow], totals: UsageRow
+    ledger: Ledger, dimensions: tuple[Dimension, ...], rows: list[UsageRow], totals: UsageRow, *, idle: bool
 ) -> tuple[list[UsageRow], UsageRow]:
-    """The rows and the totals with the work that belongs to them."""
+    """The rows and the totals with the work that belongs to them.
+
+    A message is found by the first tool it calls, a call by its own: with `idle`, tools that no message began with have rows too.
+    """
     columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
     names = tuple(item.name for item in dimensions)
     selection = ledger.selection
@@ -42,13 +43,20 @@ def add_work(
         selection.values,
     )
     for row in answers:
-        if row[len(columns)] and ("rate" not in columns or row[columns.index("rate")] is not None):
+        if row[len(columns)]:
             key = key_of(row)
             found[key] = found.get(key, Work()) + Work(*row[len(columns) :])
     whole = Work()
     worked = []
     for row in rows:
-        work = found.get(tuple(row.key[name] for name in names), Work())
+        work = found.pop(tuple(row.key[name] for name in names), Work())
         whole += work
         worked.append(replace(row, work=work))
+    for key, work in found.items() if idle else ():
+        about = {
+            name: text for item, value in zip(dimensions, key, strict=True) for name, text in item.about(value).items()
+        }
+        empty = Sums().row(dict(zip(names, key, strict=True)), about, ledger.rates, ledger.mode)
+        whole += work
+        worked.append(replace(empty, work=work))
     return worked, replace(totals, work=whole)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -29,18 +30,22 @@ _CLASSES = {
 }
 
 
+# What somebody changed in the file by hand must be an amount still.
+Amount = Annotated[str, msgspec.Meta(pattern=r"^[0-9]+(\.[0-9]+)?(E[+-]?[0-9]{1,2})?$")]
+
+
 class Price(msgspec.Struct, frozen=True):
     """The price of one class: dollars as decimal text, and what it becomes for prompts above a size."""
 
-    base: str
-    tiers: tuple[tuple[int, str], ...] = ()
+    base: Amount
+    tiers: tuple[tuple[int, Amount], ...] = ()
 
 
 class Card(msgspec.Struct, frozen=True):
     """Prices that apply from a day on, where the request is as `when` says."""
 
     prices: dict[str, Price]
-    since: str | None = None
+    since: date | None = None
     when: dict[str, str] = {}
 
 
@@ -90,12 +95,17 @@ def load(home: str) -> Book:
     kept = read(home)
     if kept is not None and kept.package == package:
         return kept
-    from genai_prices.data import providers
-
-    book = _converted(providers, package, None)
+    book = _embedded(package)
     with contextlib.suppress(OSError):  # a store that cannot be written still gets its answer
         _write(home, book)
     return book
+
+
+@cache
+def _embedded(package: str) -> Book:
+    from genai_prices.data import providers
+
+    return _converted(providers, package, None)
 
 
 def read(home: str) -> Book | None:
@@ -126,7 +136,7 @@ def fetch(home: str, url: str | None = None) -> Book:
         snapshot = UpdatePrices(url=address).fetch()
     except Exception as error:  # whatever the network, the server or the data did wrong
         raise PricesUnavailable(
-            f"no prices could be fetched from {address} ({type(error).__name__}: {error}). The ones there are stay in use"
+            f"no prices could be fetched from {address} ({type(error).__name__}: {str(error).partition(chr(10))[0]}). The ones there are stay in use"
         ) from error
     models = sum(len(provider.models) for provider in snapshot.providers) if snapshot else 0
     if snapshot is None or not models:
@@ -158,10 +168,11 @@ def _converted(providers: Iterable[Provider], package: str, fetched_at: str | No
     from importlib.metadata import version
 
     providers = list(providers)
-    models = tuple(_listed(provider.id, model) for provider in providers for model in provider.models)
-    today = datetime.now(UTC).date().isoformat()  # some prices are announced for later
-    days = (card.since or "" for model in models for card in (*model.cards, *model.variants))
-    newest = max((day for day in days if day <= today), default="")
+    listed = (_listed(provider.id, model) for provider in providers for model in provider.models)
+    models = tuple(model for model in listed if model.cards)
+    today = datetime.now(UTC).date()  # some prices are announced for later
+    days = (card.since for model in models for card in (*model.cards, *model.variants) if card.since is not None)
+    newest = max((day.isoformat() for day in days if day <= today), default="")
     makers = {
         provider.id: tuple(_literals(provider.model_match, "starts_with", "contains", "equals"))
         for provider in providers
@@ -194,7 +205,7 @@ def _cards(dated: Iterable[tuple[Any, ModelPrice, dict[str, str]]]) -> Iterator[
         if constraint is not None and not hasattr(constraint, "start_date"):
             continue  # a price for some hours of the day is no price of a model that we meet
         since = constraint.start_date if constraint is not None else None
-        yield Card(_prices(prices), since.isoformat() if isinstance(since, date) else None, dict(when))
+        yield Card(_prices(prices), since, dict(when))
 
 
 def _prices(prices: ModelPrice) -> dict[str, Price]:

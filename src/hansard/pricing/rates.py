@@ -49,7 +49,7 @@ def resolve(book: Book, overrides: Sequence[PriceOverride], asked: Asked) -> lis
     mine = [override for override in overrides if _applies(override, asked)]
     cards = (*listed.cards, *listed.variants) if listed is not None else ()
     days: set[date | None] = {None}
-    days |= {date.fromisoformat(card.since) for card in cards if card.since}
+    days |= {card.since for card in cards}
     days |= {day for override in mine for day in (override.since, override.until) if day is not None}
     steps: set[int | None] = {None}
     steps |= {start for card in cards for price in card.prices.values() for start, _ in price.tiers}
@@ -126,35 +126,40 @@ def _cell(
     standard = next((card for card in reversed(listed.cards) if _is_active(card, day)), listed.cards[0])
     found = {name: _priced(price, size) for name, price in standard.prices.items()}
     notes: list[str] = []
-    special = _special(listed, asked, day, size)
+    special, known = _special(listed, asked, day, size)
     found |= special
-    if asked.service_tier == "batch" and "input" not in special:
+    has_tier = not known.isdisjoint(("service_tier", "processing"))
+    if asked.service_tier == "batch" and not has_tier:
         found = {name: price if name == "web_search" else price * _HALF for name, price in found.items()}
         notes.append("batch at half the standard rate")
-    elif asked.service_tier not in _PLAIN_TIERS and not special:
+    elif asked.service_tier not in _PLAIN_TIERS and not has_tier:
         notes.append(f"no price is known for the tier {asked.service_tier!r}: at the standard rate")
-    if asked.speed == "fast" and not special:
+    if asked.speed == "fast" and "speed" not in known:
         notes.append("no price is known for fast answers: at the standard rate")
-    if asked.inference_geo not in _PLAIN_PLACES and not special:
+    if asked.inference_geo not in _PLAIN_PLACES and "inference_geo" not in known:
         notes.append(f"no surcharge is known for inference in {asked.inference_geo!r}: at the standard rate")
     return _finished(listed.model, dict(found), source, notes)
 
 
-def _special(listed: Listed, asked: Asked, day: date | None, size: int | None) -> dict[str, Decimal]:
-    """Prices of their own that the data has for a tier, a speed or a place."""
+def _special(
+    listed: Listed, asked: Asked, day: date | None, size: int | None
+) -> tuple[dict[str, Decimal], frozenset[str]]:
+    """Prices of their own that the data has for a tier, a speed or a place, and for which of these."""
     context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}
     if asked.service_tier == "batch":
         context["processing"] = "batch"
     found: dict[str, Decimal] = {}
+    known: frozenset[str] = frozenset()
     for card in listed.variants:
         if _is_active(card, day) and all(context.get(name) == value for name, value in card.when.items()):
+            known |= card.when.keys()
             for name, price in card.prices.items():
                 found.setdefault(name, _priced(price, size))
-    return found
+    return found, known
 
 
 def _is_active(card: Card, day: date | None) -> bool:
-    return card.since is None or (day is not None and day >= date.fromisoformat(card.since))
+    return card.since is None or (day is not None and day >= card.since)
 
 
 def _priced(price: Price, size: int | None) -> Decimal:

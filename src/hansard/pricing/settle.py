@@ -6,20 +6,19 @@ priced again, from the rows of `usage`: no transcript is read for it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
-from hansard.pricing.book import Book, fetch, fingerprint, load
-from hansard.pricing.stored import rates_of
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql
     from hansard.model import PriceOverride, Rate
+    from hansard.pricing.book import Book
 
 FOREVER = 1 << 62
+_AT_ONCE = 16  # sessions
 _RULES = 1  # another number: what is stored was resolved by other rules
 _SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
@@ -40,15 +39,21 @@ class Prices:
     def book(self) -> Book:
         """The price data, loaded at the first question."""
         if self._book is None:
+            from hansard.pricing.book import load
+
             self._book = load(self.home)
         return self._book
 
     def signature(self) -> str:
         """What the resolved rates depend on; found without loading the data."""
+        from hansard.pricing.book import fingerprint
+
         return "\n".join([f"{_RULES} {fingerprint(self.home)}", *map(repr, self.overrides)])
 
     def fetch(self, url: str | None = None) -> Book:
         """Fetch the newest data over the network."""
+        from hansard.pricing.book import fetch
+
         self._book = fetch(self.home, url)
         return self._book
 
@@ -67,13 +72,23 @@ def settle(db: Sql, prices: Prices) -> None:
         return
     _resolve(db, prices)
     db.execute("DELETE FROM spending WHERE (quarter, session_id) IN (SELECT quarter, session_id FROM unsettled)")
-    db.execute(
-        f"INSERT INTO spending SELECT c.{_KEY.replace(', ', ', c.')}, {_SUMS} FROM unsettled n CROSS JOIN charges c"
-        f" ON c.session_id = n.session_id AND c.first_ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
-        f" GROUP BY c.{_KEY.replace(', ', ', c.')}"
-    )
+    _sum(db)
     _sessions(db)
     db.execute("DELETE FROM unsettled")
+
+
+def _sum(db: Sql) -> None:
+    """Sum the unsettled quarters, a few sessions at a time: to sort all messages of a history would take memory by its size."""
+    sessions = [row[0] for row in db.execute("SELECT DISTINCT session_id FROM unsettled ORDER BY session_id")]
+    key = f"c.{_KEY.replace(', ', ', c.')}"
+    for at in range(0, len(sessions), _AT_ONCE):
+        some = sessions[at : at + _AT_ONCE]
+        db.execute(
+            f"INSERT INTO spending SELECT {key}, {_SUMS} FROM unsettled n CROSS JOIN charges c ON c.session_id = n.session_id"
+            f" AND c.first_ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
+            f" WHERE n.session_id BETWEEN ? AND ? GROUP BY {key}",
+            (some[0], some[-1]),
+        )
 
 
 def is_settled(db: Sql, prices: Prices) -> bool:
@@ -84,16 +99,25 @@ def is_settled(db: Sql, prices: Prices) -> bool:
 
 def _resolve(db: Sql, prices: Prices) -> None:
     """Find rates for everything that messages name and that has none."""
+    unsettled = (
+        f"unsettled n CROSS JOIN usage u ON u.session_id = n.session_id"
+        f" AND u.ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
+    )
+    # Without any rate nothing is settled, and a plain scan is several times faster.
+    has_rates = db.execute("SELECT 1 FROM rates LIMIT 1").fetchone() is not None
     new = db.execute(
-        "SELECT DISTINCT u.model, u.service_tier, u.speed, u.inference_geo FROM unsettled n CROSS JOIN usage u"
-        f" ON u.session_id = n.session_id AND u.ts BETWEEN n.quarter * {QUARTER} AND n.quarter * {QUARTER} + {QUARTER - 1}"
+        f"SELECT DISTINCT u.model, u.service_tier, u.speed, u.inference_geo FROM {unsettled if has_rates else 'usage u'}"
         " EXCEPT SELECT model, service_tier, speed, inference_geo FROM rates"
     ).fetchall()
     if not new:
         return
+    import json
+
     from hansard.pricing.rates import Asked, resolve
 
     data = prices.book
+    # In a store that was empty the data is written only now, which changes what it is recognised by.
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (prices.signature(),))
     db.execute(
         "INSERT OR REPLACE INTO meta VALUES ('price_data', ?)",
         (json.dumps([data.version, data.dated, data.fetched_at, len(prices.overrides)]),),
@@ -104,6 +128,8 @@ def _resolve(db: Sql, prices: Prices) -> None:
 
 
 def _row(rate: Rate) -> tuple[Any, ...]:
+    import json
+
     prices = (rate.input, rate.output, rate.cache_read, rate.cache_write_5m, rate.cache_write_1h, rate.web_search)
     return (
         rate.model,
@@ -127,8 +153,11 @@ def _milliseconds(moment: datetime | None, default: int) -> int:
 
 def _sessions(db: Sql) -> None:
     """What the sessions cost whose quarters were summed again."""
+    import json
+
     from hansard.model import Tokens
     from hansard.pricing.money import EXACT, ZERO, cost, recorded
+    from hansard.pricing.stored import rates_of
 
     rates = rates_of(db.execute)
     db.execute("DELETE FROM session_costs WHERE session_id IN (SELECT session_id FROM unsettled)")

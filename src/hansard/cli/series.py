@@ -1,0 +1,403 @@
+"""What a picture is made of: the amounts of a report, by time, by day or by name.
+
+Amounts are money where any row of the report has a price, tokens otherwise. What has no price is no amount: it is kept
+apart, so that nobody draws it as zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hansard.cli.calls import tool_name
+from hansard.cli.money import cost, dollars
+from hansard.cli.terminal import one_line
+from hansard.cli.words import model_name, project_name
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.ledger.calendar import Zone
+    from hansard.model import UsageReport, UsageRow
+
+Key = str | None
+
+STEPS = ("hour", "day", "week", "month", "year")
+MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+WEEKS = 53
+OTHERS = "others"
+MARK = "?"  # beside what has no price
+_SERIES = 6  # that can be told apart
+_UNTIL_TODAY = 7  # empty bars at most between the last usage and today
+_HOUR = 3600
+_MILLION = 1_000_000  # dollars: from here on, cents say nothing
+_UNITS = ("", "k", "M", "G", "T", "P", "E")
+_UNKNOWN = {"tool": "no tool", "branch": "no branch", "project": "no project", "model": "no model"}
+_NAMES = {"model": model_name, "project": project_name, "tool": tool_name}
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How much: None where nothing has a price. `partly`: something more has none; `lower`: at least so much."""
+
+    value: Decimal | None = None
+    partly: bool = False
+    lower: bool = False
+
+    def __add__(self, other: Amount) -> Amount:
+        """Both together; what is not certain on one side is not certain of the whole."""
+        from hansard.pricing.money import EXACT
+
+        doubts = (self.partly or other.partly, self.lower or other.lower)
+        if self.value is None or other.value is None:
+            return Amount(other.value if self.value is None else self.value, *doubts)
+        return Amount(EXACT.add(self.value, other.value), *doubts)
+
+    @property
+    def size(self) -> Decimal:
+        """What can be drawn of it."""
+        return max(self.value or Decimal(0), Decimal(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What a report's pictures measure."""
+
+    is_money: bool
+
+    @property
+    def title(self) -> str:
+        """Its name at the beginning of a sentence."""
+        return "Cost" if self.is_money else "Tokens"
+
+    def of(self, row: UsageRow) -> Amount:
+        """The amount of a row."""
+        lower = row.lower_bound_messages > 0
+        if not self.is_money:
+            return Amount(Decimal(row.tokens), lower=lower)
+        return Amount(row.cost_usd, row.cost_usd is None or row.unpriced_messages > 0, lower)
+
+    def text(self, amount: Amount) -> str:
+        """An amount as people read it, with the marks of what is not certain."""
+        if amount.value is None:
+            return "unpriced"
+        if self.is_money and abs(amount.value) < _MILLION:
+            return cost(amount.value, lower_bound=amount.lower, unpriced=amount.partly)
+        mark = "+?" if amount.partly else "+" if amount.lower else ""
+        return self.number(amount.value) + mark
+
+    def number(self, value: Decimal) -> str:
+        """A value in few characters."""
+        if not self.is_money:
+            return short(value)
+        return dollars(value) if abs(value) < _MILLION else f"{'-' if value < 0 else ''}${short(abs(value))}"
+
+
+def short(value: Decimal) -> str:
+    """A number in few characters: 950, 12.3k, 4.5M."""
+    for unit in _UNITS:
+        if value < Decimal("999.5"):
+            return f"{value:.0f}{unit}" if not unit or value >= Decimal("99.95") else f"{value:.1f}{unit}"
+        value /= 1000
+    return f"{value * 10**18:.1e}"
+
+
+def measure_of(report: UsageReport) -> Measure:
+    """Money where any row has a price, tokens otherwise."""
+    return Measure(any(row.cost_usd is not None for row in report.rows))
+
+
+def ratio(part: Decimal, whole: Decimal) -> float:
+    """How much of a whole, from 0 to 1."""
+    return min(1.0, float(part / whole)) if whole > 0 else 0.0
+
+
+def date_text(day: date) -> str:
+    """A day as people write it."""
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
+def zone_of(report: UsageReport) -> Zone:
+    """The zone that a report's days are of; the system's own where its name cannot be found again."""
+    from hansard.ledger.calendar import Zone, find_zone
+
+    try:
+        return find_zone(report.timezone)
+    except UsageError:
+        return Zone()
+
+
+def span_of(report: UsageReport) -> tuple[date | None, date | None]:
+    """The first and the last day with usage."""
+    zone = zone_of(report)
+    first, last = (_day(moment, zone) for moment in (report.totals.first_at, report.totals.last_at))
+    return first, last
+
+
+def _day(moment: datetime | None, zone: Zone) -> date | None:
+    try:
+        return None if moment is None else zone.local(moment).date()
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+# -- by time
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One time and the amounts of its series; no parts where nothing was used, no start where no time is known."""
+
+    start: datetime | None
+    parts: dict[int, Amount]  # by the series' number
+
+    @property
+    def whole(self) -> Amount:
+        """All series together."""
+        return sum(self.parts.values(), Amount())
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Bars in order, without holes; the series by size, those that are too small to tell apart as the last."""
+
+    asked: str
+    split: str | None  # the dimension that the series are of
+    step: str  # what the bars stand for: a longer time where the one that was asked for gives too many
+    bars: tuple[Bar, ...]
+    series: tuple[str, ...]  # none where the report has one dimension
+    length: int  # how many of the times that were asked for lie between the first and the last
+    earlier: int = 0  # bars that were left out
+
+    @property
+    def most(self) -> Decimal:
+        """The greatest amount."""
+        return max((bar.whole.size for bar in self.bars), default=Decimal(0))
+
+
+def timeline(report: UsageReport, today: date, most: int) -> Timeline:
+    """A report's amounts by its time, and by its first other dimension, in at most so many bars."""
+    asked = next((name for name in report.by if name in STEPS), None)
+    if asked is None:
+        raise UsageError(f"bars need a time; choose among --by {', '.join(STEPS[:-1])}")
+    measure, zone = measure_of(report), zone_of(report)
+    second = next((name for name in report.by if name != asked), None)
+    names, places = _series(report, measure, second)
+    rows: list[tuple[datetime | None, int, Amount]] = [
+        (_start(asked, row.key[asked]), places[row.key[second]] if second else 0, measure.of(row))
+        for row in report.rows
+    ]
+    known = [start for start, _, _ in rows if start is not None]
+    step = next((step for step in STEPS[STEPS.index(asked) :] if _length(step, known) <= most), STEPS[-1])
+    sums: dict[int | None, dict[int, Amount]] = {}
+    for start, place, amount in rows:
+        parts = sums.setdefault(None if start is None else _number(step, start), {})
+        parts[place] = parts.get(place, Amount()) + amount
+    numbers: Sequence[int] = sorted(number for number in sums if number is not None)
+    earlier = 0
+    if _length(step, known) > most:  # times that cannot be: whatever lies between them is left out
+        earlier = max(0, len(numbers) - most)
+        numbers = numbers[earlier:]
+    elif numbers:
+        last = numbers[-1]
+        if report.until is None and step != "hour":
+            now = _number(step, datetime(today.year, today.month, today.day, tzinfo=UTC))
+            last = now if last < now <= min(last + _UNTIL_TODAY, numbers[0] + most - 1) else last
+        numbers = range(numbers[0], last + 1)
+    bars = [Bar(_when(step, number, zone), sums.get(number, {})) for number in numbers]
+    if len(known) > 1 and known[0] > known[-1] and known == sorted(known, reverse=True):
+        bars.reverse()
+    if None in sums:
+        bars.append(Bar(None, sums[None]))
+    return Timeline(asked, second, step, tuple(bars), names, _length(asked, known), earlier)
+
+
+def _series(report: UsageReport, measure: Measure, dimension: str | None) -> tuple[tuple[str, ...], dict[Key, int]]:
+    """The names of the series, the greatest first, and the place of every key of the dimension among them."""
+    if dimension is None:
+        return (), {}
+    sums = _sums(report, measure, dimension)
+    shown = sums if len(sums) <= _SERIES else sums[: _SERIES - 1]
+    names = names_of(dimension, [key for key, _ in shown])
+    places = {key: min(place, len(names)) for place, (key, _) in enumerate(sums)}
+    more = (f"{OTHERS} ({len(sums) - len(shown)})",) if len(sums) > len(shown) else ()
+    return (*names, *more), places
+
+
+def _sums(report: UsageReport, measure: Measure, dimension: str) -> list[tuple[Key, Amount]]:
+    """What each key of a dimension adds up to, the greatest first, those without a price last."""
+    sums: dict[Key, Amount] = {}
+    for row in report.rows:
+        key = row.key[dimension]
+        sums[key] = sums.get(key, Amount()) + measure.of(row)
+    return sorted(sums.items(), key=lambda item: (item[1].value is None, -item[1].size, item[0] is None, item[0] or ""))
+
+
+def _start(step: str, key: Key) -> datetime | None:
+    """When the time begins that a key names, as a clock shows it; None for what is no time."""
+    try:
+        if key is None:
+            return None
+        if step == "hour":
+            moment = datetime.fromisoformat(key)
+            return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        if step == "week":
+            year, _, week = key.partition("-W")
+            day = date.fromisocalendar(int(year), int(week), 1)
+        else:
+            day = date.fromisoformat(key if step == "day" else f"{key}-01")
+    except ValueError:
+        return None
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _number(step: str, start: datetime) -> int:
+    """The number of the step that a time lies in: those that follow each other differ by one."""
+    if step == "hour":
+        return int((start - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // _HOUR)
+    if step == "day":
+        return start.toordinal()
+    if step == "week":
+        return (start.toordinal() - 1) // 7  # the first day of the calendar is a Monday
+    return start.year * 12 + start.month - 1 if step == "month" else start.year
+
+
+def _when(step: str, number: int, zone: Zone) -> datetime:
+    """When the step with that number begins, as a clock in the zone shows it."""
+    if step == "hour":
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=number)
+        try:
+            ahead = zone.local(moment).minute  # of zones that are off by half an hour
+            return zone.local(moment + timedelta(minutes=-ahead % 60))
+        except (OverflowError, ValueError, OSError):
+            return moment
+    if step in ("day", "week"):
+        day = date.fromordinal(number if step == "day" else number * 7 + 1)
+    else:
+        day = date(number // 12, number % 12 + 1, 1) if step == "month" else date(number, 1, 1)
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+def _length(step: str, starts: Iterable[datetime]) -> int:
+    numbers = [_number(step, start) for start in starts]
+    return max(numbers) - min(numbers) + 1 if numbers else 0
+
+
+# -- by day
+
+
+def days_of(report: UsageReport) -> dict[date, Amount]:
+    """The amount of every day that a report has, in order."""
+    if "day" not in report.by:
+        raise UsageError("a calendar is made of days: --by day")
+    measure = measure_of(report)
+    sums: dict[date, Amount] = {}
+    for row in report.rows:
+        start = _start("day", row.key["day"])
+        if start is not None:
+            sums[start.date()] = sums.get(start.date(), Amount()) + measure.of(row)
+    return dict(sorted(sums.items()))
+
+
+def year_of(report: UsageReport, days: Iterable[date], today: date) -> tuple[date, date]:
+    """The days of a calendar: the year that ends today, or where the report or its usage ended long before."""
+    zone = zone_of(report)
+    until = _day(report.until and report.until - timedelta(microseconds=1), zone)
+    last = today if until is None else min(today, until)
+    newest = max((day for day in days if day <= last), default=last)
+    if (last - newest).days >= 7 * WEEKS:
+        last = newest
+    first = date.fromordinal(max(1, last.toordinal() - last.weekday() - 7 * (WEEKS - 1)))
+    since = _day(report.since, zone)
+    return (first if since is None else min(last, max(first, since))), last
+
+
+def levels_of(amounts: Iterable[Amount], count: int = 4) -> list[Decimal]:
+    """Where the shades begin: as many amounts lie in each, as far as they differ."""
+    values = sorted(amount.value for amount in amounts if amount.value is not None and amount.value > 0)
+    if not values:
+        return []
+    return sorted({values[len(values) * place // count] for place in range(count)})
+
+
+def level(amount: Amount, bounds: Sequence[Decimal], count: int = 4) -> int:
+    """The shade of an amount, from 1 to `count`; the greatest is always the darkest."""
+    return max(1, count - len(bounds) + sum(amount.size >= bound for bound in bounds))
+
+
+def streaks(days: Iterable[date], today: date) -> tuple[tuple[int, date | None], int]:
+    """The longest run of days with usage and its last day, and the one that goes on today or ended yesterday."""
+    longest, ended, current, run = 0, None, 0, 0
+    before: date | None = None
+    for day in sorted(days):
+        run = run + 1 if before is not None and day.toordinal() == before.toordinal() + 1 else 1
+        before = day
+        if run >= longest:
+            longest, ended = run, day
+        if 0 <= today.toordinal() - day.toordinal() <= 1:
+            current = run
+    return (longest, ended), current
+
+
+# -- by name
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One name's part of the whole; None where it has no price."""
+
+    name: str
+    amount: Amount
+    tokens: int
+    part: float | None
+    is_rest: bool = False
+
+
+def shares_of(report: UsageReport, most: int) -> list[Share]:
+    """What each key has of the whole, the greatest first, the tail as one; parts are of what has a price."""
+    measure = measure_of(report)
+    rows = sorted(report.rows, key=lambda row: (measure.of(row).value is None, -measure.of(row).size, -row.tokens))
+    shown = rows if len(rows) <= most else rows[: most - 1]
+    whole = sum((measure.of(row).size for row in rows), Decimal(0))
+    names = _row_names(report.by, shown)
+    found = [
+        Share(name, amount, row.tokens, None if amount.value is None else ratio(amount.size, whole))
+        for name, row in zip(names, shown, strict=True)
+        for amount in (measure.of(row),)
+    ]
+    rest = rows[len(shown) :]
+    if rest:
+        amount = sum((measure.of(row) for row in rest), Amount())
+        sizes = sum((measure.of(row).size for row in rest), Decimal(0))
+        part = None if amount.value is None else ratio(sizes, whole)
+        name = f"{OTHERS} ({len(rest):,})"
+        found.append(Share(name, amount, sum(row.tokens for row in rest), part, is_rest=True))
+    return found
+
+
+def percent(part: float) -> str:
+    """A part of the whole."""
+    return "<0.1%" if 0 < part < 0.0005 else f"{part * 100:.1f}%"
+
+
+def _row_names(by: Sequence[str], rows: Sequence[UsageRow]) -> list[str]:
+    columns = [
+        [one_line(row.about.get("title", "")) or name for row, name in zip(rows, names, strict=True)]
+        if dimension == "session"
+        else names
+        for dimension in by
+        for names in (names_of(dimension, [row.key.get(dimension) for row in rows]),)
+    ]
+    return [" · ".join(parts) for parts in zip(*columns, strict=True)]
+
+
+def names_of(dimension: str, keys: Sequence[Key]) -> list[str]:
+    """Keys as short as they can be told apart, clean."""
+    shorten = _NAMES.get(dimension, one_line)
+    brief = {key: shorten(key) or "(no name)" for key in keys if key is not None}
+    every = list(brief.values())
+    names = {key: name if every.count(name) == 1 else one_line(key) or name for key, name in brief.items()}
+    return [_UNKNOWN.get(dimension, "not known") if key is None else names[key] for key in keys]

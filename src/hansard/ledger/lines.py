@@ -1,0 +1,161 @@
+"""The lines behind messages: found in every transcript and generation, read from the verbatim record, decoded again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hansard.index.lines import items
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.parse.decode import Record as Decoded
+from hansard.parse.usage import SIDECHAIN, Stated, stated
+
+if TYPE_CHECKING:
+    from hansard.parse import wire
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+ADVISOR = "#advisor"
+UNREADABLE = "cannot be read any more: `hansard verify` tells what is damaged"
+SILENT = "states no tokens"
+_PIECE = 256 * 1024
+
+
+class Place(NamedTuple):
+    """The transcript that a line stands in."""
+
+    root: str
+    path: str
+    generation: int
+    state: str
+    session_id: str
+    agent_id: str
+
+    @property
+    def sort_path(self) -> str:
+        """The path by which equally old lines are ordered."""
+        return f"{self.path}\x00{self.root}"
+
+
+class Line(NamedTuple):
+    """One line about a message, and what it states of it."""
+
+    id: int
+    place: Place
+    length: int
+    uuid: str | None
+    ts: int
+    stop_reason: str | None
+    agent_id: str
+    stated: Stated | None
+    note: str = ""
+
+    @property
+    def transcript(self) -> int:
+        """The number of its transcript in the record."""
+        return self.id >> OFFSET_BITS
+
+    @property
+    def offset(self) -> int:
+        """Where it begins in its transcript."""
+        return self.id & OFFSET_MASK
+
+    def order(self) -> tuple[int, str, int, int]:
+        """The order of owners, as `Stated.owner` has it."""
+        return (self.ts or 1 << 62, self.place.sort_path, self.offset, self.id)
+
+
+def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str, list[Line]]:
+    """The lines of each of these messages in the order of owners.
+
+    The index of lines leads from a line to its message only, so each transcript that has one of the messages is walked once,
+    from the first of their lines on.
+    """
+    found: dict[str, list[Line]] = {key: [] for key in keys}
+    wanted: dict[int, dict[int, list[str]]] = {}  # transcript -> its message -> keys
+    bases: dict[int, str] = {}
+    for key in keys:
+        base, numbers = _messages(reader, key)
+        for number in numbers:
+            bases[number] = base
+            wanted.setdefault(number >> OFFSET_BITS, {}).setdefault(number, []).append(key)
+    for transcript, messages in sorted(wanted.items()):
+        row = reader.one(
+            "SELECT root, path, generation, state, session_id, agent_id FROM transcripts WHERE id = ?", (transcript,)
+        )
+        place = Place(*row)
+        window = _Window(record, transcript)
+        records: Iterator[Any] = reader.rows(
+            "SELECT id, length, uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ?"
+            " AND message_id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (min(messages), (transcript << OFFSET_BITS) + OFFSET_MASK, json.dumps(list(messages))),
+        )
+        for record_id, length, uuid, ts, message in records:
+            body = _decoded(window.read(record_id & OFFSET_MASK, length))
+            line = Line(record_id, place, length, uuid, max(ts or 0, 0), None, place.agent_id, None, UNREADABLE)
+            states: dict[str, Stated] = {}
+            if body is not None:
+                line = line._replace(
+                    stop_reason=body.message.stop_reason if body.message else None,
+                    agent_id=_agent(body, place),
+                    note=SILENT,
+                )
+                states = dict(
+                    stated(body, bases[message], record_id, line.ts, place.sort_path, place.session_id, line.agent_id)
+                )
+            for key in messages[message]:
+                statement = states.get(key)
+                if statement is not None:
+                    found[key].append(line._replace(stated=statement, note=""))
+                elif body is None or key == bases[message]:
+                    found[key].append(line)
+    for lines in found.values():
+        lines.sort(key=Line.order)
+    return found
+
+
+def _messages(reader: Reader, key: str) -> tuple[str, list[int]]:
+    """The key under which lines know a message, and its first line in each transcript; advisors stand in another's lines."""
+    numbers = _first_lines(reader, key)
+    base, mark, number = key.rpartition(ADVISOR)
+    if not numbers and mark and number.isdecimal():
+        return base, _first_lines(reader, base)
+    return key, numbers
+
+
+def _first_lines(reader: Reader, key: str) -> list[int]:
+    return [row[0] for row in reader.rows("SELECT id FROM messages WHERE key = ? ORDER BY id", (key,))]
+
+
+def _decoded(data: bytes) -> wire.Entry | None:
+    """The answer that stands in these bytes; None where they are damaged."""
+    for item in items(data, 0):
+        if isinstance(item, Decoded) and item.kind == "assistant":
+            body: wire.Entry = item.body
+            return body
+    return None
+
+
+def _agent(body: wire.Entry, place: Place) -> str:
+    agent_id = body.agent_id or place.agent_id
+    return SIDECHAIN if not agent_id and (body.is_sidechain or body.stream_parent_tool) else agent_id
+
+
+class _Window:
+    """The bytes of one transcript, read forwards a piece at a time: neighbouring lines are unpacked once."""
+
+    def __init__(self, record: Record, transcript: int) -> None:
+        self._record = record
+        self._transcript = transcript
+        self._start = 0
+        self._bytes = b""
+
+    def read(self, start: int, length: int) -> bytes:
+        """The bytes of a line; NULs where they are damaged."""
+        end = start + length
+        if not self._start <= start <= end <= self._start + len(self._bytes):
+            piece_end = -(-end // _PIECE) * _PIECE
+            self._bytes = b"".join(self._record.read(self._transcript, start, piece_end, mend=True))
+            self._start = start
+        return self._bytes[start - self._start : end - self._start]

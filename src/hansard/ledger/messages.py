@@ -1,0 +1,282 @@
+"""Explaining single messages: whose they are, which line won each class and why, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hansard.ledger.lines import ADVISOR, UNREADABLE, Line, lines_of
+from hansard.ledger.sums import charge
+from hansard.model import Charge, ExplainedClass, ExplainedLine, ExplainedMessage, Tokens
+from hansard.parse.usage import merge
+from hansard.pricing.money import parts, recorded
+from hansard.query.reader import moment
+
+if TYPE_CHECKING:
+    from hansard.ledger.report import Ledger
+    from hansard.model import Rate
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+# What each class is called in a row of a report, in `Tokens` and the parts of a cost, and in a `Rate`.
+CLASSES = (
+    ("input_tokens", "input", "input"),
+    ("output_tokens", "output", "output"),
+    ("cache_read_tokens", "cache_read", "cache_read"),
+    ("cache_write_5m_tokens", "cache_write_5m", "cache_write_5m"),
+    ("cache_write_1h_tokens", "cache_write_1h", "cache_write_1h"),
+    ("web_searches", "web_searches", "web_search"),
+)
+COLUMNS = (
+    "rate, has_recorded, messages, lower_bounds, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,"
+    " recorded, CASE WHEN first_ts > 0 THEN first_ts END, last_ts, key"
+)
+"""What is asked of `charges`: the fields of `Counted`."""
+
+# What lines must agree on with the ledger, in the order of the columns asked for.
+_MERGED = (
+    "input",
+    "output",
+    "cache_read",
+    "cache_write",
+    "cache_write_5m",
+    "cache_write_1h",
+    "web_searches",
+    "final_output",
+    "recorded",
+    "service_tier",
+    "speed",
+    "inference_geo",
+    "ts",
+    "record_id",
+)
+_USAGE = (
+    f"SELECT {', '.join('u.' + name for name in _MERGED)}, u.model, u.session_id, u.agent_id, u.branch, u.tool,"
+    " coalesce(s.title, ''), s.project, coalesce(a.agent_type, '') FROM usage u"
+    " LEFT JOIN sessions s ON s.session_id = u.session_id"
+    " LEFT JOIN agents a ON a.session_id = u.session_id AND a.agent_id = u.agent_id WHERE u.key = ?"
+)
+
+
+class Counted(NamedTuple):
+    """A message as it counts."""
+
+    rate: int
+    has_recorded: int
+    messages: int
+    lower_bounds: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    web_searches: int
+    recorded: int  # billionths of a dollar
+    first_ts: int | None
+    last_ts: int
+    key: str
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What `Sums` takes."""
+        return self[2:13]
+
+    @property
+    def tokens(self) -> Tokens:
+        """What it used."""
+        return Tokens(*self[4:10])
+
+
+def explain_messages(ledger: Ledger, record: Record, rows: Sequence[Counted]) -> Iterator[ExplainedMessage]:
+    """The messages of these rows of `charges`, in the same order."""
+    lines = lines_of(ledger.reader, record, [row.key for row in rows])
+    for row in rows:
+        yield _explained(ledger, row, lines[row.key])
+
+
+def _explained(ledger: Ledger, row: Counted, lines: list[Line]) -> ExplainedMessage:
+    key = row.key
+    found = ledger.reader.one(_USAGE, (key,))
+    known = dict(zip(_MERGED, found, strict=False))
+    model, session_id, agent_id, branch, tool, title, project, agent_type = found[len(_MERGED) :]
+    rate, tokens, has_recorded = ledger.rates[row.rate], row.tokens, bool(row.has_recorded)
+    how = found_by(rate, has_recorded=has_recorded, mode=ledger.mode)
+    wrong = _wrong(known, lines)
+    classes = tuple(_classes(known, lines, charges(rate, tokens, how)))
+    return ExplainedMessage(
+        key=key,
+        at=moment(known["ts"] or None),
+        model=model,
+        session_id=session_id,
+        title=title,
+        project=project or None,
+        agent_id=agent_id,
+        agent_type=agent_type,
+        branch=branch or None,
+        tool=tool or None,
+        owner=_why_owner(lines),
+        lines=tuple(_lines(ledger.reader, lines, classes)),
+        classes=classes,
+        is_lower_bound=bool(row.lower_bounds),
+        lower_bound=_why_lower_bound(known) if row.lower_bounds else "",
+        prompt_tokens=known["input"]
+        + known["cache_read"]
+        + max(known["cache_write"], known["cache_write_5m"] + known["cache_write_1h"]),
+        rate=rate,
+        found_by=how,
+        recorded_usd=recorded(row.recorded) if has_recorded else None,
+        cost_usd=charge(rate, tokens, has_recorded=has_recorded, billionths=row.recorded, mode=ledger.mode),
+        agrees=not wrong,
+        notes=tuple(note for note in (*_notes(ledger.reader, key, lines), wrong) if note),
+    )
+
+
+def found_by(rate: Rate, *, has_recorded: bool, mode: str) -> str:
+    """How a cost is found: by a rate, as the client recorded it, or not at all."""
+    if has_recorded and mode != "calculate":
+        return "recorded"
+    return "unpriced" if mode == "recorded" or not rate.is_priced else "rate"
+
+
+def charges(rate: Rate, tokens: Tokens, how: str) -> tuple[Charge, ...]:
+    """Each class at its price, where that is how the cost is found."""
+    costs = parts(rate, tokens) if how == "rate" else None
+    return tuple(
+        Charge(name, getattr(tokens, of), getattr(rate, price), None if costs is None else costs[of])
+        for name, of, price in CLASSES
+    )
+
+
+def _classes(known: dict[str, Any], lines: list[Line], charged: Iterable[Charge]) -> Iterator[ExplainedClass]:
+    """Each class with the first line, in the order of owners, that states as much as is counted."""
+    remainder = _remainder(known)
+    for (name, of, _), item in zip(CLASSES, charged, strict=True):
+        # What has no lifetime counts as five minutes: then the flat figure decides.
+        is_flat = of == "cache_write_5m" and remainder > 0
+        stated = "cache_write" if is_flat else of
+        number, why = _winner(lines, stated, known[stated])
+        yield ExplainedClass(name, item.count, number, why, remainder if is_flat else 0, item.price, item.cost_usd)
+
+
+def _remainder(known: dict[str, Any]) -> int:
+    return int(max(0, known["cache_write"] - known["cache_write_5m"] - known["cache_write_1h"]))
+
+
+def _winner(lines: list[Line], name: str, counted: int) -> tuple[int | None, str]:
+    said = [getattr(line.stated, name) for line in lines if line.stated is not None]
+    if not counted:
+        return None, "no line states any"
+    for number, line in enumerate(lines, 1):
+        if line.stated is not None and getattr(line.stated, name) == counted:
+            if len(said) == 1:
+                return number, "only line"
+            return number, "all lines agree" if min(said) == counted else f"maximum of {len(said)} lines"
+    return None, "no line that can be read states as much"
+
+
+def _lines(reader: Reader, lines: list[Line], classes: Sequence[ExplainedClass]) -> Iterator[ExplainedLine]:
+    for number, line in enumerate(lines, 1):
+        said = line.stated
+        place = line.place
+        yield ExplainedLine(
+            number=number,
+            root=place.root,
+            transcript=place.path,
+            generation=place.generation,
+            state=place.state,
+            offset=line.offset,
+            length=line.length,
+            uuid=line.uuid,
+            at=moment(line.ts or None),
+            session_id=place.session_id,
+            agent_id=line.agent_id,
+            stop_reason=line.stop_reason,
+            input_tokens=said.input if said else 0,
+            output_tokens=said.output if said else 0,
+            cache_read_tokens=said.cache_read if said else 0,
+            cache_write_tokens=said.cache_write if said else 0,
+            cache_write_5m_tokens=said.cache_write_5m if said else 0,
+            cache_write_1h_tokens=said.cache_write_1h if said else 0,
+            web_searches=said.web_searches if said else 0,
+            recorded_usd=recorded(said.recorded) if said and said.recorded >= 0 else None,
+            is_owner=number == 1,
+            wins=tuple(item.name for item in classes if item.line == number),
+            copy=None if line.transcript == lines[0].transcript else _relation(reader, lines[0], line),
+            note=line.note,
+        )
+
+
+def _relation(reader: Reader, owner: Line, line: Line) -> str:
+    """How the transcript of a line came to hold a message of another one."""
+    one, other = owner.place, line.place
+    if (one.root, one.path) == (other.root, other.path):
+        return "generation"
+    ends = [{place.session_id, place.agent_id} - {""} for place in (one, other)]
+    row = reader.one(
+        "SELECT relation FROM links WHERE relation IN ('fork', 'branch', 'replay', 'resumed', 'context') AND"
+        " (source IN (SELECT value FROM json_each(?1)) AND target IN (SELECT value FROM json_each(?2))"
+        " OR source IN (SELECT value FROM json_each(?2)) AND target IN (SELECT value FROM json_each(?1))) ORDER BY relation",
+        tuple(_listed(end) for end in ends),
+    )
+    if row is not None:
+        return str(row[0])
+    return "file" if one.session_id == other.session_id else "session"
+
+
+def _listed(names: set[str]) -> str:
+    import json
+
+    return json.dumps(sorted(names))
+
+
+def _why_owner(lines: list[Line]) -> str:
+    if not lines:
+        return "its lines are not in the record"
+    if len(lines) == 1:
+        return "only line"
+    first, second = lines[0], lines[1]
+    if first.ts != second.ts:
+        return f"earliest of {len(lines)} lines"
+    time = "as early as others" if first.ts else "no line has a time"
+    if first.place.sort_path != second.place.sort_path:
+        return f"{time}, first by path of {len(lines)} lines"
+    if first.transcript != second.transcript:
+        return f"{time}, in the oldest generation of {len(lines)} lines"
+    return f"{time}, first in its transcript of {len(lines)} lines"
+
+
+def _why_lower_bound(known: dict[str, Any]) -> str:
+    if known["final_output"] < 0:
+        return "no line has a stop_reason, so none knows the end of the answer"
+    return f"lines with a stop_reason state at most {known['final_output']:,}, another states {known['output']:,}"
+
+
+def _notes(reader: Reader, key: str, lines: list[Line]) -> Iterator[str]:
+    base, mark, number = key.rpartition(ADVISOR)
+    if mark and number.isdecimal() and reader.one("SELECT 1 FROM usage WHERE key = ?", (base,)) is not None:
+        yield f"a call to another model inside the message {base}, counted by itself"
+    inside = f"{key}{ADVISOR}"
+    advised = [
+        row[0] for row in reader.rows("SELECT key FROM usage WHERE key >= ? AND key < ?", (inside, inside + chr(58)))
+    ]
+    if advised:
+        yield f"calls to another model inside it count by themselves: {', '.join(advised)}"
+    copies = sum(line.transcript != lines[0].transcript for line in lines)
+    if copies:
+        yield f"{copies} of its lines {'are' if copies > 1 else 'is'} in other transcripts: the message counts once"
+
+
+def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
+    """What the lines, read again, do not give as the ledger has it; nothing where they agree."""
+    said = [line.stated for line in lines if line.stated is not None]
+    if not said:
+        return "no line of it can be read any more: the counts are those of the index"
+    merged = reduce(merge, said)
+    wrong = [name for name in _MERGED if getattr(merged, name) != known[name]]
+    if not wrong:
+        return ""
+    told = ", ".join(f"{name} {getattr(merged, name)} instead of {known[name]}" for name in wrong)
+    unread = sum(line.note == UNREADABLE for line in lines)
+    lost = f" ({unread} of {len(lines)} cannot be read)" if unread else ""
+    return f"its lines do not give what the ledger has{lost}: {told}"

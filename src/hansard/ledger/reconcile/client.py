@@ -1,0 +1,292 @@
+"""The client's own figures: the running totals in its transcripts (`cost-state`), and its statistics (`stats-cache.json`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import StoreCorrupt
+from hansard.ledger.reconcile.bridge import Change, Habit, add, walk
+from hansard.ledger.reconcile.habits import LINES
+from hansard.ledger.reconcile.rules import EMPTY
+from hansard.model import ClientCheck, ClientDifference, Counted, Step, Tokens, Way
+from hansard.pricing.money import EXACT, ZERO, cost, recorded
+from hansard.query.reader import moment
+
+if TYPE_CHECKING:
+    from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.prices import LineRates
+    from hansard.ledger.reconcile.rules import Count
+    from hansard.model import Rate
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+_FIELDS = {
+    "input_tokens": "inputTokens",
+    "output_tokens": "outputTokens",
+    "cache_read_tokens": "cacheReadInputTokens",
+    "cache_write_tokens": "cacheCreationInputTokens",
+}
+_MOST = 1 << 60
+_BILLIONTH = Decimal("1e-9")
+_STATE_RULE = "what the client itself added up, per session and model; a fork's begins with that of its parent"
+_STATS_RULE = "the client's statistics: adds up lines, up to the day when they were made"
+
+
+@dataclass(slots=True)
+class _Said:
+    """What a session's client says of a model, and what its transcripts show."""
+
+    stated: Counted
+    shown: Counted
+
+
+def stated_sessions(reader: Reader) -> list[str]:
+    """The sessions that have totals of the client."""
+    return [row[0] for row in reader.rows("SELECT session_id FROM sessions WHERE cost_state NOT IN ('', '{}')")]
+
+
+def check_sessions(
+    reader: Reader, lines: UsageLines, rates: LineRates, compared: Counted
+) -> tuple[Way, ClientCheck] | None:
+    """The client's totals beside what the transcripts of the same sessions show; None where it has none."""
+    stated: dict[str, dict[str, Counted]] = {}
+    ended: dict[str, int | None] = {}
+    rows = reader.rows("SELECT session_id, ended_at, cost_state FROM sessions WHERE cost_state NOT IN ('', '{}')")
+    for session_id, at, text in rows:
+        models = _models(text)
+        if models is not None:
+            stated[session_id], ended[session_id] = models, at
+    if not stated:
+        return None
+    shown = _shown(lines, rates)
+    whole, agreeing = EMPTY, 0
+    more, less, dearer = _none(), _none(), ZERO
+    differing = []
+    for session_id, models in sorted(stated.items()):
+        here = shown.get(session_id, {})
+        agrees = True
+        for model in sorted(models.keys() | here.keys()):
+            said = _Said(models.get(model, _none()), here.get(model, EMPTY))
+            rest = _bare(said.stated) - _bare(said.shown)
+            rate = rates.of_model(model, moment(ended[session_id]))
+            above, below = _split(rest, rate)
+            whole += said.shown
+            more, less = more + above, less + below
+            if said.stated.cost_usd is not None:
+                explained = EXACT.add(above.cost_usd or ZERO, below.cost_usd or ZERO)
+                left = EXACT.subtract(said.stated.cost_usd, EXACT.add(said.shown.cost_usd or ZERO, explained))
+                dearer = EXACT.add(dearer, left)
+            if rest.tokens or above or below:
+                agrees = False
+                differing.append(ClientDifference(session_id, model, said.stated, said.shown, rest))
+        agreeing += agrees
+    steps: list[Step] = []
+    add(
+        steps,
+        "copies",
+        "answers that their transcripts share with other sessions: a fork begins with those of its parent",
+        whole - compared,
+    )
+    add(
+        steps,
+        "no_line",
+        "requests that leave no line: compactions, titles, retries, searches; not in the transcript",
+        more,
+    )
+    add(
+        steps,
+        "not_counted",
+        "answers in the transcript that the client did not add: a branch begins at zero, an interrupted answer",
+        less,
+    )
+    add(steps, "client_prices", "the client's own prices where they are not ours", _money_only(dearer))
+    end = whole + more + less + _money_only(dearer)
+    notes = (f"{agreeing:,} of {len(stated):,} sessions agree in every token",)
+    way = Way("cost-state", "the client's cost-state", _STATE_RULE, compared, end, tuple(steps), notes)
+    return way, ClientCheck(len(stated), agreeing, tuple(differing))
+
+
+def _models(text: str) -> dict[str, Counted] | None:
+    """What a client says of each model; a name without the size of its window."""
+    try:
+        value = json.loads(text, parse_float=Decimal)
+        found: dict[str, Counted] = {}
+        for name, figures in value.items():
+            model = str(name).partition("[")[0]
+            counted = _figures(figures)
+            found[model] = found[model] + counted if model in found else counted
+    except (ValueError, TypeError, AttributeError, ArithmeticError):
+        return None
+    return found or None
+
+
+def _figures(told: dict[str, Any]) -> Counted:
+    counts = {ours: _count(told.get(theirs)) for ours, theirs in _FIELDS.items()}
+    amount: Any = told.get("costUSD")
+    money: Decimal | None = None
+    if type(amount) in (int, Decimal) and abs(amount) < _MOST:
+        money = Decimal(amount).quantize(_BILLIONTH)  # without the noise of binary fractions
+    hour = told.get("cacheCreationEphemeral1hInputTokens")
+    return Counted(
+        None,
+        **counts,
+        cache_write_1h_tokens=None if hour is None else _count(hour),
+        web_searches=_count(told.get("webSearchRequests")),
+        cost_usd=money,
+    )
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < _MOST else 0
+
+
+def _shown(lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
+    """What each session's transcripts show of each model: every answer in them once, copies of other sessions' included."""
+    lines.db.execute("DROP TABLE IF EXISTS told")
+    lines.db.execute(
+        "CREATE TABLE told AS SELECT o.belongs AS session, o.model, o.ts, g.tier, g.speed, g.geo, g.input, g.output, g.cache_read,"
+        " g.write_5m + max(0, g.cache_write - g.write_5m - g.write_1h) AS write_5m, g.write_1h, g.searches, g.recorded"
+        " FROM (SELECT min(rank) AS owner, max(tier) AS tier, max(speed) AS speed, max(geo) AS geo, max(input) AS input,"
+        " max(output) AS output, max(cache_read) AS cache_read, max(cache_write) AS cache_write, max(write_5m) AS write_5m,"
+        " max(write_1h) AS write_1h, max(searches) AS searches, max(recorded) AS recorded FROM line"
+        " WHERE kind <> 2 AND synthetic = 0 GROUP BY belongs, ours) g CROSS JOIN line o ON o.rank = g.owner"
+    )
+    rates.complete(lines.db)
+    size = "t.input + t.cache_read + t.write_5m + t.write_1h"
+    found: dict[str, dict[str, Counted]] = {}
+    for session, number, has_recorded, messages, billionths, *sums in lines.db.execute(
+        "SELECT t.session, r.id, t.recorded >= 0, count(*), sum(max(t.recorded, 0)), sum(t.input), sum(t.output),"
+        " sum(t.cache_read), sum(t.write_5m), sum(t.write_1h), sum(t.searches) FROM told t CROSS JOIN rate r"
+        " ON r.model = t.model AND r.tier = t.tier AND r.speed = t.speed AND r.geo = t.geo AND t.ts >= r.since AND t.ts < r.until"
+        f" AND {size} > r.above AND {size} <= r.upto GROUP BY 1, 2, 3"
+    ):
+        given, output, read, write_5m, write_1h, searches = sums
+        amount = recorded(billionths) if has_recorded else rates.cost(number, sums)
+        models = found.setdefault(session, {})
+        model = rates.rates[number].model
+        unpriced = 0 if amount is not None else messages
+        models[model] = models.get(model, EMPTY) + Counted(
+            messages, given, output, read, write_5m + write_1h, write_1h, searches, amount or ZERO, unpriced
+        )
+    return found
+
+
+def _none() -> Counted:
+    return Counted(None, 0, 0, 0, 0, None, 0, ZERO)
+
+
+def _bare(counted: Counted) -> Counted:
+    """Without what the client does not tell."""
+    return Counted(
+        None,
+        counted.input_tokens,
+        counted.output_tokens,
+        counted.cache_read_tokens,
+        counted.cache_write_tokens,
+        counted.cache_write_1h_tokens,
+        counted.web_searches,
+        counted.cost_usd,
+    )
+
+
+def _money_only(amount: Decimal) -> Counted:
+    return Counted(None, 0, 0, 0, 0, None, 0, amount)
+
+
+def _split(rest: Counted, rate: Rate | None) -> tuple[Counted, Counted]:
+    """What is more and what is less, each at our rate."""
+    return _side(rest, rate, 1), _side(rest, rate, -1)
+
+
+def _side(rest: Counted, rate: Rate | None, sign: int) -> Counted:
+    def part(value: int) -> int:
+        return value if value * sign > 0 else 0
+
+    hour = part(rest.cache_write_1h_tokens or 0)
+    tokens = Tokens(
+        part(rest.input_tokens),
+        part(rest.output_tokens),
+        part(rest.cache_read_tokens),
+        part(rest.cache_write_tokens) - hour,
+        hour,
+        part(rest.web_searches),
+    )
+    amount = cost(rate, tokens) if rate is not None else None
+    return Counted(
+        None,
+        tokens.input,
+        tokens.output,
+        tokens.cache_read,
+        tokens.cache_write_5m + tokens.cache_write_1h,
+        None,
+        tokens.web_searches,
+        amount or ZERO,
+    )
+
+
+# -- stats-cache.json
+
+
+def check_statistics(reader: Reader, record: Record, lines: UsageLines, count: Count, ours: Counted) -> Way | None:
+    """The client's statistics beside sums of lines up to the same day; None where no root has any."""
+    stated, days, roots = _none(), [], set()
+    for number, root in enumerate(lines.roots):
+        row = reader.one("SELECT max(id) FROM side_files WHERE kind = 'stats' AND root = ? AND current = 1", (root,))
+        found = None
+        if row is not None and row[0] is not None:
+            with contextlib.suppress(StoreCorrupt):
+                found = _statistics(record.read_snapshot(row[0]))
+        if found is not None:
+            roots.add(number)
+            stated += found[0]
+            days.append(found[1])
+    if not roots:
+        return None
+    changes: list[Change] = []
+    if len(roots) < len(lines.roots):
+        changes.append(Change("other_roots", "source roots without statistics", {"roots": frozenset(roots)}))
+    changes.append(Change("later_days", f"what came after {max(days)}, when they were made", {"days": ("", max(days))}))
+    # They go on counting what the client deleted since.
+    habit = Habit("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
+    way = walk(count, habit, ours)
+    rest = _bare(stated) - _bare(way.total)
+    steps = list(way.steps)
+    add(
+        steps,
+        "unexplained",
+        "what summing the lines there are does not give: deleted before they were kept, or not counted",
+        rest,
+    )
+    return Way(way.name, way.title, way.rule, ours, _bare(stated), tuple(steps), way.notes)
+
+
+def _statistics(data: bytes) -> tuple[Counted, str] | None:
+    try:
+        value = json.loads(data, parse_float=Decimal)
+        figures = [_figures(told) for told in value["modelUsage"].values()]
+        day = str(value["lastComputedDate"])
+    except (ValueError, TypeError, KeyError, AttributeError, ArithmeticError):
+        return None
+    total = _none()
+    for figure in figures:
+        total += figure
+    return (total if total.cost_usd else Counted(*_without_cost(total))), day
+
+
+def _without_cost(counted: Counted) -> tuple[Any, ...]:
+    """Most versions write a cost of nothing, which says nothing."""
+    bare = _bare(counted)
+    return (
+        None,
+        bare.input_tokens,
+        bare.output_tokens,
+        bare.cache_read_tokens,
+        bare.cache_write_tokens,
+        None,
+        bare.web_searches,
+        None,
+    )

@@ -1,0 +1,242 @@
+"""The real output of another tool: whose it is, what it adds up to, and what of that its rule explains."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.ledger.reconcile.bridge import Change, add, walk
+from hansard.ledger.reconcile.habits import VARIANTS, missing, within
+from hansard.ledger.reconcile.rules import EMPTY
+from hansard.model import Counted, PeerCheck, PeerModel
+from hansard.pricing.money import ZERO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hansard.ledger.reconcile.rules import Count
+
+_KNOWN = "ccusage (daily, weekly, monthly, session --json), agentsview (usage daily --json) or tokscale (models, monthly --json, graph)"
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MILLION = Decimal(1_000_000)
+_BILLIONTH = Decimal("1e-9")
+_CC_LISTS = ("daily", "weekly", "monthly", "session", "sessions")
+_SPELLINGS = {  # ours: theirs
+    "input_tokens": ("inputTokens", "input"),
+    "output_tokens": ("outputTokens", "output"),
+    "cache_read_tokens": ("cacheReadTokens", "cacheRead"),
+    "cache_write_tokens": ("cacheCreationTokens", "cacheWrite"),
+}
+_COSTS = ("totalCost", "cost", "costUSD")
+
+
+@dataclass(slots=True)
+class Report:
+    """What another tool says."""
+
+    tool: str
+    name: str
+    stated: Counted
+    models: dict[str, Counted] = field(default_factory=dict)
+    days: tuple[str, str] | None = None
+    unpriced: frozenset[str] = frozenset()
+    notes: list[str] = field(default_factory=list)
+
+
+def read(data: bytes) -> Report:
+    """Recognise a report by its shape."""
+    try:
+        value = json.loads(data, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        raise UsageError(f"this is no JSON; give the output of {_KNOWN}") from None
+    if isinstance(value, dict):
+        for recognise in (_agentsview, _ccusage, _tokscale):
+            try:
+                report = recognise(value)
+            except (TypeError, ValueError, ArithmeticError, AttributeError):
+                report = None
+            if report is not None:
+                report.stated = _rounded(report.stated)
+                report.models = {name: _rounded(figures) for name, figures in report.models.items()}
+                return report
+    raise UsageError(f"this is the output of no tool that is known here; give that of {_KNOWN}")
+
+
+def check(count: Count, report: Report, ours: Counted) -> PeerCheck:
+    """Our total, the tool's rule, and its own figures; what the rule does not give is told as such."""
+    variants = VARIANTS.get((report.tool, report.name)) or VARIANTS[report.tool, ""]
+    first: list[Change] = [within(*report.days)] if report.days is not None else []
+    last = [missing(report.unpriced)] if report.unpriced else []
+    habits = [habit.also(first, last) for habit in variants]
+    # The first is how the tool counts today; another version must be nearer to be believed.
+    best = min(habits, key=lambda habit: _distance(report.stated, count.total(habit.last())))
+    way = walk(count, best, ours)
+    models = sorted(_differing(report, count.by_model(best.last()) if report.models else {}), key=_weight)
+    steps = list(way.steps)
+    for item in models:
+        if item.stated.tokens and item.unexplained.cost_usd and not replace(item.unexplained, cost_usd=ZERO):
+            amount = replace(EMPTY, cost_usd=item.unexplained.cost_usd)
+            add(steps, "other_price", f"the same tokens of {item.model} at another price", amount)
+            way = replace(way, total=way.total + amount, steps=tuple(steps))
+    return PeerCheck(
+        report.tool,
+        report.name,
+        report.stated,
+        way,
+        _bare(report.stated) - _bare(way.total),
+        tuple(models),
+        tuple(report.notes),
+    )
+
+
+def _weight(item: PeerModel) -> tuple[Decimal, int, str]:
+    return -abs(item.unexplained.cost_usd or ZERO), -abs(item.unexplained.tokens), item.model
+
+
+def _differing(report: Report, simulated: dict[str, Counted]) -> Iterator[PeerModel]:
+    """The models of which something is left over."""
+    for name in report.models.keys() | simulated.keys():
+        theirs = report.models.get(name, _bare(EMPTY))
+        told = _bare(simulated.get(name, EMPTY))
+        rest = theirs - told
+        if rest:
+            yield PeerModel(name, theirs, told, rest)
+
+
+def _bare(counted: Counted) -> Counted:
+    """Only what other tools tell."""
+    return Counted(
+        None,
+        counted.input_tokens,
+        counted.output_tokens,
+        counted.cache_read_tokens,
+        counted.cache_write_tokens,
+        None,
+        0,
+        counted.cost_usd,
+    )
+
+
+def _distance(stated: Counted, simulated: Counted) -> tuple[int, Decimal]:
+    rest = stated - simulated
+    tokens = (
+        abs(rest.input_tokens) + abs(rest.output_tokens) + abs(rest.cache_read_tokens) + abs(rest.cache_write_tokens)
+    )
+    return tokens, abs(rest.cost_usd or Decimal(0))
+
+
+def _rounded(figures: Counted) -> Counted:
+    """Without the noise of binary fractions, which is what other tools count money in."""
+    cost = figures.cost_usd
+    return figures if cost is None else replace(figures, cost_usd=cost.quantize(_BILLIONTH))
+
+
+# -- shapes
+
+
+def _ccusage(value: dict[str, Any]) -> Report | None:
+    name = next((name for name in _CC_LISTS if isinstance(value.get(name), list)), None)
+    totals = value.get("totals")
+    if name is None or not isinstance(totals, dict) or "totalTokens" not in totals:
+        return None
+    rows = value[name]
+    report = Report("ccusage", "session" if name == "sessions" else name, _figures(totals))
+    _models(report, [part for row in rows for part in row.get("modelBreakdowns") or ()])
+    _days(report, rows, only=name == "daily")
+    others = {str(agent) for row in rows for agent in (row.get("metadata") or {}).get("agents") or ()} - {"claude"}
+    others |= {str(row["agent"]) for row in rows if row.get("agent")} - {"claude", "all"}
+    if others:
+        report.notes.append(f"it also counts other agents: {', '.join(sorted(others))}")
+    return report
+
+
+def _agentsview(value: dict[str, Any]) -> Report | None:
+    totals = value.get("totals")
+    if not isinstance(value.get("daily"), list) or not isinstance(totals, dict) or "cacheSavings" not in totals:
+        return None
+    report = Report("agentsview", "daily", _figures(totals))
+    rows = value["daily"]
+    _models(report, [part for row in rows for part in row.get("modelBreakdowns") or ()])
+    _days(report, rows, only=True)
+    others = {str(name) for name in (value.get("sessionCounts") or {}).get("byAgent") or ()} - {"claude"}
+    if others:
+        report.notes.append(f"it also counts other agents: {', '.join(sorted(others))}")
+    return report
+
+
+def _tokscale(value: dict[str, Any]) -> Report | None:
+    if isinstance(value.get("contributions"), list):
+        parts = [
+            {
+                **part["tokens"],
+                "model": part["modelId"],
+                "cost": part["cost"],
+                "source": part.get("source", part.get("client")),
+            }
+            for day in value["contributions"]
+            for part in day.get("sources", day.get("clients")) or ()
+        ]
+        name = "graph"
+    elif isinstance(value.get("entries"), list) and "totalCost" in value:
+        parts = value["entries"]
+        name = "monthly" if parts and "month" in parts[0] else "models"
+    else:
+        return None
+    others = {str(part.get("source", part.get("client"))) for part in parts} - {"claude", "None"}
+    parts = [part for part in parts if part.get("source", part.get("client")) in ("claude", None)]
+    report = Report("tokscale", name, sum((_figures(part) for part in parts), _bare(EMPTY)))
+    if name != "monthly":
+        _models(report, parts)
+    if name == "graph":
+        _days(report, value["contributions"], only=True)
+    if others:
+        report.notes.append(f"other agents in it are left out: {', '.join(sorted(others))}")
+    return report
+
+
+def _figures(told: dict[str, Any]) -> Counted:
+    counts = {ours: _count(told, theirs) for ours, theirs in _SPELLINGS.items()}
+    cost = next((told[name] for name in _COSTS if name in told), None)
+    return Counted(None, **counts, cache_write_1h_tokens=None, web_searches=0, cost_usd=_money(cost))
+
+
+def _count(told: dict[str, Any], names: tuple[str, ...]) -> int:
+    value = next((told[name] for name in names if name in told), 0)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(names[0])
+    return value
+
+
+def _money(value: Any) -> Decimal | None:
+    if value is None:
+        return None
+    if isinstance(value, dict):
+        return Decimal(value["microdollars"]) / _MILLION
+    amount = Decimal(value)
+    if not amount.is_finite():
+        raise ValueError("no amount")
+    return amount
+
+
+def _models(report: Report, parts: list[dict[str, Any]]) -> None:
+    """Sums by model; a model that has tokens and no cost is one that the tool's price list lacks."""
+    found: dict[str, Counted] = {}
+    for part in parts:
+        name = str(part.get("modelName", part.get("model")))
+        found[name] = found.get(name, _bare(EMPTY)) + _figures(part)
+    report.models = found
+    report.unpriced = frozenset(
+        name for name, figures in found.items() if figures.tokens and not figures.cost_usd and name != "<synthetic>"
+    )
+
+
+def _days(report: Report, rows: list[dict[str, Any]], *, only: bool) -> None:
+    """From which day to which a report goes."""
+    days = [str(row.get("date", row.get("period"))) for row in rows]
+    days = sorted(day for day in days if _DAY.fullmatch(day))
+    if only and days:
+        report.days = (days[0], days[-1])

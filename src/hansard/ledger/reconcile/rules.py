@@ -1,0 +1,241 @@
+"""A rule says which lines count, which of them are one answer, what of several is believed, and how it is priced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hansard.ledger.reconcile.lines import ADVISOR, ANSWER, TOLD
+from hansard.ledger.reconcile.prices import OVER, SCALE, LineRates
+from hansard.model import Counted
+from hansard.pricing.money import ZERO, recorded
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+
+    import apsw
+
+    from hansard.ledger.reconcile.lines import UsageLines
+
+KEYS = {
+    "ours": "ours",
+    "transcript": "ours || ' ' || transcript",  # ours, but each transcript for itself
+    "line": "rank",
+    "ccusage": "daily",
+    "ccusage session": "session_report",
+    "ccusage 20.0.21": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request || ' ' || session END",
+    "agentsview": "CASE WHEN id <> '' AND request <> '' THEN id || ' ' || request ELSE run END",
+    "tokscale": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request END",
+    "tokscale 1": "CASE WHEN id = '' OR request = '' THEN '#' || rank ELSE id || ' ' || request END",
+}
+"""What tells that two lines are about one answer."""
+
+_COUNTS = ("input", "output", "cache_read", "cache_write", "write_5m", "write_1h", "has_split", "searches", "recorded")
+_CHOICES = {
+    "first": "place",
+    "total": "side, input + output + cache_read + {writes} DESC, place",
+    "output": "output DESC, ts DESC, place DESC",
+}
+# The tokens of cache writes for five minutes and for an hour, by how the two statements of a line are read.
+_WRITES = {
+    "ours": ("write_5m + max(0, cache_write - write_5m - write_1h)", "write_1h"),
+    "split": ("CASE WHEN has_split THEN write_5m ELSE cache_write END", "CASE WHEN has_split THEN write_1h ELSE 0 END"),
+    "flat": ("cache_write - min(write_1h, cache_write)", "min(write_1h, cache_write)"),
+    "five minutes": ("cache_write", "0"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One way of counting; as it stands, it is ours."""
+
+    # which lines
+    live: bool = False  # only of transcripts that are still in the source
+    days: tuple[str, str] | None = None  # only from one day to another
+    roots: frozenset[int] | None = None  # only of these
+    strict: bool = False  # none that is odd
+    beside: bool = True  # also of subagents' files that lie beside the sessions
+    synthetic: bool = False  # also what the client said by itself
+    advisors: bool = True  # also calls to another model inside an answer
+    told: str = ""  # also what progress records embed: `copies` of answers with a line of their own, or `all`
+    # which of them are one answer, and what is believed of it
+    key: str = "ours"
+    merge: str = (
+        "max"  # of each class the maximum; or the line that is first, has the greatest total, the greatest output
+    )
+    # what it costs
+    writes: str = "ours"
+    searches: bool = True
+    recorded: bool = True  # what the client wrote that an answer cost goes before its price
+    dated: bool = True  # at the price of its time, not at the newest
+    long: str = (
+        "whole"  # a long prompt costs more as a `whole`, only what is `above` the limit in each class, or `never`
+    )
+    longer: frozenset[str] = frozenset()  # models that cost more for long prompts without our price data saying so
+    missing: frozenset[str] = frozenset()  # models that cost nothing
+    rounded: bool = False  # each answer to a millionth of a dollar
+
+
+class Count:
+    """Asks lines for totals; the same rule is asked once."""
+
+    def __init__(self, lines: UsageLines, rates: LineRates, now: datetime) -> None:
+        self._db = lines.db
+        self._now = int(now.timestamp() * 1000)
+        self._rates = rates
+        self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
+        self._told: str = ""  # whose rows `told` has
+        self._facts = _facts(self._db)
+        rates.attach(self._db)
+
+    def total(self, rule: Rule) -> Counted:
+        """What a rule adds up to."""
+        return self._ask(rule, by_model=False)[""]
+
+    def by_model(self, rule: Rule) -> dict[str, Counted]:
+        """The same for each model."""
+        return self._ask(rule, by_model=True)
+
+    def _ask(self, rule: Rule, *, by_model: bool) -> dict[str, Counted]:
+        rule = self._simplest(rule)
+        known = self._known.get((rule, by_model))
+        if known is None:
+            known = self._known[rule, by_model] = self._add_up(rule, by_model=by_model)
+        return known
+
+    def _add_up(self, rule: Rule, *, by_model: bool) -> dict[str, Counted]:
+        sql, values = _messages(rule)
+        if self._told != repr((sql, values)):
+            self._db.execute("DROP TABLE IF EXISTS told")
+            self._db.execute(f"CREATE TABLE told AS {sql}", values)
+            self._rates.complete(self._db)
+            self._told = repr((sql, values))
+        result: dict[str, Counted] = {} if by_model else {"": EMPTY}
+        for number, has_recorded, *counts in self._db.execute(_priced(rule, self._now)):
+            rate = self._rates.rates[number]
+            name = rate.model if by_model else ""
+            known = result.get(name, EMPTY)
+            result[name] = known + self._charged(rule, number, bool(has_recorded), counts)
+        return result
+
+    def _simplest(self, rule: Rule) -> Rule:
+        """A rule that comes to the same with these lines: what none of them is, makes no difference."""
+        facts = self._facts
+        return replace(
+            rule,
+            live=rule.live and facts["gone"],
+            strict=rule.strict and facts["odd"],
+            beside=rule.beside or not facts["beside"],
+            synthetic=rule.synthetic and facts["synthetic"],
+            advisors=rule.advisors or not facts["advisors"],
+            told=rule.told if facts["unknown"] else rule.told and facts["told"] and "copies",
+            searches=rule.searches or not facts["searches"],
+            recorded=rule.recorded or not facts["recorded"],
+        )
+
+    def _charged(self, rule: Rule, number: int, has_recorded: bool, counts: list[Any]) -> Counted:
+        messages, billionths, millionths, *tokens = counts
+        model = self._rates.rates[number].model
+        cost: Decimal | None = None
+        if has_recorded and rule.recorded:
+            cost = recorded(billionths)
+        elif model in rule.missing:
+            pass
+        elif rule.rounded:
+            cost = None if millionths is None else recorded(millionths * 1000)
+        else:
+            cost = self._rates.cost(number, tokens, long=rule.long, longer=model in rule.longer)
+        given, output, read, write_5m, write_1h, searches, *_ = tokens
+        unpriced = messages if cost is None else 0
+        return Counted(messages, given, output, read, write_5m + write_1h, write_1h, searches, cost or ZERO, unpriced)
+
+
+EMPTY = Counted(0, 0, 0, 0, 0, 0, 0, ZERO)
+
+
+def _facts(db: apsw.Connection) -> dict[str, bool]:
+    """What sorts of lines there are at all."""
+    asked = {
+        "gone": "live = 0",
+        "odd": "odd = 1",
+        "beside": "beside = 1",
+        "synthetic": "synthetic = 1",
+        "advisors": f"kind = {ADVISOR}",
+        "told": f"kind = {TOLD}",
+        "unknown": f"kind = {TOLD} AND known = 0",
+        "searches": "searches > 0",
+        "recorded": "recorded >= 0",
+    }
+    sums = ", ".join(f"total({condition})" for condition in asked.values())
+    (row,) = db.execute(f"SELECT {sums} FROM line").fetchall()
+    return {name: bool(found) for name, found in zip(asked, row, strict=True)}
+
+
+def _messages(rule: Rule) -> tuple[str, tuple[Any, ...]]:
+    """One row for each answer that the rule sees."""
+    where, values = _lines(rule)
+    key = KEYS[rule.key]
+    write_5m, write_1h = _WRITES[rule.writes]
+    shown = (
+        f"model, tier, speed, geo, ts, input, output, cache_read, {write_5m} AS write_5m, {write_1h} AS write_1h,"
+        f" {'searches' if rule.searches else '0'} AS searches, recorded"
+    )
+    if rule.key == "line":
+        return f"SELECT {shown} FROM line WHERE {where}", values
+    if rule.merge == "max":
+        maxima = ", ".join(f"max({name}) AS {name}" for name in (*_COUNTS, "tier", "speed", "geo"))
+        sql = (
+            f"SELECT {shown} FROM (SELECT o.model, o.ts, g.* FROM (SELECT min(rank) AS owner, {maxima}"
+            f" FROM line WHERE {where} GROUP BY {key}) g CROSS JOIN line o ON o.rank = g.owner)"
+        )
+        return sql, values
+    order = _CHOICES[rule.merge].format(writes=f"{write_5m} + {write_1h}")
+    # Only what decides is sorted: lines are many, and each is long.
+    sql = (
+        f"SELECT {shown} FROM line WHERE rank IN (SELECT rank FROM (SELECT rank, row_number() OVER"
+        f" (PARTITION BY {key} ORDER BY {order}) AS choice FROM line WHERE {where}) WHERE choice = 1)"
+    )
+    return sql, values
+
+
+def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
+    """Which lines the rule sees."""
+    terms = []
+    values: list[Any] = []
+    kinds = [ANSWER]
+    if rule.advisors:
+        kinds.append(ADVISOR)
+    copies = {"": "", "copies": f" OR (kind = {TOLD} AND known = 1)", "all": f" OR kind = {TOLD}"}[rule.told]
+    terms.append(f"(kind IN ({', '.join(map(str, kinds))}){copies})")
+    if rule.live:
+        terms.append("live = 1")
+    if rule.days is not None:
+        terms.append("day BETWEEN ? AND ?")
+        values += rule.days
+    if rule.roots is not None:
+        terms.append(f"root IN ({', '.join(map(str, sorted(rule.roots)))})")
+    if rule.strict:
+        terms.append("odd = 0")
+    if not rule.beside:
+        terms.append("beside = 0")
+    if not rule.synthetic:
+        terms.append("synthetic = 0")
+    return " AND ".join(terms), tuple(values)
+
+
+def _priced(rule: Rule, now: int) -> str:
+    """Sums of the answers by the rate that applies to each; of what is over the limit of a usual prompt, too."""
+    ts = "t.ts" if rule.dated else str(now)
+    size = "t.input + t.cache_read + t.write_5m + t.write_1h"
+    sized = "r.above = -1" if rule.long != "whole" else f"{size} > r.above AND {size} <= r.upto"
+    classes = ("input", "output", "cache_read", "write_5m", "write_1h")
+    over = ", ".join(f"sum(max(0, t.{name} - {OVER}))" for name in classes)
+    exact = " + ".join(f"t.{name} * r.{name}" for name in (*classes, "searches"))
+    millionths = f"sum(({exact} + {SCALE // 2}) / {SCALE})" if rule.rounded else "NULL"
+    return (
+        f"SELECT r.id, t.recorded >= 0, count(*), sum(max(t.recorded, 0)), {millionths},"
+        f" {', '.join(f'sum(t.{name})' for name in (*classes, 'searches'))}, {over}"
+        " FROM told t CROSS JOIN rate r ON r.model = t.model AND r.tier = t.tier AND r.speed = t.speed AND r.geo = t.geo"
+        f" AND {ts} >= r.since AND {ts} < r.until AND {sized} GROUP BY 1, 2"
+    )
