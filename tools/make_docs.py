@@ -1,11 +1,13 @@
-"""Write the documentation pages that are made from the code: schema.md and search-syntax.md in docs. `--check` only tells whether they are current."""
+"""Write the documentation that is made from the code: schema.md, search-syntax.md and display.schema.json in docs. `--check` only tells whether it is current."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from hansard.cli.reference import schemas
+from hansard.export.display_schema import display_schema
 from hansard.query.language import syntax_markdown
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -38,10 +40,16 @@ def syntax_page() -> str:
     return SYNTAX_HEAD + syntax_markdown()
 
 
+def display_page() -> str:
+    """The JSON Schema of a session's document, as it should be."""
+    return json.dumps(display_schema(), indent=2) + "\n"
+
+
 def main() -> int:
     """Write the pages, or check them."""
     stale = 0
-    for name, wanted in {"schema.md": schema_page(), "search-syntax.md": syntax_page()}.items():
+    pages = {"schema.md": schema_page(), "search-syntax.md": syntax_page(), "display.schema.json": display_page()}
+    for name, wanted in pages.items():
         page = DOCS / name
         if "--check" not in sys.argv[1:]:
             page.write_text(wanted, encoding="utf-8")

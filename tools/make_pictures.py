@@ -24,6 +24,9 @@ RUNS = {
     "search": ["search", "gauge tide", "--limit", "4"],
     "show": ["show", "cross-compile for the probe"],
     "status": ["status"],
+    "usage": ["usage", "--chart", "bars", "--since", "30d"],
+    "calendar": ["usage", "--chart", "calendar"],
+    "explain": ["explain", "@last", "--limit", "1"],
 }
 LINES = 44
 # Without the fonts that the template would fetch from elsewhere.

@@ -51,6 +51,7 @@ KINDS = {
     f"projects/-a/{SID}/tool-results/call_7": FileKind.TOOL_RESULT,
     f"projects/-a/{SID}/tool-results/rows.jsonl": FileKind.TOOL_RESULT,
     "history.jsonl": FileKind.HISTORY,
+    "stats-cache.json": FileKind.STATS,
     f"todos/{SID}-agent-{SID}.json": FileKind.TODO,
     f"tasks/{SID}/1.json": FileKind.TASK,
     "plans/slug.md": FileKind.PLAN,
@@ -70,6 +71,7 @@ NOT_LOOKED_AT = {
     "todos/x.txt",
     "settings.json",
     "stats.jsonl",
+    "backups/stats-cache.json",
     "debug/x.txt",
     "file-history/x/y@v1",
 }

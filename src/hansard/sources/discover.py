@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 
 from hansard.sources.inodes import INODE_BITS
-from hansard.sources.layout import HISTORY, TOPS, FileKind, Place
+from hansard.sources.layout import LOOSE, TOPS, FileKind, Place
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import Root
 
@@ -59,7 +59,8 @@ def discover(root: Root) -> tuple[list[Found], list[Unreadable], list[LeftOut]]:
         for top, place in TOPS.items():
             if top != "projects":
                 walk.tree(os.path.join(root.config, top), top, place)
-        walk.history(os.path.join(root.config, HISTORY))
+        for name, kind in LOOSE.items():
+            walk.loose(os.path.join(root.config, name), name, kind)
     walk.follow_links()
     return walk.found, walk.unreadable, walk.left_out
 
@@ -133,17 +134,17 @@ class _Walk:
             except OSError as error:
                 self._cannot_read(folder, relative, error)
 
-    def history(self, path: str) -> None:
-        """Look at the log of typed prompts."""
+    def loose(self, path: str, name: str, kind: FileKind) -> None:
+        """Look at a file of the config directory itself."""
         try:
             st = os.stat(path)
         except FileNotFoundError:
             return
         except OSError as error:
-            self._cannot_read(path, HISTORY, error)
+            self._cannot_read(path, name, error)
             return
         if stat.S_ISREG(st.st_mode):
-            self._add(HISTORY, FileKind.HISTORY, st)
+            self._add(name, kind, st)
 
     def follow_links(self) -> None:
         """Visit what links lead to, unless it was walked already."""

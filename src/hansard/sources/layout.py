@@ -22,6 +22,7 @@ class FileKind(StrEnum):
     TASK = "task"
     PLAN = "plan"
     PASTE = "paste"
+    STATS = "stats"
     OTHER = "other"
 
     @property
@@ -103,12 +104,14 @@ TOPS = {
     "paste-cache": Place(rest=FileKind.PASTE),
 }
 HISTORY = "history.jsonl"
+LOOSE = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}
+"""Files of the config directory itself."""
 
 
 def kind_of(path: str) -> FileKind | None:
     """Give the kind of the file at a relative path, None for what is not kept."""
-    if path == HISTORY:
-        return FileKind.HISTORY
+    if path in LOOSE:
+        return LOOSE[path]
     top, *folders, name = path.split("/") if "/" in path else ("", path)
     place = TOPS.get(top)
     if place is None or name.startswith(".") or any(folder.startswith(".") for folder in folders):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 from hansard.sources.discover import discover
-from hansard.sources.layout import HISTORY, TOPS, kind_of
+from hansard.sources.layout import LOOSE, TOPS, kind_of
 from hansard.sources.roots import Root
 
 POLL_SECONDS = 1.0
@@ -108,7 +108,7 @@ def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
     for root in roots:
         names = [root.projects]
         if root.config is not None:
-            names += [os.path.join(root.config, name) for name in (*TOPS, HISTORY) if name != "projects"]
+            names += [os.path.join(root.config, name) for name in (*TOPS, *LOOSE) if name != "projects"]
         for name in names:
             try:
                 status = os.stat(name)

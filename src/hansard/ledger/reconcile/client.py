@@ -146,21 +146,20 @@ def _count(value: Any) -> int:
 
 def _shown(lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
     """What each session's transcripts show of each model: every answer in them once, copies of other sessions' included."""
-    lines.db.execute("DROP TABLE IF EXISTS told")
     lines.db.execute(
-        "CREATE TABLE told AS SELECT o.belongs AS session, o.model, o.ts, g.tier, g.speed, g.geo, g.input, g.output, g.cache_read,"
+        "CREATE TABLE shown AS SELECT o.belongs AS session, o.model, o.ts, g.tier, g.speed, g.geo, g.input, g.output, g.cache_read,"
         " g.write_5m + max(0, g.cache_write - g.write_5m - g.write_1h) AS write_5m, g.write_1h, g.searches, g.recorded"
         " FROM (SELECT min(rank) AS owner, max(tier) AS tier, max(speed) AS speed, max(geo) AS geo, max(input) AS input,"
         " max(output) AS output, max(cache_read) AS cache_read, max(cache_write) AS cache_write, max(write_5m) AS write_5m,"
         " max(write_1h) AS write_1h, max(searches) AS searches, max(recorded) AS recorded FROM line"
         " WHERE kind <> 2 AND synthetic = 0 GROUP BY belongs, ours) g CROSS JOIN line o ON o.rank = g.owner"
     )
-    rates.complete(lines.db)
+    rates.complete(lines.db, "shown")
     size = "t.input + t.cache_read + t.write_5m + t.write_1h"
     found: dict[str, dict[str, Counted]] = {}
     for session, number, has_recorded, messages, billionths, *sums in lines.db.execute(
         "SELECT t.session, r.id, t.recorded >= 0, count(*), sum(max(t.recorded, 0)), sum(t.input), sum(t.output),"
-        " sum(t.cache_read), sum(t.write_5m), sum(t.write_1h), sum(t.searches) FROM told t CROSS JOIN rate r"
+        " sum(t.cache_read), sum(t.write_5m), sum(t.write_1h), sum(t.searches) FROM shown t CROSS JOIN rate r"
         " ON r.model = t.model AND r.tier = t.tier AND r.speed = t.speed AND r.geo = t.geo AND t.ts >= r.since AND t.ts < r.until"
         f" AND {size} > r.above AND {size} <= r.upto GROUP BY 1, 2, 3"
     ):

@@ -22,7 +22,7 @@ from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
 from hansard.parse.decode import entry
 from hansard.parse.meaning import SYNTHETIC, lenient, milliseconds
-from hansard.parse.usage import message_key, stated
+from hansard.parse.usage import dated, message_key, stated
 from hansard.query.grep_lines import whole_lines
 from hansard.query.grep_work import Place, Tally
 from hansard.sources.names import agent_of, session_of
@@ -281,7 +281,7 @@ class UsageLines:
         agent_id = body.agent_id or log.agent_id
         session_id = log.session_id or body.session_id or body.stream_session or ""
         key = message_key(body, session_id, agent_id, log.path, offset)
-        ts = max(milliseconds(body.timestamp) or 0, 0)
+        ts = dated(milliseconds(body.timestamp))
         synthetic = message.model == SYNTHETIC
         if synthetic:
             # It states nothing to us; what it would state is asked of it as if it were an answer without a model.
@@ -345,7 +345,7 @@ class UsageLines:
         if day is None:
             from datetime import UTC, datetime
 
-            moment = datetime.fromtimestamp(min(quarter * 900, 253_370_764_800), UTC)
+            moment = datetime.fromtimestamp(quarter * 900, UTC)
             day = self._days[quarter] = self._zone.local(moment).date().isoformat() if ts else ""
         return day
 

@@ -57,7 +57,7 @@ def read(data: bytes) -> Report:
         for recognise in (_agentsview, _ccusage, _tokscale):
             try:
                 report = recognise(value)
-            except (TypeError, ValueError, ArithmeticError, AttributeError):
+            except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
                 report = None
             if report is not None:
                 report.stated = _rounded(report.stated)
@@ -144,6 +144,7 @@ def _ccusage(value: dict[str, Any]) -> Report | None:
     if name is None or not isinstance(totals, dict) or "totalTokens" not in totals:
         return None
     rows = value[name]
+    _count(totals, ("totalTokens",))
     report = Report("ccusage", "session" if name == "sessions" else name, _figures(totals))
     _models(report, [part for row in rows for part in row.get("modelBreakdowns") or ()])
     _days(report, rows, only=name == "daily")

@@ -53,10 +53,10 @@ class LineRates:
         )
         db.executemany(_INSERT, map(_row, self.rates.items()))
 
-    def complete(self, db: apsw.Connection) -> None:
-        """Find rates for what `told` names and nobody asked for before."""
+    def complete(self, db: apsw.Connection, table: str) -> None:
+        """Find rates for what a table names and nobody asked for before."""
         new = db.execute(
-            "SELECT DISTINCT model, tier, speed, geo FROM told EXCEPT SELECT model, tier, speed, geo FROM rate"
+            f"SELECT DISTINCT model, tier, speed, geo FROM {table} EXCEPT SELECT model, tier, speed, geo FROM rate"
         ).fetchall()
         if not new:
             return

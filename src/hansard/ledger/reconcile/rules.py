@@ -109,7 +109,7 @@ class Count:
         if self._told != repr((sql, values)):
             self._db.execute("DROP TABLE IF EXISTS told")
             self._db.execute(f"CREATE TABLE told AS {sql}", values)
-            self._rates.complete(self._db)
+            self._rates.complete(self._db, "told")
             self._told = repr((sql, values))
         result: dict[str, Counted] = {} if by_model else {"": EMPTY}
         for number, has_recorded, *counts in self._db.execute(_priced(rule, self._now)):
@@ -122,6 +122,7 @@ class Count:
     def _simplest(self, rule: Rule) -> Rule:
         """A rule that comes to the same with these lines: what none of them is, makes no difference."""
         facts = self._facts
+        told = rule.told if facts["told"] else ""
         return replace(
             rule,
             live=rule.live and facts["gone"],
@@ -129,7 +130,7 @@ class Count:
             beside=rule.beside or not facts["beside"],
             synthetic=rule.synthetic and facts["synthetic"],
             advisors=rule.advisors or not facts["advisors"],
-            told=rule.told if facts["unknown"] else rule.told and facts["told"] and "copies",
+            told="copies" if told and not facts["unknown"] else told,
             searches=rule.searches or not facts["searches"],
             recorded=rule.recorded or not facts["recorded"],
         )

@@ -1,0 +1,166 @@
+"""Our totals beside those of other ways of counting, each difference split by its causes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from hansard.model.ledger import Pricing
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a way of counting adds up to, or how much more it is than another; None where it does not say."""
+
+    messages: int | None  # what it takes for one answer
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    cache_write_1h_tokens: int | None  # of these, the ones kept for an hour
+    web_searches: int
+    cost_usd: Decimal | None  # of what has a price
+    unpriced_messages: int = 0  # in no cost
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, of every class."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    def __add__(self, other: Counted) -> Counted:
+        """Both together."""
+        return Counted(*map(_plus, self._values(), other._values()))
+
+    def __neg__(self) -> Counted:
+        """As much less."""
+        return Counted(*map(_minus, self._values()))
+
+    def __sub__(self, other: Counted) -> Counted:
+        """How much more it is."""
+        return self + -other
+
+    def __bool__(self) -> bool:
+        """Whether there is anything in it."""
+        return any(self._values())
+
+    def as_plain(self) -> dict[str, Any]:
+        """One object; what has no price at all costs nothing that is known."""
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        if self.messages and self.unpriced_messages == self.messages:
+            plain["cost_usd"] = None
+        return plain
+
+    def _values(self) -> list[Any]:
+        return [getattr(self, item.name) for item in fields(self)]
+
+
+def _minus(value: Any) -> Any:
+    return None if value is None else -value
+
+
+def _plus(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return None
+    if isinstance(one, int):
+        return one + other
+    # The numbers of a history have more digits than a sum of the usual precision keeps.
+    from decimal import Context
+
+    return Context(prec=200).add(one, other)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One cause of a difference, and its size."""
+
+    cause: str  # a word for programs
+    about: str  # a sentence for people
+    amount: Counted
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of counting: from ours to its total, cause by cause; the steps add up to the difference."""
+
+    name: str  # lines, ccusage, agentsview, tokscale, cost-state, stats-cache
+    title: str
+    rule: str  # how it counts, in a sentence
+    compared: Counted  # ours, of the same part of the history
+    total: Counted
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def difference(self) -> Counted:
+        """How much more it is than ours."""
+        return self.total - self.compared
+
+    def as_plain(self) -> dict[str, Any]:
+        """One object, with the difference."""
+        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        steps, notes = plain.pop("steps"), plain.pop("notes")
+        return {**plain, "difference": self.difference, "steps": steps, "notes": notes}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientDifference:
+    """A session in which the client's own totals of a model are not what its transcripts show."""
+
+    session_id: str
+    model: str
+    stated: Counted  # by the client
+    shown: Counted  # by its transcripts
+    difference: Counted
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCheck:
+    """The client's own totals, session by session."""
+
+    sessions: int  # that have any
+    agreeing: int  # in every token of every model
+    differing: tuple[ClientDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerModel:
+    """What is left over of one model."""
+
+    model: str
+    stated: Counted
+    simulated: Counted
+    unexplained: Counted
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCheck:
+    """The real output of another tool beside our simulation of its rule."""
+
+    tool: str
+    report: str  # daily, session, models, ...
+    stated: Counted
+    simulated: Way
+    unexplained: Counted  # what the rule as we know it does not give
+    models: tuple[PeerModel, ...]  # where something is left over; the greatest first
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """Our totals, and every other way of counting beside them."""
+
+    ours: Counted
+    lower_bound_messages: int  # whose output is only a lower bound
+    lower_bound_output_tokens: int
+    unpriced_models: tuple[str, ...]
+    lines: int  # that state usage
+    transcripts: int
+    bytes_read: int
+    damaged: int  # places of the record that could not be read
+    ways: tuple[Way, ...]
+    client: ClientCheck | None
+    peer: PeerCheck | None
+    pricing: Pricing
