@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, search_cases, sync_cases
+from benchmarks import data, ledger, search_cases, statusline, sync_cases
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
+_PARTS = ("public", "bulk", "search", "ledger", "statusline")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -30,7 +31,7 @@ def _size(text: str) -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=("public", "bulk", "search"), help="measure this part alone")
+    parser.add_argument("--only", choices=_PARTS, help="measure this part alone")
     parser.add_argument(
         "--runs", type=int, default=3, metavar="N", help="how often each thing is measured; the median counts (3)"
     )
@@ -41,7 +42,12 @@ def _options() -> argparse.Namespace:
         metavar="N",
         help="of the generated history that is searched (1000000)",
     )
-    parser.add_argument("--keep", action="store_true", help="search the store of the last run instead of a new one")
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, metavar="N", help="of API messages in the ledger that is asked (1000000)"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="ask the stores of the last run of search and ledger instead of new ones"
+    )
     parser.add_argument("--size", type=_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
     parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value there too")
@@ -123,6 +129,22 @@ def _search(options: argparse.Namespace, peers: Peers | None) -> Section:
     return Section(dataset.title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
 
 
+def _ledger(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
+    scratch: Path = options.scratch
+
+    def say(text: str) -> None:
+        tell(f"ledger: {text}")
+
+    say("preparing")
+    cases = ledger.LedgerCases(scratch, data.metered(scratch, options.rows), options.runs, say, keep=options.keep)
+    parts = [_collect(source) for source in cases.parts()]
+    own = Section(
+        cases.dataset.title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ())
+    )
+    daily = ledger.Daily(scratch, data.bulk(scratch, options.size), options.runs, say, peers, keep=options.keep)
+    return [own, Section(daily.dataset.title, *_collect(daily.figures()))]
+
+
 def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
     """Take figures as far as they come."""
     figures = []
@@ -152,9 +174,15 @@ def main() -> None:
         except Failed as reason:
             tell(f"without peers: {reason}")
             peers = None
-    names = [options.only] if options.only else ["public", "bulk", "search"]
-    sections = [_search(options, peers) if name == "search" else _section(name, options, peers) for name in names]
-    if options.only != "search":
+    sections = []
+    for name in [options.only] if options.only else _PARTS:
+        if name == "ledger":
+            sections += _ledger(options, peers)
+        elif name == "statusline":
+            sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
+        else:
+            sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
+    if options.only not in ("search", "ledger", "statusline"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))

@@ -184,10 +184,10 @@ def versions() -> dict[str, str]:
 
 
 def _cases() -> dict[str, Callable[..., object]]:
-    from benchmarks import searching
+    from benchmarks import counting, searching
 
     own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
-    return {case.__name__: case for case in (*own, *searching.CASES)}
+    return {case.__name__: case for case in (*own, *searching.CASES)} | counting.CASES
 
 
 if __name__ == "__main__":

@@ -69,6 +69,11 @@ def dense(scratch: Path, blocks: int) -> Path:
     return _generated(scratch, f"dense-{blocks}", "dense", blocks, SEED)
 
 
+def metered(scratch: Path, messages: int) -> Path:
+    """Generate a history of so many API messages that is hardly more than what they used, once."""
+    return _generated(scratch, f"metered-{messages}", "metered", messages, SEED)
+
+
 def _generated(scratch: Path, name: str, case: str, *given: int) -> Path:
     target = scratch / f"{name}-{SEED}"
     made_by = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_GENERATOR.glob("*.py")))).hexdigest()

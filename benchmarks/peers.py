@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.data import DataSet
-from benchmarks.measure import Failed, cli, environment, run, running
+from benchmarks.measure import Failed, Run, cli, environment, run, running
 from benchmarks.search_cases import SearchCases, beside_max
 from benchmarks.table import Figure
 
@@ -154,14 +154,19 @@ class Peers:
         yield Figure("  peak RSS", tuple(peak), "MB")
         yield Figure("  its store / source", (100 * size / dataset.size,), "%")
 
-    def _ccusage(self, dataset: DataSet, runs: int) -> Iterator[Figure]:
+    def daily(self, dataset: DataSet) -> Run:
+        """Let ccusage count a history by day."""
         if not self.ccusage.exists():
             raise Failed("ccusage is not installed: it needs npm")
         env = environment(self.folder / "home", **_OFFLINE, CLAUDE_CONFIG_DIR=str(dataset.root))
-        self.tell("ccusage")
-        measured = [run([str(self.ccusage), "daily", "--json", "--offline"], env) for _ in range(runs)]
-        if not json.loads(measured[0].output)["totals"]["totalTokens"]:
+        measured = run([str(self.ccusage), "daily", "--json", "--offline"], env)
+        if not json.loads(measured.output)["totals"]["totalTokens"]:
             raise Failed("ccusage found nothing to count")
+        return measured
+
+    def _ccusage(self, dataset: DataSet, runs: int) -> Iterator[Figure]:
+        self.tell("ccusage")
+        measured = [self.daily(dataset) for _ in range(runs)]
         yield Figure("ccusage: daily --json --offline, whole process", tuple(m.seconds for m in measured), "s")
         yield Figure("  peak RSS", tuple(m.peak_rss / 1e6 for m in measured), "MB")
 

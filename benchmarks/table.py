@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _HEADINGS = ("what", "figure", "budget", "", "")
-_DIGITS = {"s": 2, "ms": 1, "x": 2, "%": 1, "MB": 0, "MB/s": 0, "% of a core": 3, "blocks": 0}
+_DIGITS = {"s": 2, "ms": 1, "x": 2, "%": 1, "MB": 0, "MB/s": 0, "% of a core": 3, "blocks": 0, "rows": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Figure:
 
     what: str
     values: tuple[float, ...]
-    unit: str  # s, ms, x, %, MB (of 10^6 bytes), MB/s, % of a core, blocks
+    unit: str  # s, ms, x, %, MB (of 10^6 bytes), MB/s, % of a core, blocks, rows
     limit: float | None = None
     at_least: bool = False  # the limit is a floor and not a ceiling
     beside: tuple[tuple[str, float], ...] = ()  # further values of the same unit, told without a budget: p95, max

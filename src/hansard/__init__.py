@@ -5,8 +5,7 @@ Only names are here, and they load what they stand for on first use: `import han
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # `typing` takes longer to import than Python to start
 if TYPE_CHECKING:
     from hansard.engine import Hansard, open  # noqa: A004 - `hansard.open()` is the library's door
 

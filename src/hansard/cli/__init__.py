@@ -15,6 +15,11 @@ def main() -> None:
 
         print(f"hansard {__version__}")  # noqa: T201 - click costs more than the answer
         return
+    if sys.argv[1:2] == ["statusline"]:
+        from hansard.cli.ticker.door import enter
+
+        if enter(sys.argv[2:]):
+            return
     from hansard.cli.app import hansard
 
     hansard(prog_name="hansard")

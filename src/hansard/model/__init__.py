@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hansard.model.document import plain
+    from hansard.model.explained import (
+        Charge,
+        ExplainedClass,
+        ExplainedLine,
+        ExplainedMessage,
+        ExplainedRate,
+        Explanation,
+    )
     from hansard.model.files import Drift, FileChange, IssueExample, IssueKind, Link, SideFile, Todo, Transcript
     from hansard.model.found import Facets, Hit, Place, SearchPage, SessionHits
     from hansard.model.grepped import GrepCount, GrepFile, GrepLine
@@ -27,11 +35,28 @@ if TYPE_CHECKING:
         Work,
     )
     from hansard.model.likeness import Related
+    from hansard.model.reconciled import (
+        ClientCheck,
+        ClientDifference,
+        Counted,
+        PeerCheck,
+        PeerModel,
+        Reconciliation,
+        Step,
+        Way,
+    )
     from hansard.model.sessions import Activity, Project, Session, SessionPage
+    from hansard.model.standing import Spent, Standing
     from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
     from hansard.model.typed import Prompt, PromptPage
 
 _HOMES = {
+    "Charge": "explained",
+    "ExplainedClass": "explained",
+    "ExplainedLine": "explained",
+    "ExplainedMessage": "explained",
+    "ExplainedRate": "explained",
+    "Explanation": "explained",
     "Drift": "files",
     "FileChange": "files",
     "IssueExample": "files",
@@ -61,10 +86,20 @@ _HOMES = {
     "UsageRow": "ledger",
     "Work": "ledger",
     "Related": "likeness",
+    "ClientCheck": "reconciled",
+    "ClientDifference": "reconciled",
+    "Counted": "reconciled",
+    "PeerCheck": "reconciled",
+    "PeerModel": "reconciled",
+    "Reconciliation": "reconciled",
+    "Step": "reconciled",
+    "Way": "reconciled",
     "Activity": "sessions",
     "Project": "sessions",
     "Session": "sessions",
     "SessionPage": "sessions",
+    "Spent": "standing",
+    "Standing": "standing",
     "Agent": "threads",
     "Conversation": "threads",
     "Entry": "threads",
@@ -81,9 +116,18 @@ __all__ = [
     "Block",
     "Blocks",
     "Budget",
+    "Charge",
+    "ClientCheck",
+    "ClientDifference",
     "Conversation",
+    "Counted",
     "Drift",
     "Entry",
+    "ExplainedClass",
+    "ExplainedLine",
+    "ExplainedMessage",
+    "ExplainedRate",
+    "Explanation",
     "Facets",
     "FileChange",
     "Fork",
@@ -95,6 +139,8 @@ __all__ = [
     "IssueKind",
     "Limit",
     "Link",
+    "PeerCheck",
+    "PeerModel",
     "Place",
     "PriceData",
     "PriceOverride",
@@ -103,18 +149,23 @@ __all__ = [
     "Prompt",
     "PromptPage",
     "Rate",
+    "Reconciliation",
     "Related",
     "SearchPage",
     "Session",
     "SessionHits",
     "SessionPage",
     "SideFile",
+    "Spent",
+    "Standing",
+    "Step",
     "Todo",
     "Tokens",
     "ToolCall",
     "Transcript",
     "UsageReport",
     "UsageRow",
+    "Way",
     "Work",
     "plain",
 ]

@@ -1,0 +1,766 @@
+"""The client's status line: always one line, always exit code 0, the same figures as the reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import apsw
+import platformdirs.macos
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hansard
+from hansard import config
+from hansard.cli.money import dollars as exact_dollars
+from hansard.cli.money import row_cost
+from hansard.cli.ticker import behind, door, json_text, known, words
+from hansard.cli.words import short
+from hansard.engine import Hansard
+
+SESSION = "5e551011-aaaa-4aaa-8aaa-000000000001"
+OTHER = "5e551011-bbbb-4bbb-8bbb-000000000002"
+STILL = "{model} · {session} session · {today} today · {block}"  # nothing that a second changes
+SHELLS = [name for name in ("dash", "bash", "zsh", "busybox", "sh") if shutil.which(name)]
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX system")
+
+
+def write_session(root: Path, session: str, *, answers: int = 12, model: str = "claude-sonnet-4-5-20250929") -> None:
+    """A session that is going on, all of it today."""
+    path = root / "projects" / "-src-tide" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number in range(answers):
+        now = datetime.now(UTC)
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        at = max(now - timedelta(minutes=3 * (answers - number)), midnight)
+        message = {
+            "id": f"msg_01{session[-4:]}{number:018}",
+            "role": "assistant",
+            "type": "message",
+            "model": model,
+            "content": [{"type": "text", "text": "Done."}],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 900 + number, "output_tokens": 7000, "cache_read_input_tokens": 40_000},
+        }
+        line = {
+            "type": "assistant",
+            "uuid": f"{session[-4:]}-{number}",
+            "parentUuid": None,
+            "sessionId": session,
+            "timestamp": at.isoformat().replace("+00:00", "Z"),
+            "cwd": "/src/tide",
+            "message": message,
+        }
+        lines.append(json.dumps(line) + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def client(session: str = SESSION, **more: Any) -> bytes:
+    """What a client writes to the line's stdin."""
+    told = {
+        "hook_event_name": "Status",
+        "session_id": session,
+        "transcript_path": f"/home/mira/.claude/projects/-src-tide/{session}.jsonl",
+        "cwd": "/src/tide",
+        "model": {"id": "claude-sonnet-4-5", "display_name": "Sonnet 4.5"},
+        "workspace": {"current_dir": "/src/tide", "project_dir": "/src/tide"},
+        "version": "2.1.325",
+        "cost": {"total_cost_usd": 1.2345, "total_duration_ms": 12345},
+        "context_window": {"used_percentage": 81.4},
+        "rate_limits": {"five_hour": {"used_percentage": 42}, "seven_day": {"used_percentage": 93}},
+    }
+    return json.dumps({**told, **more}).encode()
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two sessions that are going on, and nothing kept of them yet."""
+    place = tmp_path / "claude"
+    write_session(place, SESSION)
+    write_session(place, OTHER, answers=5, model="claude-opus-4-5-20251101")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place))
+    return place
+
+
+@pytest.fixture
+def store(root: Path) -> Path:
+    """The same, kept."""
+    place = Path(os.environ["HANSARD_HOME"])
+    with hansard.open(place, [root]) as h:
+        h.sync()
+    return place
+
+
+@pytest.fixture
+def h(store: Path) -> Iterator[Hansard]:
+    with hansard.open(store) as h:
+        yield h
+
+
+def start(
+    *args: str, said: bytes = b"", command: tuple[str, ...] = ("-W", "error", "-m", "hansard", "statusline")
+) -> Any:
+    process = subprocess.Popen(
+        [sys.executable, *command, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdin
+    process.stdin.write(said)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def show(*args: str, said: bytes | None = None) -> str:
+    """The line without colours; nothing is left behind."""
+    return printed(start("--no-sync", "--color", "never", *args, said=client() if said is None else said))
+
+
+def printed(process: Any) -> str:
+    with process:
+        out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    text: str = out.decode()
+    assert text.endswith(os.linesep)
+    assert len(text.splitlines()) == 1
+    return text.rstrip("\r\n")
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + 60
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.02)
+    return found
+
+
+# -- figures
+
+
+def test_the_figures_are_those_of_the_reports(h: Hansard) -> None:
+    session, today, block, burn, tokens = show("--format", "{session}|{today}|{block}|{burn}|{tokens}").split("|")
+    row = next(row for row in h.usage(by="session").rows if row.key["session"] == SESSION)
+    assert row.cost_usd
+    assert (session, tokens) == (row_cost(row), short(row.tokens))
+    assert today == row_cost(h.usage(by="day").rows[-1])
+    active = next(item for item in h.blocks().blocks if item.is_active)
+    assert active.usage
+    assert active.burn_usd_per_hour
+    assert block == row_cost(active.usage)
+    assert float(burn.removeprefix("$").replace(",", "")) == pytest.approx(float(active.burn_usd_per_hour), rel=0.02)
+
+
+def test_the_usual_line(store: Path) -> None:
+    amount = r"\$[\d,]+\.\d\d"
+    line = show()
+    assert re.fullmatch(
+        rf"Sonnet 4\.5 · {amount} session · {amount} today · {amount} block \(\d h \d\d min left\) · {amount}/h", line
+    )
+    assert show("--format", STILL) == show("--format", STILL, said=client(cost=None))
+
+
+def test_what_the_store_does_not_know_comes_from_the_client(store: Path) -> None:
+    assert show("--format", "{session}", said=client("another")) == "~$1.23"
+    assert show("--format", "{session} {tokens}", said=client("another")) == "~$1.23 -"
+    assert show("--format", "{tokens} · x", said=client("another")) == "x"
+
+
+def test_what_the_client_says(store: Path) -> None:
+    assert (
+        show("--format", "{model} in {project} · {context} · {plan}") == "Sonnet 4.5 in tide · 81% · 5 h 42%, 7 d 93%"
+    )
+    assert show("--format", "{model}", said=client(model={"id": "claude-x"})) == "claude-x"
+    assert show("--format", "{{{model}}}", said=client()) == "{Sonnet 4.5}"
+
+
+def test_the_branch(store: Path, tmp_path: Path) -> None:
+    repository = tmp_path / "src" / "tide"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "deep").mkdir()
+    (repository / ".git" / "HEAD").write_text("ref: refs/heads/spring/tide\n")
+    assert show("--format", "{branch}", said=client(cwd=str(repository / "deep"))) == "spring/tide"
+    tree = tmp_path / "src" / "neap"
+    (repository / ".git" / "worktrees" / "neap").mkdir(parents=True)
+    tree.mkdir()
+    (tree / ".git").write_text("gitdir: ../tide/.git/worktrees/neap\n")
+    (repository / ".git" / "worktrees" / "neap" / "HEAD").write_text("0123456789abcdef\n")
+    assert show("--format", "{branch}", said=client(cwd=str(tree))) == "01234567"
+    assert show("--format", "{branch} · x", said=client(cwd="/nowhere")) == "x"
+
+
+def test_unpriced_models_are_marked(root: Path) -> None:
+    write_session(root, SESSION, model="kestrel-coder-2")
+    with hansard.open(os.environ["HANSARD_HOME"], [root]) as h:
+        h.sync()
+    assert show("--format", "{session}") == "?"
+    assert show("--format", "{today}").endswith("+?")
+
+
+def test_json_is_the_standing(h: Hansard) -> None:
+    answer = json.loads(printed(start("--json", "--no-sync", said=client())))
+    standing = h.standing(SESSION)
+    assert standing.session
+    assert standing.block
+    assert answer["session"]["cost_usd"] == f"{standing.session.cost_usd:f}".rstrip("0")
+    assert answer["session_id"] == SESSION
+    assert answer["block"]["tokens"] == standing.block.tokens
+    assert json.loads(printed(start("--json", "--no-sync", said=b"garbage")))["session"] is None
+
+
+# -- what may be wrong
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"12",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b'{"session_id": 5, "model": [], "cost": {"total_cost_usd": 1e999}, "workspace": {"project_dir": {}}, "cwd": 7}',
+        b'{"session_id": "\\ud800", "model": {"display_name": "\\ud800"}}',
+        b'{"cost": {"total_cost_usd": ' + b"9" * 6000 + b"}}",
+        b'{"cost": {"total_cost_usd": true}, "context_window": {"used_percentage": -5}}',
+    ],
+)
+def test_garbage_still_gives_a_line(store: Path, said: bytes) -> None:
+    assert "today" in show(said=said)
+    shutil.rmtree(store)
+    assert show(said=said)
+
+
+def test_hostile_text_is_text(store: Path) -> None:
+    name = "\x1b]0;pwned\x07Op\x1b[31mus\r\n\u202e\x9b5m" + "x" * 5000
+    line = show(
+        "--format", "{model} {project}", said=client(model={"display_name": name}, workspace={"project_dir": name})
+    )
+    assert line.isprintable()
+    assert "pwned" not in line
+    assert line.startswith("Opus")
+    assert len(line) < 100
+
+
+def test_no_store() -> None:
+    assert show() == "Sonnet 4.5 · ~$1.23 session"
+    assert show(said=b"") == "hansard: nothing known yet"
+    assert not os.path.exists(os.environ["HANSARD_HOME"])
+
+
+def locked(store: Path) -> apsw.Connection:
+    """The index in the hands of somebody who lets nobody else read."""
+    db = apsw.Connection(str(store / "index.db"))
+    for step in ("PRAGMA locking_mode = EXCLUSIVE", "INSERT OR REPLACE INTO meta VALUES ('x', 1)", "BEGIN EXCLUSIVE"):
+        db.execute(step).fetchall()
+    return db
+
+
+def damage(store: Path) -> None:
+    (store / "index.db").write_bytes(b"nothing that SQLite knows" * 1000)
+    (store / "index.db-wal").unlink(missing_ok=True)
+
+
+def lose(store: Path) -> None:
+    shutil.move(store / "index.db", store / "elsewhere")
+
+
+def outdate(store: Path) -> None:
+    db = apsw.Connection(str(store / "index.db"))
+    db.pragma("user_version", 4711)
+    db.close()
+
+
+@pytest.mark.parametrize("harm", [locked, damage, lose, outdate])
+def test_the_last_known_figures_when_the_store_cannot_be_read(store: Path, harm: Callable[[Path], object]) -> None:
+    before = show("--format", "{session} · {today} · {block}")
+    harmed = harm(store)  # held until the end
+    assert show("--format", "{session} · {today} · {block}") == f"{before} · last known, under a minute old"
+    os.unlink(store / known.FILE)
+    assert show("--format", "{session} · {today} · {block}") == "~$1.23"
+    del harmed
+
+
+def test_a_writer_does_not_hinder_the_line(store: Path) -> None:
+    before = show("--format", STILL)
+    db = apsw.Connection(str(store / "index.db"))
+    db.execute("BEGIN EXCLUSIVE; INSERT OR REPLACE INTO meta VALUES ('x', 1)")
+    assert show("--format", STILL) == before
+    db.close()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[1]", '{"shape": 1}', '{"shape": 1, "settings": 5, "figures": 7}'])
+def test_a_last_reading_that_is_not_ours_is_read_again(store: Path, content: str) -> None:
+    before = show("--format", "{session} · {today}")
+    (store / known.FILE).write_text(content)
+    assert show("--format", "{session} · {today}") == before
+    assert json.loads((store / known.FILE).read_text())["figures"]
+
+
+def test_figures_of_yesterday_are_not_todays(store: Path) -> None:
+    show()
+    last = json.loads((store / known.FILE).read_text())
+    last["figures"]["next"] = last["figures"]["day"] = 1
+    (store / known.FILE).write_text(json.dumps(last))
+    damage(store)
+    assert show("--format", "{session}|{today}").endswith("|- · last known, under a minute old")
+
+
+@pytest.mark.parametrize("place", ["/proc/nobody/hansard", "a file", "read only"])
+def test_a_home_that_cannot_be_written(place: str, store: Path, tmp_path: Path) -> None:
+    if place == "read only":
+        if sys.platform == "win32" or os.geteuid() == 0:
+            pytest.skip("nothing is read-only for this user")
+        store.chmod(0o500)
+        assert printed(start("--color=never", said=client())).startswith("Sonnet 4.5 · $")
+        store.chmod(0o700)
+        return
+    if place == "a file":
+        place = str(tmp_path / "file")
+        Path(place).write_text("x", encoding="utf-8")
+    assert printed(start("--color=never", "--home", place, said=client())) == "Sonnet 4.5 · ~$1.23 session"
+
+
+def test_closed_streams_and_readers_that_left(store: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("needs a shell")
+    base = f"{sys.executable} -W error -m hansard statusline --no-sync"
+    for tail in ("<&-", "<&- >&-", "</dev/null | true", "<&- 2>&- >/dev/full"):
+        done = subprocess.run(["/bin/sh", "-c", f"{base} {tail}"], capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+# -- options and configuration
+
+
+def write_config(text: str) -> None:
+    path = Path(config.config_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_the_format_of_the_configuration(store: Path) -> None:
+    write_config('statusline = "{model} · {project}"')
+    assert show() == "Sonnet 4.5 · tide"
+    assert show("--format", "{project}") == "tide"
+    write_config('statusline = "{project}"')
+    assert show() == "tide"
+    os.unlink(config.config_path())
+    assert "session" in show()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('statusline = "{modell} · {project}"', "tide · no {modell} to show: see config.toml"),
+        ('statusline = "{project"', r"Sonnet 4\.5 · .* session .*the format cannot be used: see config.toml"),
+        ('statusline = "{0} {project.x}"', r"Sonnet 4\.5 · .* session .*the format cannot be used: see config.toml"),
+        ("no_such_key = 1", r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
+        ('timezone = "Mars/Olympus"', r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
+        ("garbage", r"Sonnet 4\.5 · .* session .*config\.toml cannot be used: .*"),
+    ],
+)
+def test_a_configuration_with_a_mistake_still_gives_a_line(store: Path, text: str, line: str) -> None:
+    write_config(text)
+    for _ in range(2):
+        assert re.fullmatch(line, show())
+
+
+@pytest.mark.parametrize("form", ["{modell}", "{model", "}", "{0}", "{model.x}"])
+def test_a_mistake_on_the_command_line_is_explained(store: Path, form: str) -> None:
+    with start("--format", form, said=client()) as process:
+        out, err = process.communicate()
+    assert (process.returncode, out) == (2, b"")
+    assert b"choose among model, project" in err
+
+
+def test_time_zones(store: Path, h: Hansard) -> None:
+    for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
+        write_config(f'timezone = "{zone}"')
+        today = [row for row in h.usage(by="day", timezone=zone).rows if row.key["day"] == _today(zone)]
+        assert show("--format", "{today}") == (row_cost(today[0]) if today else "$0.00")
+
+
+def _today(zone: str) -> str:
+    from zoneinfo import ZoneInfo
+
+    return datetime.now(ZoneInfo(zone)).date().isoformat()
+
+
+def test_budgets_near_and_over(store: Path, h: Hansard) -> None:
+    spent = h.usage(by="month").totals.cost_usd
+    assert spent
+    write_config(
+        f"[budgets]\nmonth = {spent / 2:f}\nweek = 1000000\n[budgets.projects.tide]\nmonth = {spent * 10 / 9:f}"
+    )
+    line = show("--format", "{budget}")
+    assert line == "OVER month budget 200%, tide month budget 90%"
+    assert "budget" not in show("--format", "{session}")
+    write_config("[budgets]\nmonth = 1000000")
+    assert "budget" not in show()
+    write_config(f"[budgets]\nday = {spent / 100:f}")
+    colored = printed(start("--no-sync", "--color=always", "--format={today}|{budget}", said=client()))
+    today, budget = colored.split("|")
+    assert today.startswith("\x1b[31m$")
+    assert budget.startswith("\x1b[31mOVER day budget")
+
+
+def test_colours(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b[36mSonnet 4.5\x1b[0m" in printed(start("--no-sync", said=client()))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in printed(start("--no-sync", said=client()))
+    assert "\x1b" in printed(start("--no-sync", "--color", "always", said=client()))
+
+
+def test_the_long_way_gives_the_same(store: Path) -> None:
+    long = ("-W", "error", "-m", "hansard", "--no-sync", "statusline")
+    for options in ([], ["--color=never"], ["--home", str(store)], ["--every", "3", "--root", str(store)]):
+        options += ["--format", STILL]
+        assert printed(start(*options, said=client(), command=long)) == printed(
+            start("--no-sync", *options, said=client())
+        )
+    with start("--help") as process:
+        assert b"hansard statusline [OPTIONS]" in process.communicate()[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--json"], ["--script"], ["--format"], ["--color", "x"], ["x"], ["--every=-1"]]
+)
+def test_what_the_short_way_leaves_to_the_long_one(arguments: list[str]) -> None:
+    assert door._parse(arguments) is None
+
+
+def test_options_reach_the_other_process(tmp_path: Path) -> None:
+    wish = door._parse(["--root=/a", "--root", str(tmp_path), "--format", "{model}", "--every", "9", "--no-sync"])
+    assert wish
+    again = door._parse(wish.arguments("/home"))
+    assert again
+    assert (again.home, again.roots, again.form) == ("/home", ["/a", str(tmp_path)], "{model}")
+    assert (wish.every, wish.refresh) == (9, False)
+    assert wish.no_sync
+    assert again.no_sync
+
+
+def test_the_short_way_costs_little(store: Path) -> None:
+    show()
+
+    def loaded(code: str) -> set[str]:
+        done = subprocess.run([sys.executable, "-c", code], input=client(), capture_output=True, check=True)
+        return set(done.stderr.decode().split())
+
+    tell = "print(*sys.modules, file=sys.stderr)"
+    bare = loaded(f"import sys, hansard.cli; {tell}")
+    ours = loaded(
+        f"import os, sys; sys.argv = ['hansard', 'statusline', '--no-sync']\nos._exit = lambda code: {tell}\n"
+        "from hansard.cli.ticker.door import enter; enter(sys.argv[2:])"
+    )
+    allowed = {"_json", "hansard.cli.ticker"} | {
+        f"hansard.cli.ticker.{name}" for name in ("door", "json_text", "known", "words")
+    }
+    assert ours - bare == allowed
+
+
+# -- what is left behind
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[list[str]]]:
+    """Which refreshes were started, each with its streams and session."""
+    folder = tmp_path / "marking"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "if '--refresh' in sys.orig_argv:\n"
+        "    where = [os.readlink(f'/proc/self/fd/{n}') if os.path.exists('/proc/self/fd') else os.devnull for n in range(3)]\n"
+        f"    place = os.open({str(tmp_path / 'marks')!r}, os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
+        "    os.write(place, ('\\t'.join([*where, str(os.getsid(0)), str(os.getpid())]) + '\\n').encode())\n"
+        "    os.close(place)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+    def read() -> list[list[str]]:
+        path = tmp_path / "marks"
+        return [line.split("\t") for line in path.read_text().splitlines()] if path.exists() else []
+
+    return read
+
+
+def at_rest(home: Path) -> bool:
+    """Whether no refresh is running."""
+    latch = behind.Latch(str(home))
+    if not latch.hold():
+        return False
+    latch.let_go()
+    return True
+
+
+@POSIX
+def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[list[str]]]) -> None:
+    home = Path(os.environ["HANSARD_HOME"])
+    crowd = [start("--color=never", said=client(SESSION if number % 2 else OTHER)) for number in range(50)]
+    for process in crowd:
+        assert printed(process).startswith("Sonnet 4.5 · ")
+    until(lambda: (home / known.FILE).exists() and at_rest(home))
+    (mark,) = started()
+    assert mark[:3] == [os.devnull] * 3
+    assert int(mark[3]) != os.getsid(0)
+    assert show("--format", "{session}").startswith("$")
+    # It is too early for another, until its time has come.
+    assert printed(start(said=client()))
+    assert len(started()) == 1
+    assert behind.Latch(str(home)).wait()
+    os.utime(home / behind.FILE, (1, 1))
+    assert printed(start(said=client()))
+    until(lambda: len(started()) == 2)
+    until(lambda: at_rest(home))
+    if sys.platform != "win32":
+        assert {(home / name).stat().st_mode & 0o777 for name in (known.FILE, behind.FILE)} == {0o600}
+
+
+@POSIX
+def test_a_refresh_that_is_running_is_enough(store: Path, started: Callable[[], list[list[str]]]) -> None:
+    latch = behind.Latch(str(store))
+    assert latch.hold()
+    assert printed(start(said=client()))
+    latch.let_go()
+    assert started() == []
+
+
+@POSIX
+def test_new_answers_are_in_a_later_line(store: Path, root: Path) -> None:
+    before = show("--format", "{session}")
+    write_session(root, SESSION, answers=40)
+    assert printed(start("--color=never", "--format={session}", said=client())) == before
+    until(lambda: show("--format", "{session}") != before)
+    until(lambda: at_rest(store))
+    with hansard.open(store) as h:
+        row = next(row for row in h.usage(by="session").rows if row.key["session"] == SESSION)
+    assert show("--format", "{session}") == row_cost(row)
+
+
+@POSIX
+def test_a_folder_full_of_traps_is_not_imported(store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    for name in ("hansard", "apsw", "json", "msgspec"):
+        (trap / f"{name}.py").write_text(f"open({str(tmp_path / 'caught')!r}, 'w')")
+    monkeypatch.chdir(trap)
+    command = ("-P", "-W", "error", "-m", "hansard", "statusline")
+    assert printed(start(said=client(), command=command))
+    until(lambda: (store / behind.FILE).exists() and at_rest(store))
+    assert not (tmp_path / "caught").exists()
+
+
+# -- the shell script
+
+
+def run_script(shell: str, script: Path, said: bytes) -> Any:
+    command = [shutil.which(shell) or shell, *(["sh"] if shell == "busybox" else []), str(script)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin
+    process.stdin.write(said)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+@pytest.fixture
+def script(tmp_path: Path, root: Path) -> Path:
+    path = tmp_path / "it's a script.sh"
+    path.write_text(printed_script("--color=never", "--format={model} costs {session}"))
+    return path
+
+
+def printed_script(*options: str) -> str:
+    with start("--script", *options) as process:
+        out, err = process.communicate()
+    assert (process.returncode, err) == (0, b"")
+    text: str = out.decode()
+    return text
+
+
+def spool(store: Path) -> Path:
+    return store / "statusline"
+
+
+def calm(store: Path) -> bool:
+    return not (spool(store) / "busy").exists() and at_rest(store)
+
+
+@POSIX
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_shows_what_was_written_last(shell: str, script: Path, store: Path) -> None:
+    cost = show("--format", "{session}")
+    assert printed(run_script(shell, script, client())) == f"Sonnet 4.5 costs {cost}"
+    until(lambda: calm(store))
+    line = spool(store) / f"{SESSION}.line"
+    assert line.read_text() == f"Sonnet 4.5 costs {cost}\n"
+    line.write_text("as it was written\n")
+    assert printed(run_script(shell, script, client(version="x" * 3000))) == "as it was written"
+    until(lambda: calm(store))
+    assert line.read_text() == f"Sonnet 4.5 costs {cost}\n"
+    assert {path.stat().st_mode & 0o777 for path in spool(store).iterdir()} == {0o600}
+    assert spool(store).stat().st_mode & 0o777 == 0o700
+
+
+@POSIX
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"garbage\n\n$(touch caught) `touch caught` %s \\n",
+        client("../../../caught"),
+        client("$(touch caught)"),
+        client("x" * 300),
+        client("%s%n"),
+        json.dumps(json.loads(client()), indent=2).encode(),
+        client(cwd='"session_id":"../caught"'),
+    ],
+)
+def test_the_script_takes_nothing_for_a_command(
+    shell: str, said: bytes, script: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert printed(run_script(shell, script, said))
+    until(lambda: calm(store))
+    assert not list(tmp_path.rglob("caught*"))
+    assert {path.suffix for path in spool(store).iterdir()} <= {"", ".in", ".line"}
+    assert all(path.parent == spool(store) for path in store.rglob("*.in"))
+
+
+@POSIX
+@pytest.mark.parametrize("shell", SHELLS[:2])
+def test_fifty_scripts_at_once_leave_one_refresh(
+    shell: str, script: Path, store: Path, started: Callable[[], list[list[str]]]
+) -> None:
+    said = {name: client(name) for name in [SESSION, OTHER, *(f"s{number}" for number in range(48))]}
+    for name in said:
+        (spool(store)).mkdir(exist_ok=True)
+        (spool(store) / f"{name}.line").write_text("known\n")
+    crowd = [run_script(shell, script, text) for text in said.values()]
+    assert {printed(process) for process in crowd} == {"known"}
+    until(lambda: calm(store))
+    assert 1 <= len(started()) <= 3  # the first may end while the last begin
+    assert (spool(store) / f"{SESSION}.line").read_text().startswith("Sonnet 4.5 costs $")
+
+
+@POSIX
+@pytest.mark.parametrize("shell", SHELLS[:2])
+def test_a_refresh_that_died_is_replaced(
+    shell: str, script: Path, store: Path, started: Callable[[], list[list[str]]]
+) -> None:
+    assert printed(run_script(shell, script, client()))
+    until(lambda: calm(store))
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    (spool(store) / "busy").write_text(f"{done.pid}\n")
+    assert printed(run_script(shell, script, client()))
+    until(lambda: len(started()) == 2)
+    until(lambda: calm(store))
+    # Its number may belong to another process by now: after many tries nobody believes it.
+    (spool(store) / "busy").write_text(f"{os.getpid()}\n")
+    assert printed(run_script(shell, script, client()))
+    assert len(started()) == 2
+    (spool(store) / "tries").write_text("100\n")
+    assert printed(run_script(shell, script, client()))
+    until(lambda: len(started()) == 3)
+    until(lambda: calm(store))
+
+
+@POSIX
+def test_a_script_that_never_syncs(tmp_path: Path, store: Path, root: Path) -> None:
+    path = tmp_path / "script.sh"
+    path.write_text(printed_script("--color=never", "--format={session}", "--no-sync"))
+    before = printed(run_script("sh", path, client()))
+    write_session(root, SESSION, answers=40)
+    (store / "statusline" / f"{SESSION}.line").unlink(missing_ok=True)
+    until(lambda: calm(store))
+    assert printed(run_script("sh", path, client())) == before
+    until(lambda: calm(store))
+    assert (store / "statusline" / f"{SESSION}.line").read_text() == f"{before}\n"
+
+
+@POSIX
+def test_lines_of_sessions_that_ended_are_removed(script: Path, store: Path) -> None:
+    spool(store).mkdir()
+    old = [spool(store) / "old.in", spool(store) / "old.line"]
+    for path in old:
+        path.write_text("x")
+        os.utime(path, (1, 1))
+    assert printed(run_script("sh", script, client()))
+    until(lambda: calm(store))
+    assert not any(path.exists() for path in old)
+
+
+# -- the parts
+
+
+@given(st.decimals(min_value=0, max_value=10**9, allow_nan=False, allow_infinity=False))
+def test_amounts_are_written_as_everywhere(amount: Decimal) -> None:
+    assert words.dollars(format(amount, "f")) == exact_dollars(amount)
+
+
+@given(st.integers(0, 10**15))
+def test_counts_are_written_as_everywhere(count: int) -> None:
+    assert words.short(count) == short(count)
+
+
+values = st.recursive(
+    st.none() | st.integers(-(10**20), 10**20) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(values)
+def test_json_comes_back(value: object) -> None:
+    assert json.loads(json_text.encode(value)) == value
+    assert json_text.decode(json_text.encode(value).encode()) == value
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]":,0123456789.eE-+ \\untrfalsd', max_size=40).map(str.encode))
+def test_json_means_the_same_as_to_json(text: bytes) -> None:
+    try:
+        expected = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff").strip(), strict=False)
+    except ValueError:
+        with pytest.raises(ValueError, match="JSON"):
+            json_text.decode(text)
+    else:
+        assert repr(json_text.decode(text)) == repr(expected)
+
+
+def test_places_are_those_of_the_configuration(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for variables in ({}, {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": " "}, {"HANSARD_HOME": "~/x"}):
+        for name in ("HANSARD_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        assert known.find_home(None) == config.load(os.environ).home
+        assert known.find_home("~/y") == config.load(os.environ, home="~/y").home
+        assert known._config_path() == config.config_path()
+    for name in ("HANSARD_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    there = platformdirs.macos.MacOS("hansard", appauthor=False)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert known._user_directory("data") == there.user_data_dir
+    assert known._user_directory("config") == there.user_config_dir
+
+
+def test_every_place_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "statusline.md").read_text(encoding="utf-8")
+    for name in words.PLACES:
+        assert f"| `{{{name}}}` |" in page
+    assert words.DEFAULT in page
