@@ -218,6 +218,7 @@ def test_a_home_that_cannot_be_made(root: Path, tmp_path: Path) -> None:
 
 def test_slow_syncs_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fronts, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(fronts, "MUCH_BYTES", 0)
     result = run("sessions", "--json")
     assert result.stderr.startswith("synced 2 files, ")
     assert result.stdout.startswith("{")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hansard.sync.report import SyncReport
 
 SLOW_SECONDS = 1.0  # what takes longer is told
-_MUCH = 1 << 20  # bytes; a small sync that had to wait is no news
+MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
 _NARROW = 40
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ class Front:
             warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
         if report.busy:
             warn("another process is syncing: the answer is from what is indexed")
-        elif report.seconds > SLOW_SECONDS and report.bytes_read > _MUCH:
+        elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
             from hansard.cli.words import many, size
 
             note(f"synced {many(report.changed, 'file')}, {size(report.bytes_read)}, in {report.seconds:.1f} s")
