@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, ledger, search_cases, statusline, sync_cases
+from benchmarks import data, ledger, reading, search_cases, statusline, sync_cases
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline")
+_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -98,6 +98,8 @@ def _warm_up(scratch: Path, only: str | None) -> None:
         run(cli("sync"), {**env, **place})
         if has_command(scratch / "home", "search", "--help"):
             run(cli("search", "the"), {**env, **place}, codes=(0, 1))
+        if has_command(scratch / "home", "usage", "--help"):
+            run(cli("usage", "--json"), {**env, **place})
 
 
 def _section(name: str, options: argparse.Namespace, peers: Peers | None) -> Section:
@@ -145,6 +147,26 @@ def _ledger(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
     return [own, Section(daily.dataset.title, *_collect(daily.figures()))]
 
 
+def _reading(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
+    scratch: Path = options.scratch
+
+    def say(text: str) -> None:
+        tell(f"reading: {text}")
+
+    say("preparing")
+    try:
+        exports = reading.Exports(scratch, data.public(scratch), options.runs, say, peers)
+        first = Section(exports.dataset.title, *_collect(exports.figures()))
+    except Failed as reason:
+        first = Section("reading, public", notes=(str(reason),))
+    long = reading.LongSession(scratch, options.runs, say)
+    parts = [_collect(source) for source in long.parts()]
+    second = Section(
+        long.dataset.title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ())
+    )
+    return [first, second]
+
+
 def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, ...]]:
     """Take figures as far as they come."""
     figures = []
@@ -180,9 +202,11 @@ def main() -> None:
             sections += _ledger(options, peers)
         elif name == "statusline":
             sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
+        elif name == "reading":
+            sections += _reading(options, peers)
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline"):
+    if options.only not in ("search", "ledger", "statusline", "reading"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))

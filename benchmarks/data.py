@@ -74,6 +74,12 @@ def metered(scratch: Path, messages: int) -> Path:
     return _generated(scratch, f"metered-{messages}", "metered", messages, SEED)
 
 
+def long_session(scratch: Path, records: int) -> Path:
+    """Generate a session of so many records, once."""
+    made_by = hashlib.sha256((PROJECT / "benchmarks" / "long_session.py").read_bytes()).hexdigest()[:8]
+    return _generated(scratch, f"long-{records}-{made_by}", "long-session", records, SEED)
+
+
 def _generated(scratch: Path, name: str, case: str, *given: int) -> Path:
     target = scratch / f"{name}-{SEED}"
     made_by = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_GENERATOR.glob("*.py")))).hexdigest()

@@ -1,4 +1,4 @@
-"""Other tools on the same files in the same run: agentsview (PyPI) and ccusage (npm), installed in a scratch place."""
+"""Other tools on the same files in the same run: agentsview and claude-code-log (PyPI) and ccusage (npm), in a scratch place."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class Peers:
         self.folder = folder
         self.tell = tell
         self.agentsview = folder / "venv" / _BIN / "agentsview"
+        self.log = folder / "venv-log" / _BIN / "claude-code-log"
         self.ccusage = folder / "npm" / "node_modules" / ".bin" / "ccusage"
 
     def install(self) -> None:
@@ -50,6 +51,10 @@ class Peers:
             self.tell("installing agentsview")
             run([sys.executable, "-m", "venv", str(self.folder / "venv")], env)
             run([str(self.folder / "venv" / _BIN / "pip"), "install", "--quiet", "agentsview"], env)
+        if not self.log.exists():
+            self.tell("installing claude-code-log")
+            run([sys.executable, "-m", "venv", str(self.folder / "venv-log")], env)
+            run([str(self.folder / "venv-log" / _BIN / "pip"), "install", "--quiet", "claude-code-log"], env)
         npm = shutil.which("npm")
         if not self.ccusage.exists() and npm:
             self.tell("installing ccusage")
@@ -68,7 +73,7 @@ class Peers:
         """What was installed."""
         env = environment(self.folder / "home", **_OFFLINE)
         found = {}
-        for tool in (self.agentsview, self.ccusage):
+        for tool in (self.agentsview, self.ccusage, self.log):
             if tool.exists():
                 found[tool.name] = run([str(tool), "--version"], env).output.strip().splitlines()[0]
         return found
@@ -162,6 +167,19 @@ class Peers:
         measured = run([str(self.ccusage), "daily", "--json", "--offline"], env)
         if not json.loads(measured.output)["totals"]["totalTokens"]:
             raise Failed("ccusage found nothing to count")
+        return measured
+
+    def pages(self, root: Path, to: Path) -> Run:
+        """Let claude-code-log write a page for each session into a fresh folder; its cache lies with the history.
+
+        Without its pages of whole projects, which would say everything twice.
+        """
+        env = environment(self.folder / "home", **_OFFLINE)
+        shutil.rmtree(to, ignore_errors=True)
+        places = ["--projects-dir", str(root / "projects"), "--output", str(to)]
+        measured = run([str(self.log), "--all-projects", *places, "--combined", "no"], env)
+        if len(list(to.rglob("*.html"))) < 2:
+            raise Failed("claude-code-log wrote no pages")
         return measured
 
     def _ccusage(self, dataset: DataSet, runs: int) -> Iterator[Figure]:

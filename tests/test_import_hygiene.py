@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-UNWANTED = {"asyncio", "click", "duckdb", "jinja2", "mcp", "rich", "starlette", "textual", "uvicorn", "watchfiles"}
+UNWANTED = set(
+    "asyncio click duckdb genai_prices httpx2 jinja2 matplotlib mcp pydantic rich starlette textual uvicorn watchfiles".split()
+)
 STORAGE = {"apsw", "msgspec", "zstandard"}
 
 

@@ -18,12 +18,13 @@ from datetime import UTC, datetime, tzinfo
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hansard.errors import NotFound, StoreUnusable
+from hansard.errors import NotFound, StoreUnusable, UsageError
 from hansard.query.reader import Reader
 from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
+    from hansard.export.result import Exported
     from hansard.ledger.report import Ledger
     from hansard.model import (
         Activity,
@@ -42,11 +43,13 @@ if TYPE_CHECKING:
         Rate,
         Reconciliation,
         Related,
+        Remarks,
         SearchPage,
         Session,
         SessionPage,
         SideFile,
         Standing,
+        Tagged,
         Todo,
         Transcript,
         UsageReport,
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from hansard.record.restore import Restored, RestoreItem
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
+    from hansard.sync.run import Change
 
 
 def open(  # noqa: A001 - `hansard.open()` is the library's door
@@ -386,6 +390,70 @@ class Hansard:
     def _record_or_none(self) -> Record | None:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
 
+    # -- what the user says about sessions
+
+    def remarks(self, name: str) -> Remarks:
+        """A session's pin, tags, title and notes; the session may be one that only history.jsonl knows."""
+        from hansard.query.remarks import find_remarkable, read_remarks
+
+        return read_remarks(self.reader, find_remarkable(self.reader, name))
+
+    def tags(self) -> list[Tagged]:
+        """Every tag and how many sessions have it, the most used first."""
+        from hansard.query.remarks import list_tags
+
+        return list_tags(self.reader)
+
+    def pin(self, *names: str, remove: bool = False) -> list[Remarks]:
+        """Pin sessions, or take their pins away: all of them or, where one is not known, none."""
+        from hansard.sync.remarking import pinning, unpinning
+
+        ids = [self.remarks(name).session_id for name in names]
+        self._remark(*map(unpinning if remove else pinning, ids))
+        return [self.remarks(id_) for id_ in ids]
+
+    def tag(self, name: str, *tags: str, remove: bool = False) -> Remarks:
+        """Give a session tags, or take them away; case and accents make no other tag."""
+        from hansard.sync.remarking import tagging, untagging
+
+        session_id = self.remarks(name).session_id
+        self._remark((untagging if remove else tagging)(session_id, tags))
+        return self.remarks(session_id)
+
+    def rename(self, name: str, title: str | None) -> Remarks:
+        """Give a session a title that goes before all others; None gives it back the one it had."""
+        from hansard.sync.remarking import naming, unnaming
+
+        session_id = self.remarks(name).session_id
+        self._remark(unnaming(session_id) if title is None else naming(session_id, title))
+        return self.remarks(session_id)
+
+    def note(self, name: str, text: str) -> Remarks:
+        """Add a note to a session."""
+        from hansard.sync.remarking import noting
+
+        session_id = self.remarks(name).session_id
+        self._remark(noting(session_id, text))
+        return self.remarks(session_id)
+
+    def unnote(self, name: str, number: int) -> Remarks:
+        """Take a note of a session back; the first one is number 1."""
+        from hansard.sync.remarking import unnoting
+
+        known = self.remarks(name)
+        self._remark(unnoting(known.session_id, known.notes, number))
+        return self.remarks(known.session_id)
+
+    def _remark(self, *changes: Change) -> None:
+        from hansard.sync.remarking import remark
+
+        def change(record: Record) -> None:
+            for one in changes:
+                one(record)
+
+        remark(self.home, change, prices=self._prices())
+        self.close()  # an index may have been made again, in another file of the same name
+
     # -- the ledger
 
     def usage(
@@ -408,8 +476,9 @@ class Hansard:
         """What was used and what it cost, by one dimension or several; the rows add up to the totals."""
         from hansard.ledger.report import make_report
 
-        ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
-        return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, descending=descending)
+        with self.reader.at_once():
+            ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
+            return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, descending=descending)
 
     def blocks(
         self,
@@ -426,7 +495,8 @@ class Hansard:
         """Five-hour blocks in order, with the silences between them and where the present one leads."""
         from hansard.ledger.blocks import make_blocks
 
-        return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
+        with self.reader.at_once():
+            return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
 
     def explain(
         self,
@@ -447,9 +517,10 @@ class Hansard:
         """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
         from hansard.ledger.explain import explain
 
-        ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
         names = _names(by) if by is not None else None
-        return explain(ledger, self.record, target, by=names, key=tuple(key), limit=limit)
+        with self.reader.at_once():
+            ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
+            return explain(ledger, self.record, target, by=names, key=tuple(key), limit=limit)
 
     def reconcile(
         self, *, peer: bytes | None = None, progress: Callable[[int, int], None] | None = None
@@ -457,7 +528,8 @@ class Hansard:
         """Our totals beside what other ways of counting give, each difference split by its causes."""
         from hansard.ledger.reconcile import reconcile
 
-        return reconcile(self.reader, self.record, peer=peer, progress=progress)
+        with self.reader.at_once():
+            return reconcile(self.reader, self.record, peer=peer, progress=progress, overrides=self.overrides)
 
     def standing(
         self,
@@ -471,7 +543,8 @@ class Hansard:
         from hansard.ledger.calendar import find_zone
         from hansard.ledger.standing import find_standing
 
-        return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
+        with self.reader.at_once():
+            return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
 
     def budgets(
         self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None
@@ -480,7 +553,8 @@ class Hansard:
         from hansard.ledger.budgets import check_budgets
         from hansard.ledger.calendar import find_zone
 
-        return check_budgets(self.reader, limits, zone=find_zone(timezone), now=now)
+        with self.reader.at_once():
+            return check_budgets(self.reader, limits, zone=find_zone(timezone), now=now)
 
     def rates(self) -> list[Rate]:
         """The dated rates of every model in the history, as they were resolved."""
@@ -519,6 +593,43 @@ class Hansard:
 
         wanted = Wanted(query, project, model, since, until)
         return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
+
+    # -- files out
+
+    def export(
+        self,
+        sessions: Iterable[Session | str] | None,
+        to: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - what everybody calls it
+        tables: Sequence[str] = (),
+        timezone: str | None = None,
+        force: bool = False,
+        prune: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Exported:
+        """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
+        from hansard.export import export
+        from hansard.ledger.calendar import find_zone
+
+        chosen = (
+            None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
+        )
+        return export(
+            self.reader,
+            self.record,
+            self.sessions(limit=None).sessions if chosen is None else chosen,
+            os.path.expanduser(to),
+            format,
+            home=self.home,
+            roots=[place for root in self.roots for place in (root.path, root.projects, root.config) if place],
+            tables=tables,
+            whole=chosen is None,
+            zone=find_zone(timezone),
+            force=force,
+            prune=prune,
+            progress=progress,
+        )
 
     # -- verbatim bytes
 
@@ -613,4 +724,7 @@ class Hansard:
 def _names(by: str | Sequence[str]) -> tuple[str, ...]:
     """Dimensions as a list, or as words with commas."""
     names = by.split(",") if isinstance(by, str) else by
-    return tuple(name.strip() for name in names if name.strip()) or ("total",)
+    found = tuple(name.strip() for name in names if name.strip())
+    if not found:
+        raise UsageError("name a dimension to split by, for example day, model or total")
+    return found

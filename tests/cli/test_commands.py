@@ -26,7 +26,8 @@ def test_sessions_json_has_the_agreed_shape(run: Run) -> None:
     assert {item["session_id"] for item in answer["sessions"]} == {SESSION, OTHER}
     one = next(item for item in answer["sessions"] if item["session_id"] == SESSION)
     assert one["started_at"] == "2026-05-01T10:00:01.000Z"
-    assert one["cost_usd"] is None
+    assert one["cost_usd"] == "0.000112"  # 3 tokens at $4 and 5 at $20 per million
+    assert one["unpriced_models"] == []
     assert (one["prompts"], one["output_tokens"]) == (1, 5)
 
 
@@ -73,7 +74,8 @@ def test_gone_sessions_are_still_there(run: Run, root: Path) -> None:
     assert "gone" in run("sessions").stdout
 
 
-def test_markup_and_escapes_in_titles_are_text(run: Run) -> None:
+def test_markup_and_escapes_in_titles_are_text(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     result = run("sessions", "--color", "always")
     assert "[red]now[/red]" in result.stdout
     assert "\x1b[31m" not in result.stdout

@@ -78,10 +78,10 @@ def test_a_place_and_what_stands_around_it(run: Run, places: list[int]) -> None:
         "",
         "▶ here, 2026-05-01 10:00 " + "─" * 55,
         "",
-        "You  10:00",
+        "You",
         "  word 4",
         "",
-        "You  10:00",
+        "You",
         "  word 5",
         "",
         "── … 5 later entries " + "─" * 59,
@@ -108,7 +108,7 @@ def test_a_result_leads_to_its_call_and_is_shown_in_full(
 ) -> None:
     output = run("show", SESSION, "--at", str(places[line] + 7), "--around", "0").stdout
     assert "▶ here" in output
-    assert "    command: ls /harbour" in output
+    assert "  • Bash ls /harbour" in output
     assert output.count(shown) == (9 if shown == "boats" else 1)
     assert other not in output
 

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
+from hansard.parse.state import NAME_LENGTH
 from hansard.parse.usage import Stated, merge
 from tests.parse.making import SESSION, assistant, fold, text
 
 COUNT = st.integers(0, 4)
 NAME = st.sampled_from(["", "a", "b"])
-STATED = st.builds(
+CALLED = st.tuples(NAME, COUNT).map(lambda call: call if call[0] else ("", 0))  # a tool and when, or neither
+_STATED = st.builds(
     Stated,
     ts=COUNT,
     path=NAME,
@@ -35,10 +37,13 @@ STATED = st.builds(
     service_tier=NAME,
     speed=NAME,
     inference_geo=NAME,
+    branch=NAME,
+    recorded=st.integers(-1, 4),
 )
+STATED = st.builds(lambda stated, call: replace(stated, tool=call[0], tool_ts=call[1]), _STATED, CALLED)
 BASE = Stated(
     ts=10, path="p", record_id=5, model="m", session_id="s", agent_id="", input=1, output=2, cache_read=3, cache_write=4,
-    cache_write_5m=4, cache_write_1h=0, web_searches=0, final_output=2, service_tier="standard", speed="", inference_geo="",
+    cache_write_5m=4, cache_write_1h=0, web_searches=0, final_output=2, service_tier="standard", speed="", inference_geo="", branch="main",
 )  # fmt: skip
 anything_goes = settings(deadline=None)
 
@@ -72,7 +77,7 @@ def test_any_order_and_any_repetition_gives_the_same(given: tuple[list[Stated], 
 
 
 def test_each_class_is_the_maximum_and_the_owner_is_the_earliest() -> None:
-    late = replace(BASE, ts=20, session_id="fork", output=50, input=0)
+    late = replace(BASE, ts=20, session_id="fork", branch="other", output=50, input=0)
     assert asdict(merge(late, BASE)) == {**asdict(BASE), "output": 50}
 
 
@@ -87,6 +92,13 @@ def test_equally_old_lines_are_ordered_by_path_then_place() -> None:
     assert merge(BASE, other).session_id == "other"
     sooner = replace(BASE, record_id=(7 << 40) + 1, session_id="sooner")
     assert merge(BASE, sooner).session_id == "sooner"
+
+
+def test_the_first_tool_is_the_earliest_that_is_called() -> None:
+    calling = replace(BASE, ts=20, tool="Read", tool_ts=20)
+    later = replace(BASE, ts=30, tool="Bash", tool_ts=30)
+    assert (merge(later, merge(BASE, calling)).tool, merge(later, merge(BASE, calling)).tool_ts) == ("Read", 20)
+    assert merge(later, replace(BASE, tool="Edit", tool_ts=0)).tool == "Bash", "a call without a time is later than any"
 
 
 def one_usage(*values: Any) -> Stated:
@@ -161,6 +173,68 @@ def test_a_count_that_is_none_counts_as_nothing_and_spares_its_neighbours(wrong:
         )
     )
     assert (stated.input, stated.output, stated.cache_write_5m, stated.cache_write_1h) == (0, 2, 0, 5)
+
+
+def test_the_branch_and_the_first_tool_of_a_message() -> None:
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {}}
+    lines = [
+        assistant(text("a"), gitBranch="fix", timestamp="2026-01-01T00:00:01Z"),
+        assistant({**use, "id": "t2", "name": "Bash"}, gitBranch="fix", timestamp="2026-01-01T00:00:03Z"),
+        assistant(use, gitBranch="main", timestamp="2026-01-01T00:00:02Z"),
+        assistant({"type": "mcp_tool_use", "id": "t3", "name": "x" * 5000}, timestamp="2026-01-01T00:00:04Z"),
+    ]
+    for order in itertools.permutations(lines):
+        stated = one_usage(*order)
+        assert (stated.branch, stated.tool, stated.tool_ts - stated.ts) == ("fix", "Read", 1000)
+    assert len(one_usage(lines[3]).tool) == NAME_LENGTH
+
+
+LINE = st.builds(
+    lambda second, tool, output, stop, cost: assistant(
+        *([{"type": "tool_use", "id": tool, "name": tool, "input": {}}] if tool else []),
+        usage={"output_tokens": output},
+        stop_reason=stop,
+        timestamp=None if second is None else f"2026-01-01T00:00:0{second}Z",
+        costUSD=cost,
+    ),
+    st.sampled_from([None, 1, 2, 3]),
+    st.sampled_from(["", "Bash", "Read"]),
+    st.sampled_from([1, 2]),
+    st.sampled_from([None, "end_turn"]),
+    st.sampled_from([None, 0.5]),
+)
+
+
+@anything_goes
+@given(st.lists(LINE, min_size=2, max_size=5).flatmap(lambda lines: st.tuples(st.just(lines), st.permutations(lines))))
+def test_lines_of_a_message_may_stand_in_any_order(given: tuple[list[Any], list[Any]]) -> None:
+    straight, shuffled = (replace(one_usage(*lines), record_id=0) for lines in given)
+    assert straight == shuffled
+
+
+@pytest.mark.parametrize(
+    ("cost", "billionths"),
+    [
+        (0.0123456789, 12_345_679),
+        (0, 0),
+        (1, 1_000_000_000),
+        (-0.5, -1),
+        (float("nan"), -1),
+        (float("inf"), -1),
+        (1e300, -1),
+        ("0.5", -1),
+        (None, -1),
+        (True, -1),
+        ([0.5], -1),
+        ({}, -1),
+    ],
+)
+def test_what_the_oldest_clients_wrote_that_a_message_cost(cost: Any, billionths: int) -> None:
+    assert one_usage(assistant(costUSD=cost)).recorded == billionths
+
+
+def test_the_highest_cost_that_was_written_counts() -> None:
+    assert one_usage(assistant(costUSD=0.1), assistant(costUSD=0.3), assistant()).recorded == 300_000_000
 
 
 def test_advisor_calls_count_under_their_own_model() -> None:

@@ -377,8 +377,9 @@ def test_an_unchanged_store_is_looked_at_without_zstandard(record: Record, place
 
 # Layout changes.
 
-SECOND = Migration(2, "test only: count the visits", "ALTER TABLE root ADD COLUMN visits INTEGER NOT NULL DEFAULT 3")
-BROKEN = Migration(2, "test only: fails half way", "CREATE TABLE half (x) STRICT; SELECT no_such_function()")
+NEXT = schema.MIGRATIONS[-1].version + 1
+SECOND = Migration(NEXT, "test only: count the visits", "ALTER TABLE root ADD COLUMN visits INTEGER NOT NULL DEFAULT 3")
+BROKEN = Migration(NEXT, "test only: fails half way", "CREATE TABLE half (x) STRICT; SELECT no_such_function()")
 
 
 def test_a_migration_keeps_a_backup(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,7 +389,7 @@ def test_a_migration_keeps_a_backup(place: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(StoreUnusable, match=r"older layout.*hansard sync"):
         Record.open(str(place), readonly=True)
     with Record.open(str(place)) as record:
-        assert record._db.pragma("user_version") == 2
+        assert record._db.pragma("user_version") == NEXT
         assert record._one("SELECT visits FROM root")[0] == 3
         assert whole(record, generation) == b"line\n" * 1000
     monkeypatch.undo()
@@ -417,6 +418,6 @@ def test_a_failed_migration_changes_nothing(place: Path, monkeypatch: pytest.Mon
 def test_a_new_store_takes_every_step(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, SECOND))
     with Record.open(str(place)) as record, closing(apsw.Connection(str(place))) as db:
-        assert db.pragma("user_version") == 2
+        assert db.pragma("user_version") == NEXT
         assert record.revision() == 0
     assert not list(place.parent.glob("*.backup"))

@@ -2,7 +2,7 @@
 
     python crashing.py WORK CONFIG TEMPLATE OUT
 
-WORK is "sync" or "rebuild". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
+WORK is "sync", "rebuild" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
 moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. When a run has
 no such moment left the work was finished. The names of the copies are printed, one per line.
 """
@@ -68,6 +68,11 @@ def _work(work: str, config: str, home: str) -> None:
     run._FIRST_COMMIT = run._LAST_COMMIT = SMALL
     if work == "rebuild":
         rebuild(home, workers=False)
+    elif work == "remark":
+        from hansard.sync.remarking import naming, remark
+        from tests.sync.hard import OLD
+
+        remark(home, naming(OLD, "Mine"))
     else:
         run.sync(home, open_roots([config]), workers=False)
 

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
 TABLES = (
     "transcripts records blocks messages usage tool_calls prompts compactions summaries sidechains agent_refs sightings issues "
-    "record_kinds drift side_files todos session_usage sessions session_tools session_files agents links link_claims"
+    "record_kinds drift side_files todos session_usage session_costs rates spending sessions session_tools session_files agents links "
+    "link_claims remarks"
 ).split()
-UNSTEADY = frozenset({"derived", "fold", "tail_fold", "mtime"})
+UNSTEADY = frozenset({"derived", "fold", "tail_fold", "mtime", "set_at"})
 PLACES = frozenset({"record_id", "message_id", "call_id", "result_id"})  # besides `id`, which is one nearly everywhere
 SNAPSHOT_TEXT = 1 << 62
+WHERE = {
+    "side_files": "current = 1",
+    # Rates that were resolved for what a line said before another one of the same message came stay there, unused.
+    "rates": "(model, service_tier, speed, inference_geo) IN (SELECT model, service_tier, speed, inference_geo FROM usage)",
+}
 
 Dump = dict[str, list[tuple[Any, ...]]]
 
@@ -37,6 +43,7 @@ class _Store:
         self.side_files: dict[Any, Any] = {
             row[0]: row[1:] for row in self.index.execute("SELECT id, root, path, current FROM side_files")
         }
+        self.rates: dict[Any, Any] = {row[0]: row[1:] for row in self.index.execute("SELECT * FROM rates")}
 
     def close(self) -> None:
         self.index.close()
@@ -48,6 +55,12 @@ class _Store:
     def cell(self, table: str, column: str, value: Any) -> Any:
         if table in {"side_files", "todos"}:
             return self.side_files[value] if column in {"id", "side_file"} else value
+        if table == "remarks":
+            return value
+        if table == "rates":
+            return self.rates[value] if column == "id" else value
+        if table == "spending" and column == "rate":
+            return self.rates[value]
         if column == "transcript" or (table == "transcripts" and column == "id"):
             return None if value is None else self.transcripts[value]
         return self.place(value) if column in PLACES or column == "id" else value
@@ -55,7 +68,7 @@ class _Store:
     def rows(self, table: str) -> list[tuple[Any, ...]]:
         columns: list[Any] = [row[1] for row in self.index.execute(f"PRAGMA table_info({table})")]
         kept = [column for column in columns if column not in UNSTEADY]
-        where = " WHERE current = 1" if table == "side_files" else ""
+        where = f" WHERE {WHERE[table]}" if table in WHERE else ""
         found = [
             tuple(self.cell(table, column, value) for column, value in zip(kept, row, strict=True))
             for row in self.index.execute(f"SELECT {', '.join(kept)} FROM {table}{where}")
@@ -86,6 +99,7 @@ def dump(home: Path) -> Dump:
         found = {table: store.rows(table) for table in TABLES}
         found["words"] = store.words()
         assert not store.index.execute("SELECT * FROM dirty").fetchall()
+        assert not store.index.execute("SELECT * FROM unsettled").fetchall()
         return found
 
 

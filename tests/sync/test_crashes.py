@@ -14,6 +14,7 @@ import pytest
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sync import text
+from hansard.sync.remarking import naming, remark
 from tests.sync.dumping import Dump, assert_same, dump
 from tests.sync.hard import BRANCH, FORK, OLD, files
 from tests.sync.making import Tree, assistant, main_path, raw, session, user
@@ -95,10 +96,27 @@ def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
         Tree(crashed.config, home).sync()
         assert {path.name for path in home.iterdir() if not path.name.endswith(("-wal", "-shm", "-journal"))} == {
             "index.db",
+            "prices.json",
             "record.db",
             "sync.lock",
             "text.db",
         }
+        shutil.rmtree(home)
+
+
+def test_a_remark(crashed: Tree, tmp_path: Path) -> None:
+    crashed.sync()
+    without = dump(crashed.home)
+    template = shutil.copytree(crashed.home, tmp_path / "template")
+    remark(str(crashed.home), naming(OLD, "Mine"))
+    with_it = dump(crashed.home)
+    homes = _crash("remark", crashed, template, tmp_path / "out")
+    assert len(homes) > 4
+    for home in homes:
+        with Record.open(str(home / "record.db"), readonly=True) as record:
+            kept = bool(record.remarks())
+        assert kept or "before-1" in home.name, "only a crash before the first commit loses it"
+        _repaired(crashed.config, home, with_it if kept else without)
         shutil.rmtree(home)
 
 

@@ -164,7 +164,7 @@ def _names(name: str, values: Iterable[str], zone: Zone) -> dict[str, str]:
         case "project":
             return _apart(values, project_name, lambda key: _parts(key, 2), lambda key: _parts(key, 3), one_line)
         case "model":
-            return _apart(values, model_name, one_line)
+            return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
         case _:
             return _apart(values, one_line)
 

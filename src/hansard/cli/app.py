@@ -14,7 +14,8 @@ from hansard import __version__
 from hansard.cli.front import Front, note, pass_front, reads, unwrapped
 from hansard.errors import HansardError
 
-READ, COUNT, KEEP, GIVE, MORE = "Read the history", "Count tokens and money", "Keep it", "Give it back", "More"
+READ, COUNT, MARK, KEEP = "Read the history", "Count tokens and money", "Mark what matters", "Keep it"
+GIVE, MORE = "Give it back", "More"
 COMMANDS: dict[str, tuple[str, str, str]] = {
     # name: (group, module, what it does)
     "search": (READ, "finding", "Find anything that was ever said or done."),
@@ -30,12 +31,17 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "reconcile": (COUNT, "reconciling", "Set our total beside what others count, and say why they differ."),
     "statusline": (COUNT, "statusline", "Print a line of what is being spent, for the client's status line."),
     "prices": (COUNT, "pricelist", "Show the dated prices in use, or fetch new ones."),
+    "tag": (MARK, "marking", "Give a session tags, or list all tags."),
+    "pin": (MARK, "marking", "Pin sessions, to find them again."),
+    "rename": (MARK, "marking", "Give a session a title of your own."),
+    "note": (MARK, "marking", "Add a note to a session, or show its notes."),
     "sync": (KEEP, "keeping", "Keep and index whatever is new."),
     "watch": (KEEP, "keeping", "Stay current until stopped, and tell what happens."),
     "status": (KEEP, "health", "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "health", "Look for problems: store, permissions, bad lines, unknown records."),
     "rebuild": (KEEP, "keeping", "Make the indexes again from the record alone."),
     "cat": (GIVE, "verbatim", "Write a transcript's verbatim bytes to stdout."),
+    "export": (GIVE, "exporting", "Write sessions as pages, documents or tables."),
     "restore": (GIVE, "verbatim", "Write sessions back as files."),
     "verify": (GIVE, "verbatim", "Check every kept byte against its hash."),
     "demo": (MORE, "trial", "Try Hansard on an invented history."),
@@ -79,7 +85,7 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """The help page's list, from the table: no command is imported for it."""
         longest = max(map(len, COMMANDS))
-        for group in (READ, COUNT, KEEP, GIVE, MORE):
+        for group in (READ, COUNT, MARK, KEEP, GIVE, MORE):
             with formatter.section(group):
                 formatter.write_dl(
                     [(name.ljust(longest), what) for name, (place, _, what) in COMMANDS.items() if place == group]

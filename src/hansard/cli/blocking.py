@@ -244,7 +244,7 @@ def _pause(found: Sequence[Block], number: int) -> str:
 
 def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
-    from hansard.cli.money import bar, cost, dollars
+    from hansard.cli.money import bar, cost
 
     usage = block.usage
     if usage is None:
@@ -262,7 +262,8 @@ def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator
         return
     burn = f"{short(block.burn_tokens_per_minute)} tokens a minute"
     if block.burn_usd_per_hour is not None:
-        burn = f"{dollars(block.burn_usd_per_hour)} an hour, {burn}"
+        rate = cost(block.burn_usd_per_hour, lower_bound=lower, unpriced=unpriced)
+        burn = f"{rate} an hour, {burn}"
     yield fit(f"  burning  {burn}", columns)
     projected = cost(block.projected_usd, lower_bound=lower, unpriced=unpriced)
     yield fit(f"  leads to {projected}, {short(block.projected_tokens)} tokens at {end}", columns)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.cli.calls import tool_name
 from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, pad, width, wrap
 from hansard.cli.words import clock, local, many, project_name, when
+from hansard.render.words import tool_name
 
 if TYPE_CHECKING:
     from hansard.model import Facets, Hit, SessionHits

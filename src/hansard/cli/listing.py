@@ -11,6 +11,8 @@ import click
 from hansard.cli.asking import Asking
 from hansard.cli.dates import Moment
 from hansard.cli.front import Command, Front, note, now, pass_front, reads
+from hansard.cli.money import aligned, dollars
+from hansard.cli.money import cost as marked_cost
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line
 from hansard.cli.words import model_name, project_name, short, when
@@ -26,11 +28,13 @@ _SESSIONS = (
     Column("TITLE", least=28),
     Column("PROMPTS", right=True, rank=2),
     Column("TOOLS", right=True, rank=5),
-    Column("OUT", right=True, rank=4),
+    Column("OUT", right=True, rank=6),
+    Column("COST", right=True, rank=4),
     Column("BRANCH", least=8, rank=8, style="dim"),
     Column("MODEL", least=8, rank=7, style="dim"),
     Column("", rank=3, style="yellow"),
 )
+_TAGS = Column("TAGS", least=8, rank=5, style="magenta")
 _PROJECTS = (
     Column("LAST", style="dim"),
     Column("PROJECT", least=8, style="green"),
@@ -38,6 +42,7 @@ _PROJECTS = (
     Column("PROMPTS", right=True, rank=2),
     Column("TOOLS", right=True, rank=4),
     Column("OUT", right=True, rank=3),
+    Column("COST", right=True, rank=1),
     Column("LINES", right=True, rank=5),
     Column("PATH", least=20, rank=6, style="dim"),
 )
@@ -132,17 +137,26 @@ def session_table(found: Sequence[Session], moment: datetime, columns: int, pain
             when(session.ended_at, moment),
             one_line(session.session_id[:8]),
             project_name(session.project),
-            one_line(session.title[:400]) or "(untitled)",
+            f"{'◆ ' * session.pinned}{one_line(session.title[:400]) or '(untitled)'}",
             short(session.prompts),
             short(session.tool_calls),
             short(session.output_tokens),
+            cost,
             one_line(session.branch),
             model_name(session.models[0]) if session.models else "",
             "gone" if session.source_state == "gone" else "",
         )
-        for session in found
+        for session, cost in zip(found, aligned([_cost(session) for session in found]), strict=True)
     ]
-    return table(_SESSIONS, rows, columns, paint)
+    if not any(session.tags for session in found):
+        return table(_SESSIONS, rows, columns, paint)
+    tagged = [(*row, one_line(" ".join(session.tags))) for row, session in zip(rows, found, strict=True)]
+    return table((*_SESSIONS, _TAGS), tagged, columns, paint)
+
+
+def _cost(session: Session) -> str:
+    bounds, unpriced = session.lower_bound_messages > 0, bool(session.unpriced_models)
+    return marked_cost(session.cost_usd, lower_bound=bounds, unpriced=unpriced)
 
 
 @click.command(cls=Command)
@@ -180,6 +194,7 @@ def _project_row(item: Project) -> tuple[str, ...]:
         short(item.prompts),
         short(item.tool_calls),
         short(item.output_tokens),
+        dollars(item.cost_usd),
         f"+{short(item.lines_added)} -{short(item.lines_removed)}",
         one_line(item.project),
     )

@@ -53,7 +53,8 @@ def cost(amount: Decimal | None, *, lower_bound: bool, unpriced: bool) -> str:
 
 def row_cost(row: UsageRow) -> str:
     """What a row costs, with its mark."""
-    return cost(row.cost_usd, lower_bound=row.lower_bound_messages > 0, unpriced=row.unpriced_messages > 0)
+    bounds = row.lower_bound_messages + row.understated_messages > 0
+    return cost(row.cost_usd, lower_bound=bounds, unpriced=row.unpriced_messages > 0)
 
 
 def aligned(costs: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ from hansard.cli.dates import parse_moment
 from hansard.cli.front import Front, has_store, note, now, program
 from hansard.cli.health import cleanup_lines
 from hansard.cli.listing import session_table
+from hansard.cli.money import dollars
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, wrap
 from hansard.cli.words import ago, many, odd_lines, short, size
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from hansard.query.health import Status
 
 _RECENT = 10
-_NEXT = ("show @last", "sessions", "status", "--help")
+_NEXT = ("show @last", "sessions", "usage", "status", "--help")
 _COUNTS = (
     Column(""),
     Column("SESSIONS", right=True),
@@ -30,6 +31,7 @@ _COUNTS = (
     Column("MESSAGES", right=True, rank=3),
     Column("TOOL CALLS", right=True, rank=1),
     Column("TOKENS OUT", right=True, rank=2),
+    Column("COST", right=True),
 )
 
 
@@ -100,6 +102,7 @@ def _lines(
             f"{item.messages:,}",
             f"{item.tool_calls:,}",
             short(item.output_tokens),
+            dollars(item.cost_usd),
         )
         for key, item in counts.items()
     ]

@@ -176,9 +176,10 @@ def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str
     )
     yield ""
     # JSON's texts are TOML's, but for a sign that no clean text has.
+    named = next(filter(None, map(one_line, models)), "name-of-the-model")
     example = [
         "[[prices]]",
-        f"model = {json.dumps(one_line(models[0]), ensure_ascii=False)}",
+        f"model = {json.dumps(named, ensure_ascii=False)}",
         "input = 3.00    # dollars per million tokens",
         "output = 15.00",
     ]

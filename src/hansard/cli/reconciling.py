@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from hansard.cli.front import SLOW_SECONDS, Command, Front, pass_front, reads, warn
-from hansard.cli.money import dollars, footer
+from hansard.cli.money import cost, dollars, footer
 from hansard.cli.progress import BytesBar
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line, pad, width, wrap
@@ -98,8 +98,7 @@ def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
         Column("COST", right=True),
         Column("DIFFERENCE", right=True),
     )
-    mark = ("+" if found.lower_bound_messages else "") + ("?" if found.ours.unpriced_messages else "")
-    rows = [_row("ours", found.ours, None, columns, mark)]
+    rows = [_row("ours", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
     ways = [way for way in found.ways if found.peer is None or way.name != found.peer.tool]
     rows += [_row(way.title, way.total, way.compared, columns) for way in ways]
     if found.peer is not None:
@@ -110,7 +109,9 @@ def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
     return [paint(header, "dim"), paint(first, "bold"), *others]
 
 
-def _row(name: str, counted: Counted, compared: Counted | None, columns: int, mark: str = "") -> tuple[str, ...]:
+def _row(
+    name: str, counted: Counted, compared: Counted | None, columns: int, *, lower_bound: bool = False
+) -> tuple[str, ...]:
     def told(count: int | None) -> str:
         if count is None:
             return "-"
@@ -123,15 +124,21 @@ def _row(name: str, counted: Counted, compared: Counted | None, columns: int, ma
         told(counted.output_tokens),
         told(counted.cache_read_tokens),
         told(counted.cache_write_tokens),
-        dollars(counted.cost_usd) + mark,
+        cost(_known(counted), lower_bound=lower_bound, unpriced=counted.unpriced_messages > 0),
         "" if compared is None else _share(counted, compared),
     )
 
 
+def _known(counted: Counted) -> Decimal | None:
+    """What it costs; None where nothing in it has a price."""
+    return None if counted.unpriced_messages and not counted.cost_usd else counted.cost_usd
+
+
 def _share(counted: Counted, compared: Counted) -> str:
     """How much more money it is, in per cent; tokens where it has none."""
-    if counted.cost_usd is not None and compared.cost_usd:
-        share = (counted.cost_usd / compared.cost_usd - 1) * 100
+    mine, theirs = _known(compared), _known(counted)
+    if theirs is not None and mine:
+        share = (theirs / mine - 1) * 100
     elif compared.tokens:
         share = Decimal(counted.tokens) / compared.tokens * 100 - 100
     else:

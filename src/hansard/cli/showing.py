@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.front import Command, Front, pass_front, reads
+from hansard.cli.front import Command, Front, pass_front, program, reads
+from hansard.cli.terminal import one_line
 from hansard.cli.words import full
 from hansard.errors import NotFound, UsageError
 from hansard.model import Conversation, Entry, Session, plain
 
 if TYPE_CHECKING:
-    from hansard.cli.placing import Place
+    from hansard.engine import Hansard
+    from hansard.render.depth import Depth
+    from hansard.render.extract import Extract
+    from hansard.render.terminal.page import Sheet
+    from hansard.render.tree import Tree
 
 _AROUND = 5
+_AT_ONCE = 200  # lines that are written together
+_TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 
 
 @click.command(cls=Command)
 @click.argument("session", metavar="SESSION")
+@click.option(
+    "--depth",
+    type=click.Choice(["prompts", "replies", "tools", "all"]),
+    default="tools",
+    show_default=True,
+    help="What was typed, also the replies, also a line for each tool call, or everything in full.",
+)
+@click.option("--turn", metavar="N[-M]", help="Only this turn, or these; 7- goes on to the last.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
 @click.option(
     "--agent", metavar="ID", help="A subagent's thread instead of the session's own; the beginning of its id."
 )
@@ -33,15 +51,11 @@ _AROUND = 5
     metavar="N",
     help="Only this branch: 0 is the line the session went on with.",
 )
+@click.option("--follow", is_flag=True, help="Go on with what is added, until ctrl-c; begins at the last turn.")
 @click.option("--markdown", is_flag=True, help="Markdown, for a file or a page.")
+@click.option("--html", is_flag=True, help="A web page that needs nothing beside it.")
 @click.option("--thinking", is_flag=True, help="Also what the model thought.")
-@click.option(
-    "--tools",
-    type=click.Choice(["full", "brief", "none"]),
-    default="brief",
-    show_default=True,
-    help="How much of tool calls.",
-)
+@click.option("--tools", type=click.Choice(["full", "brief", "none"]), help="How much of tool calls, at any depth.")
 @click.option(
     "--at",
     type=click.IntRange(min=0),
@@ -57,11 +71,16 @@ _AROUND = 5
 def show(
     front: Front,
     session: str,
+    depth: str,
+    turn: str | None,
+    last: int | None,
     agent: str | None,
     branch: int | None,
+    follow: bool,
     markdown: bool,
+    html: bool,
     thinking: bool,
-    tools: str,
+    tools: str | None,
     at: int | None,
     around: int | None,
     no_pager: bool,
@@ -69,91 +88,195 @@ def show(
     """Read a session: who said what and when, with the tool calls and their results.
 
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it. Long text goes
-    through $PAGER when stdout is a terminal. --json gives everything, whatever the other options say.
+    through $PAGER when stdout is a terminal. --json gives everything, whatever --depth, --thinking and --tools say.
 
     Examples:
       hansard show @last
-      hansard show 3f2a91c0 --tools full --thinking
+      hansard show @last --last 3 --depth all
+      hansard show 3f2a91c0 --turn 4-6
+      hansard show @last --follow
       hansard show "tide tables" --markdown > tides.md
       hansard show @last --agent a497 --json
       hansard show 3f2a91c0 --at 20480 --around 10
     """
-    if front.as_json and markdown:
-        raise UsageError("--json and --markdown are two answers: choose one")
-    if at is not None and markdown:
-        raise UsageError("--at shows a place in the terminal: leave --markdown out")
-    if at is None and around is not None:
-        raise UsageError("--around says how much to show around a place: name one with --at")
+    _refuse(
+        front, turn=turn, last=last, agent=agent, branch=branch, follow=follow, markdown=markdown, html=html, at=at, around=around
+    )  # fmt: skip
+    first, final = _turns(turn)
+    from hansard.render.depth import DEPTHS
+
+    wanted = DEPTHS[depth]
+    wanted = replace(wanted, thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
+    if follow:
+        from hansard.cli.following import follow as follow_session
+
+        follow_session(front, session, agent, wanted, newest=last or 1)
+        return
     with front.reading() as h:
         about = h.session(session)
-        conversation = h.conversation(about.session_id, agent=agent)
         if at is not None:
-            from hansard.cli.placing import find_place
-
-            place = find_place(h, about, conversation, at, agent)
-            _show_place(front, about, place, _AROUND if around is None else around, branch, thinking, tools, no_pager)
+            _show_place(front, h, about, at, _AROUND if around is None else around, agent, branch, wanted, no_pager)
             return
-    if branch is not None:
-        conversation = _only(conversation, branch)
-    if front.as_json:
-        front.emit({"session": about, **plain(conversation)})
-        return
-    if markdown:
-        from hansard.cli.markdown import markdown_lines
+        if front.as_json:
+            conversation = h.conversation(about.session_id, agent=agent)
+            conversation = conversation if branch is None else _only(conversation, branch)
+            if turn is not None or last is not None:
+                conversation = _of_turns(h, about, conversation, first, final, last or 0)
+            front.emit({"session": about, **plain(conversation)})
+            return
+        from hansard.render.tree import Tree
 
-        front.say(markdown_lines(about, conversation, thinking=thinking, tools=tools))
-        return
-    from hansard.cli.reading import Style, reading_lines
+        tree = Tree(h.reader, h.record, about, pictures=html, agents=html or wanted.agents)
+        if html:
+            _write_html(tree)
+            return
+        part = _part(tree, agent, branch, first, final, last or 0)
+        if markdown:
+            from hansard.render.markdown import lines
 
-    style = Style(front.width(), front.paint(), thinking=thinking, tools=tools, branch=branch)
-    _put(front, reading_lines(about, conversation, style), no_pager=no_pager)
+            say(lines(tree, depth=wanted, part=part))
+            return
+        from hansard.render.terminal.page import draw
+
+        _put(front, draw(tree, part, sheet(front, about, wanted)), no_pager=no_pager)
+
+
+def _refuse(
+    front: Front,
+    *,
+    turn: str | None,
+    last: int | None,
+    agent: str | None,
+    branch: int | None,
+    follow: bool,
+    markdown: bool,
+    html: bool,
+    at: int | None,
+    around: int | None,
+) -> None:
+    """Options that do not go together."""
+    answers = [name for name, given in (("--json", front.as_json), ("--markdown", markdown), ("--html", html)) if given]
+    if len(answers) > 1:
+        raise UsageError(f"{' and '.join(answers)} are {'two' if len(answers) == 2 else 'three'} answers: choose one")
+    if turn is not None and last is not None:
+        raise UsageError("--turn and --last both say which turns: choose one")
+    if at is None and around is not None:
+        raise UsageError("--around says how much to show around a place: name one with --at")
+    if at is not None and (markdown or html):
+        raise UsageError(f"--at shows a place in the terminal: leave {answers[0]} out")
+    if at is not None and (turn is not None or last is not None):
+        raise UsageError(f"--at says which entries: leave {'--turn' if turn is not None else '--last'} out")
+    if html and (agent is not None or branch is not None or turn is not None or last is not None):
+        raise UsageError("--html is the whole session: leave --agent, --branch, --turn and --last out")
+    if follow and (answers or at is not None or turn is not None or branch is not None):
+        raise UsageError(
+            "--follow goes on from the last turns in the terminal: only --last, --agent and the depth go with it"
+        )
+
+
+def _turns(text: str | None) -> tuple[int, int | None]:
+    """The numbers of the first turn and of the last."""
+    if text is None:
+        return 1, None
+    found = _TURNS.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is no turn: write 3, 3-5 or 3-; --last N means the last ones")
+    first = int(found[1])
+    final = int(found[3]) if found[3] else None if found[2] else first
+    if final is not None and final < first:
+        raise UsageError(f"{text!r} ends before it begins: write {final}-{first}")
+    return first, final
+
+
+def sheet(front: Front, about: Session, depth: Depth) -> Sheet:
+    """How the terminal is to be written on."""
+    from shlex import quote
+
+    from hansard.render.terminal.page import Sheet
+
+    command = f"{program()} show {quote(one_line(about.session_id)[:8])}"
+    return Sheet(front.width(), front.paint().enabled, depth, command)
+
+
+def _part(tree: Tree, agent: str | None, branch: int | None, first: int, final: int | None, newest: int) -> Extract:
+    from hansard.render.extract import extract
+
+    return extract(tree.read(agent), branch=branch, first=first, last=final, newest=newest)
+
+
+def _of_turns(
+    h: Hansard, about: Session, conversation: Conversation, first: int, final: int | None, newest: int
+) -> Conversation:
+    """The entries of some turns only."""
+    from hansard.render.tree import Tree
+
+    tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
+    part = _part(tree, conversation.agent_id, None, first, final, newest)
+    starts = [start.offset for start in part.thread.starts()]
+    low = starts[part.earlier] if starts else 0
+    high = starts[-part.later] if part.later else None
+    entries = (entry for entry in conversation.entries if low <= entry.offset and (high is None or entry.offset < high))
+    return replace(conversation, entries=tuple(entries))
+
+
+def _write_html(tree: Tree) -> None:
+    from datetime import datetime
+
+    from hansard.render.html import page
+
+    stream = sys.stdout.buffer
+    for piece in page(tree, zone=datetime.now().astimezone().tzinfo):  # type: ignore[arg-type]
+        stream.write(piece.encode("utf-8", "replace"))
+    stream.flush()
 
 
 def _show_place(
     front: Front,
+    h: Hansard,
     about: Session,
-    place: Place,
+    at: int,
     around: int,
+    agent: str | None,
     branch: int | None,
-    thinking: bool,
-    tools: str,
+    depth: Depth,
     no_pager: bool,
 ) -> None:
     """The entries around a place, on its own branch."""
+    from hansard.cli.placing import find_place
+
+    place = find_place(h, about, h.conversation(about.session_id, agent=agent), at, agent)
     first = place.conversation.entries[place.here.start]
     if branch is not None and branch != first.branch:
         raise NotFound(f"that place is on branch {first.branch}, not on branch {branch}")
 
     def is_shown(number: int, entry: Entry) -> bool:
-        if number in place.here or front.as_json:
-            return entry.branch == first.branch
-        hidden = (entry.kind == "thinking" and not thinking) or (entry.kind == "tool" and tools == "none")
-        return entry.branch == first.branch and not hidden
+        return entry.branch == first.branch and (number in place.here or front.as_json or depth.shows(entry.kind))
 
     shown = [number for number, entry in enumerate(place.conversation.entries) if is_shown(number, entry)]
     start = shown.index(place.here.start)
     stop = shown.index(place.here.stop - 1) + 1
     low, high = max(0, start - around), min(len(shown), stop + around)
     entries = tuple(place.conversation.entries[number] for number in shown[low:high])
-    conversation = replace(place.conversation, entries=entries)
     here = range(start - low, stop - low)
-    earlier, later = low, len(shown) - high
     if front.as_json:
-        where = {"offset": place.offset, "exact": place.exact, "entries": [*here], "earlier": earlier, "later": later}
+        conversation = replace(place.conversation, entries=entries)
+        where = {
+            "offset": place.offset,
+            "exact": place.exact,
+            "entries": [*here],
+            "earlier": low,
+            "later": len(shown) - high,
+        }
         front.emit({"session": about, **plain(conversation), "at": where})
         return
-    from hansard.cli.reading import Style, reading_lines
+    from hansard.render.terminal import page
+    from hansard.render.tree import Tree
 
+    thread = Tree(h.reader, h.record, about, pictures=False, agents=False).read(place.conversation.agent_id)
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
-    style = Style(front.width(), front.paint(), thinking, tools, first.branch or None, here, found, earlier, later)
-    _put(front, reading_lines(about, conversation, style), no_pager=no_pager, at_place=True)
-
-
-def _put(front: Front, lines: Iterator[str], *, no_pager: bool, at_place: bool = False) -> None:
-    if no_pager or not sys.stdout.isatty():
-        front.say(lines)
-    else:
-        _page(front, lines, at_place=at_place)
+    drawn = page.Place(tuple(thread.items(entries)), here, found, low, len(shown) - high)
+    lines = page.draw_place(about, thread.agent, drawn, sheet(front, about, depth))
+    _put(front, lines, no_pager=no_pager, at_place=True)
 
 
 def _only(conversation: Conversation, branch: int) -> Conversation:
@@ -166,16 +289,28 @@ def _only(conversation: Conversation, branch: int) -> Conversation:
     return replace(conversation, entries=entries)
 
 
+# -- the way out
+
+
+def say(lines: Iterator[str]) -> None:
+    """Write lines as they come."""
+    while some := list(islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some), color=True)  # the colours were decided before
+
+
+def _put(front: Front, lines: Iterator[str], *, no_pager: bool, at_place: bool = False) -> None:
+    if no_pager or not sys.stdout.isatty():
+        say(lines)
+    else:
+        _page(front, lines, at_place=at_place)
+
+
 def _page(front: Front, lines: Iterator[str], *, at_place: bool) -> None:
     """Through the pager, unless it all fits on the screen."""
     height = shutil.get_terminal_size((80, 24)).lines
-    first: list[str] = []
-    for line in lines:
-        first.append(line)
-        if len(first) >= height:
-            break
-    else:
-        front.say(first)
+    first = list(islice(lines, height))
+    if len(first) < height:
+        say(iter(first))
         return
     # click sets it only when it may decide on colours itself
     os.environ.setdefault("LESS", "-R +/▶" if at_place else "-R")

@@ -79,6 +79,9 @@ def usage(
     if front.as_json and as_csv:
         raise UsageError("--json and --csv are two answers: choose one")
     if check:
+        others = (*query, by, since, until, project, model, sort, order, chart, plot)
+        if any(value is not None for value in others) or breakdown or work or limit:
+            raise UsageError("--check looks at the budgets of the configuration: leave the other options out")
         _check(front, settings, timezone, as_csv=as_csv)
         return
     if as_csv and breakdown:

@@ -74,8 +74,8 @@ def _periods(path: str, name: str, item: dict[str, Any], warn_at: Decimal, proje
     for period in _PERIODS:
         if period in item:
             amount = _amount(f"{path}: {name}: {period}", item[period])
-            if not amount:
-                raise UsageError(f"{path}: {name}: {period} is a number of dollars above 0")
+            if amount < Decimal("0.01"):
+                raise UsageError(f"{path}: {name}: {period} is a number of dollars, at least 0.01")
             found.append(Limit(period, amount, warn_at, project))
     return found
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from hansard.index import schema
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, see
+from hansard.index.remarks import own_title
 from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.parse.state import State, load
@@ -161,7 +162,13 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
     """The best title there is, and where it comes from."""
     state = lead.state
     custom = state.custom_title or titles(db, session_id)
-    for title, source in ((custom, "custom"), (state.agent_name, "agent"), (state.ai_title, "ai")):
+    yours = own_title(db, session_id)
+    for title, source in (
+        (yours, "yours"),
+        (custom, "custom"),
+        (state.agent_name, "agent"),
+        (state.ai_title, "ai"),
+    ):
         if title.strip():
             return title.strip(), source
     row = db.execute(

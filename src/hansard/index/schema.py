@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 OFFSET_BITS = 40
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 QUARTER = 900_000  # milliseconds
@@ -326,7 +326,7 @@ CREATE TABLE sessions (
     versions      TEXT NOT NULL,      -- JSON list
     models        TEXT NOT NULL,      -- JSON list
     title         TEXT NOT NULL,
-    title_source  TEXT NOT NULL,      -- custom, agent, ai, summary, prompt, command, none
+    title_source  TEXT NOT NULL,      -- yours, custom, agent, ai, summary, prompt, command, none
     first_prompt  TEXT NOT NULL,
     started_at    INTEGER,
     ended_at      INTEGER,
@@ -414,6 +414,16 @@ CREATE TABLE link_claims (
     PRIMARY KEY (target, session_id)
 ) WITHOUT ROWID;
 
+-- What the user said about sessions and did not take back, also about sessions that only history.jsonl knows.
+CREATE TABLE remarks (
+    id         INTEGER PRIMARY KEY,   -- the remark's id in the record: grows with time
+    session_id TEXT NOT NULL,
+    kind       TEXT NOT NULL,         -- pin, tag, title, note
+    value      TEXT NOT NULL,         -- as it was typed; empty for a pin
+    folded     TEXT NOT NULL,         -- the value without case and accents
+    set_at     INTEGER NOT NULL
+);
+
 -- Every relation in one shape, down to single messages.
 CREATE VIEW all_links (source_kind, source, target_kind, target, relation) AS
     SELECT 'session', source, 'session', target, relation FROM links
@@ -452,6 +462,8 @@ CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
 CREATE INDEX IF NOT EXISTS sightings_record ON sightings (record_id);
 CREATE INDEX IF NOT EXISTS side_files_path ON side_files (path);
 CREATE INDEX IF NOT EXISTS side_files_session ON side_files (session_id);
+CREATE INDEX IF NOT EXISTS remarks_session ON remarks (session_id);
+CREATE INDEX IF NOT EXISTS remarks_folded ON remarks (kind, folded);
 CREATE INDEX IF NOT EXISTS sessions_ended ON sessions (ended_at);
 CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
 """

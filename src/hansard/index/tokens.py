@@ -191,6 +191,11 @@ def fold(word: str) -> str:
     return "".join(map(_folded, word))
 
 
+def fold_text(text: str) -> str:
+    """A text without case and accents; signs and spaces stay."""
+    return "".join(fold(sign) or ("" if unicodedata.combining(sign) else sign) for sign in text)
+
+
 def _folded(character: str) -> str:
     known = _FOLDED.get(character)
     if known is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.schema import QUARTER
@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from hansard.model import Block, Blocks
     from hansard.query.reader import Reader
 
-LENGTH = timedelta(hours=5)
 _HOUR = 3_600_000
 _LENGTH = 5 * _HOUR
-_LOOK_BACK = 7 * 24 * _HOUR
 
 
 class Stretch(NamedTuple):
@@ -41,25 +39,6 @@ class Stretch(NamedTuple):
 def find_blocks(reader: Reader) -> list[Stretch]:
     """All blocks of a history, in order; every message with a time lies in exactly one."""
     return _blocks(reader.rows(_ACTIVE, (1,)))
-
-
-def current_block(reader: Reader, now: datetime) -> Stretch | None:
-    """The block that a message sent now would belong to, found without reading the whole history."""
-    moment = int(now.timestamp() * 1000)
-    back = _LOOK_BACK
-    while True:
-        # A silence of five hours ends every block, so what follows one does not depend on what was before.
-        low = max(1, (moment - back) // QUARTER)
-        active = list(reader.rows(_ACTIVE, (low,)))
-        fresh = next((n for n in range(1, len(active)) if active[n][1] - active[n - 1][2] > _LENGTH), None)
-        is_all = (
-            low == 1 or reader.one("SELECT 1 FROM spending WHERE quarter > 0 AND quarter < ? LIMIT 1", (low,)) is None
-        )
-        if fresh is not None or is_all or not active:
-            found = _blocks(iter(active if is_all else active[fresh or 0 :]))
-            holding = [block for block in found if block.start <= moment < block.end and moment - block.last <= _LENGTH]
-            return holding[-1] if holding else None
-        back *= 4
 
 
 _ACTIVE = (

@@ -42,7 +42,7 @@ def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
         period=limit.period,
         project=limit.project,
         limit_usd=limit.limit_usd,
-        spent_usd=spent,
+        spent_usd=totals.cost_usd,
         unpriced_messages=totals.unpriced_messages,
         lower_bound_messages=totals.lower_bound_messages,
         share=share.quantize(Decimal("0.0001")),

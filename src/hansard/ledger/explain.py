@@ -49,9 +49,7 @@ def explain(
     """What is behind a figure; the `limit` dearest messages (None: all) with their lines."""
     if limit is not None and limit < 0:
         raise UsageError("so few messages cannot be shown; 0 shows the arithmetic alone, no limit all of them")
-    with ledger.reader.db:  # one state of the index, whoever writes meanwhile
-        found = _explained(ledger, record, find_target(ledger, target, by, key), limit)
-    return found  # noqa: RET504 - inside the block mypy thinks that it may not be reached
+    return _explained(ledger, record, find_target(ledger, target, by, key), limit)
 
 
 def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None) -> Explanation:

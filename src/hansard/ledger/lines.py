@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hansard.index.lines import items
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.decode import Record as Decoded
-from hansard.parse.usage import SIDECHAIN, Stated, stated
+from hansard.parse.usage import SIDECHAIN, Stated, dated, stated
 
 if TYPE_CHECKING:
     from hansard.parse import wire
@@ -93,7 +93,7 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
         )
         for record_id, length, uuid, ts, message in records:
             body = _decoded(window.read(record_id & OFFSET_MASK, length))
-            line = Line(record_id, place, length, uuid, max(ts or 0, 0), None, place.agent_id, None, UNREADABLE)
+            line = Line(record_id, place, length, uuid, dated(ts), None, place.agent_id, None, UNREADABLE)
             states: dict[str, Stated] = {}
             if body is not None:
                 line = line._replace(

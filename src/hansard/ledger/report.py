@@ -104,12 +104,11 @@ class Ledger:
                 " answer: their output is a lower bound"
             )
         if totals.unpriced_messages:
-            notes.append(
-                f"{totals.unpriced_messages:,} messages of {', '.join(totals.unpriced_models) or 'no named model'} have no"
-                " price and are not in the cost"
-            )
+            named = ", ".join(model or "no named model" for model in totals.unpriced_models)
+            why = "no cost that the client wrote" if self.mode == "recorded" else "no price"
+            notes.append(f"{_messages(totals.unpriced_messages)} of {named} have {why} and are not in the cost")
         if totals.recorded_messages:
-            notes.append(f"{totals.recorded_messages:,} messages at the cost that the client wrote")
+            notes.append(f"{_messages(totals.recorded_messages)} at the cost that the client wrote")
         return notes
 
     def rate_notes(self, used: set[int]) -> list[str]:
@@ -120,6 +119,10 @@ class Ledger:
             for note in rate.notes if rate.is_priced else ():
                 said.setdefault(note, set()).add(rate.model)
         return [f"{', '.join(sorted(models))}: {note}" for note, models in sorted(said.items())]
+
+
+def _messages(count: int) -> str:
+    return f"{count:,} {'message' if count == 1 else 'messages'}"
 
 
 def price_data(reader: Reader) -> PriceData:
@@ -174,7 +177,9 @@ def make_report(
 
         rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
     pricing = ledger.pricing(totals)
-    pricing = replace(pricing, notes=(*pricing.notes, *ledger.rate_notes({rate for rate, _ in whole.groups})))
+    used = {rate for rate, has_recorded in whole.groups if ledger.mode == "calculate" or not has_recorded}
+    if ledger.mode != "recorded":
+        pricing = replace(pricing, notes=(*pricing.notes, *ledger.rate_notes(used)))
     return UsageReport(
         by=names or ("total",),
         timezone=ledger.zone.name,

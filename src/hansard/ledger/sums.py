@@ -115,7 +115,7 @@ class Sums:
     ) -> UsageRow:
         """The row of a report."""
         totals = [0] * 9
-        unpriced = taken = 0
+        unpriced = taken = understated = 0
         amount, saved, extra = _Money(), _Money(), _Money()
         is_priced = False
         missing: set[str] = set()
@@ -132,6 +132,7 @@ class Sums:
                 continue
             else:
                 amount.add(counts[2:8], prices.costs)
+                understated += counts[0] if rate.is_understated else 0
             is_priced = True
             if prices.saves is not None and prices.extra is not None:
                 saved.add(counts[4:5], prices.saves)
@@ -150,6 +151,7 @@ class Sums:
             lower_bound_messages=totals[1],
             unpriced_messages=unpriced,
             recorded_messages=taken,
+            understated_messages=understated,
             cost_usd=amount.exact() if is_known else None,
             cache_saved_usd=saved.exact() if is_known else None,
             cache_extra_usd=extra.exact() if is_known else None,

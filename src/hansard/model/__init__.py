@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         Step,
         Way,
     )
-    from hansard.model.sessions import Activity, Project, Session, SessionPage
+    from hansard.model.sessions import Activity, Project, Remarks, Session, SessionPage, Tagged
     from hansard.model.standing import Spent, Standing
     from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
     from hansard.model.typed import Prompt, PromptPage
@@ -96,8 +96,10 @@ _HOMES = {
     "Way": "reconciled",
     "Activity": "sessions",
     "Project": "sessions",
+    "Remarks": "sessions",
     "Session": "sessions",
     "SessionPage": "sessions",
+    "Tagged": "sessions",
     "Spent": "standing",
     "Standing": "standing",
     "Agent": "threads",
@@ -151,6 +153,7 @@ __all__ = [
     "Rate",
     "Reconciliation",
     "Related",
+    "Remarks",
     "SearchPage",
     "Session",
     "SessionHits",
@@ -159,6 +162,7 @@ __all__ = [
     "Spent",
     "Standing",
     "Step",
+    "Tagged",
     "Todo",
     "Tokens",
     "ToolCall",

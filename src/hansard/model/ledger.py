@@ -49,6 +49,11 @@ class Rate:
     notes: tuple[str, ...] = ()
 
     @property
+    def is_understated(self) -> bool:
+        """Whether messages were asked for at a dearer rate that nobody knows."""
+        return any(note.endswith("at the standard rate") for note in self.notes)
+
+    @property
     def is_priced(self) -> bool:
         """Whether a price is known."""
         return self.priced_as is not None
@@ -131,6 +136,7 @@ class UsageRow:
     lower_bound_messages: int  # their output_tokens are only lower bounds
     unpriced_messages: int  # in no cost
     recorded_messages: int  # their cost is what the client wrote
+    understated_messages: int  # fast, or elsewhere, at the standard rate because no other is known
     cost_usd: Decimal | None  # of what has a price; None where nothing has
     cache_saved_usd: Decimal | None  # what cache reads would have cost more as plain input
     cache_extra_usd: Decimal | None  # what cache writes cost more than plain input
@@ -154,7 +160,8 @@ class UsageRow:
     def as_plain(self) -> dict[str, Any]:
         """One flat object, the key first; without what was not asked for."""
         rest = {item.name: getattr(self, item.name) for item in fields(self)}
-        flat = {**rest.pop("key"), **rest.pop("about"), **rest}
+        key, about = rest.pop("key"), rest.pop("about")
+        flat = {**key, **about, **key, **rest}
         if not self.breakdown:
             del flat["breakdown"]
         if self.work is None:
@@ -216,7 +223,7 @@ class Budget:
     period: str  # day, week, month
     project: str | None  # None: everything
     limit_usd: Decimal
-    spent_usd: Decimal
+    spent_usd: Decimal | None  # None where nothing of it has a price
     unpriced_messages: int  # not in what is spent
     lower_bound_messages: int
     share: Decimal  # spent / limit

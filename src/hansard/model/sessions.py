@@ -17,7 +17,7 @@ class Session:
     session_id: str
     project: str
     title: str
-    title_source: str  # custom, agent, ai, summary, prompt, command, none
+    title_source: str  # yours, custom, agent, ai, summary, prompt, command, none
     first_prompt: str
     started_at: datetime | None
     ended_at: datetime | None
@@ -57,6 +57,29 @@ class Session:
     debris: bool
     team: str
     pull_requests: tuple[str, ...]
+    pinned: bool = False  # by the user, like what follows
+    tags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What the user said about a session, also about one that only history.jsonl knows."""
+
+    session_id: str
+    title: str  # the session's title, yours where you gave one
+    renamed: bool
+    pinned: bool
+    tags: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A tag and how many sessions have it."""
+
+    tag: str
+    sessions: int
 
 
 @dataclass(frozen=True, slots=True)

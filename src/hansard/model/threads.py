@@ -28,6 +28,7 @@ class ToolCall:
     persisted: bool  # the output was too large for the line and comes from a file beside it
     agent_id: str | None  # the subagent it made
     has_image: bool = False
+    result_offset: int | None = None  # of the line with the result
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from hansard.parse.state import (
     note,
     preview,
 )
-from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, first_tool, merge, message_key, stated
+from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, dated, first_tool, merge, message_key, stated
 
 _result = msgspec.json.Decoder(wire.ToolResult).decode
 _input = msgspec.json.Decoder(wire.ToolInput).decode
@@ -297,7 +297,7 @@ class Fold:
                     if message.model:
                         note(state.models, message.model)
                 self._messages[key] = message_id
-            self._state_usage(record_id, max(ts or 0, 0), body, key, session_id, agent_id)
+            self._state_usage(record_id, dated(ts), body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
                 kind = block.type
@@ -321,7 +321,7 @@ class Fold:
         said = (key, message.usage, message.stop_reason, body.cost_usd) if message is not None else None
         if known is not None and said == self._said and 0 < known.ts <= ts:
             # The next line of an answer mostly repeats what the one before it stated.
-            if known.tool and known.tool_ts < ts:
+            if known.tool and 0 < known.tool_ts < ts:
                 return
             tool = first_tool(message.content) if message is not None else ""
             if not tool:

@@ -64,6 +64,16 @@ class Stated(msgspec.Struct, gc=False):
 OFFSET_MASK = (1 << 40) - 1
 _NEVER = 1 << 62
 _MOST = 1 << 40
+_FIRST = 172_800_000  # 3 January 1970
+_LAST = 4_102_444_800_000  # 1 January 2100
+
+
+def dated(ts: int | None) -> int:
+    """A line's time, 0 where it states none; that of a clock which was never set or went astray is none.
+
+    A report looks up every change of the clocks between its first and its last time: one line must not make that thousands.
+    """
+    return ts if ts is not None and _FIRST <= ts < _LAST else 0
 
 
 def merge(one: Stated, other: Stated) -> Stated:

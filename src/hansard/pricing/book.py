@@ -83,9 +83,11 @@ def installed() -> str:
     spec = find_spec("genai_prices")
     if spec is None or not spec.submodule_search_locations:
         return "none"
+    place = spec.submodule_search_locations[0]
     with contextlib.suppress(OSError):
-        known = os.stat(os.path.join(spec.submodule_search_locations[0], "data.py"))
-        return f"{known.st_size}-{known.st_mtime_ns}"
+        # The same in every environment with this version, so that two of them can share a store.
+        versions = [name for name in os.listdir(os.path.dirname(place)) if name.startswith("genai_prices-")]
+        return f"{','.join(sorted(versions))} {os.path.getsize(os.path.join(place, 'data.py'))}"
     return "none"
 
 
@@ -194,7 +196,7 @@ def _listed(provider: str, model: ModelInfo) -> Listed:
         provider,
         model.id,
         tuple(dict.fromkeys(names)),
-        tuple(pattern for pattern in _literals(model.match, "regex") if pattern[:1] == "^" and pattern[-1:] == "$"),
+        tuple(pattern for pattern in _literals(model.match, "regex") if _is_whole(pattern)),
         tuple(_cards((constraint, prices, {}) for constraint, prices in dated)),
         tuple(_cards((item.constraint, item.prices, item.when) for item in model.price_variants or ())),
     )
@@ -217,6 +219,17 @@ def _prices(prices: ModelPrice) -> dict[str, Price]:
         tiers = tuple((tier.start, str(tier.price)) for tier in getattr(price, "tiers", ()))
         found[ours] = Price(str(price.base if tiers or hasattr(price, "base") else price), tiers)
     return found
+
+
+def _is_whole(pattern: str) -> bool:
+    """Whether a pattern says all of a name, and can be used at all."""
+    import re
+
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return pattern[:1] == "^" and pattern[-1:] == "$"
 
 
 def _literals(clause: Any, *kinds: str) -> Iterator[str]:

@@ -20,6 +20,7 @@ _DERIVED = {
 }
 _WEB_SEARCH = Decimal(10)
 _HALF = Decimal("0.5")
+AT_STANDARD = "at the standard rate"
 _PLAIN_TIERS = frozenset({"", "standard"})
 _PLAIN_PLACES = frozenset({"", "not_available", "global"})
 CLASSES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
@@ -119,26 +120,34 @@ def _cell(
         over = override.until is not None and day is not None and day >= override.until
         large = override.above is None or (size is not None and size >= override.above)
         if begun and not over and large:
-            given = {name: getattr(override, name) for name in CLASSES}
-            return _finished(override.model, given, "configuration", [])
+            given = {name: price for name in CLASSES if (price := getattr(override, name)) is not None}
+            said = frozenset(name for name in ("service_tier", "speed") if getattr(override, name) is not None)
+            notes = _modify(given, asked, said)
+            return _finished(override.model, dict(given), "configuration", notes)
     if listed is None:
         return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no model of this name",))
     standard = next((card for card in reversed(listed.cards) if _is_active(card, day)), listed.cards[0])
     found = {name: _priced(price, size) for name, price in standard.prices.items()}
-    notes: list[str] = []
     special, known = _special(listed, asked, day, size)
     found |= special
+    notes = _modify(found, asked, known)
+    return _finished(listed.model, dict(found), source, notes)
+
+
+def _modify(found: dict[str, Decimal], asked: Asked, known: frozenset[str]) -> list[str]:
+    """Halve the prices of a batch, and tell what has a price of its own that nobody knows."""
+    notes = []
     has_tier = not known.isdisjoint(("service_tier", "processing"))
     if asked.service_tier == "batch" and not has_tier:
-        found = {name: price if name == "web_search" else price * _HALF for name, price in found.items()}
+        found |= {name: price * _HALF for name, price in found.items() if name != "web_search"}
         notes.append("batch at half the standard rate")
     elif asked.service_tier not in _PLAIN_TIERS and not has_tier:
-        notes.append(f"no price is known for the tier {asked.service_tier!r}: at the standard rate")
+        notes.append(f"no price is known for the tier {asked.service_tier!r}: {AT_STANDARD}")
     if asked.speed == "fast" and "speed" not in known:
-        notes.append("no price is known for fast answers: at the standard rate")
+        notes.append(f"no price is known for fast answers: {AT_STANDARD}")
     if asked.inference_geo not in _PLAIN_PLACES and "inference_geo" not in known:
-        notes.append(f"no surcharge is known for inference in {asked.inference_geo!r}: at the standard rate")
-    return _finished(listed.model, dict(found), source, notes)
+        notes.append(f"no surcharge is known for inference in {asked.inference_geo!r}: {AT_STANDARD}")
+    return notes
 
 
 def _special(

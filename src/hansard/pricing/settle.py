@@ -34,28 +34,34 @@ class Prices:
         self.home = home
         self.overrides = tuple(overrides)
         self._book: Book | None = None
+        self._print = ""  # of the data that was loaded
 
     @property
     def book(self) -> Book:
         """The price data, loaded at the first question."""
-        if self._book is None:
-            from hansard.pricing.book import load
+        from hansard.pricing.book import fingerprint, load
 
-            self._book = load(self.home)
+        while self._book is None:
+            # Loading may write the file anew, and another process may fetch one meanwhile: what is signed is what was read.
+            self._print = fingerprint(self.home)
+            book = load(self.home)
+            if self._print == fingerprint(self.home):
+                self._book = book
         return self._book
 
     def signature(self) -> str:
         """What the resolved rates depend on; found without loading the data."""
         from hansard.pricing.book import fingerprint
 
-        return "\n".join([f"{_RULES} {fingerprint(self.home)}", *map(repr, self.overrides)])
+        known = self._print if self._book is not None else fingerprint(self.home)
+        return "\n".join([f"{_RULES} {known}", *map(repr, self.overrides)])
 
     def fetch(self, url: str | None = None) -> Book:
         """Fetch the newest data over the network."""
         from hansard.pricing.book import fetch
 
-        self._book = fetch(self.home, url)
-        return self._book
+        self._book = None
+        return fetch(self.home, url)
 
 
 def settle(db: Sql, prices: Prices) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from hansard.model import Fork
 
-_ASIDE = frozenset({"attachment", "system", "progress"})
+ASIDE = frozenset({"attachment", "system", "progress"})
 
 
 class Node(NamedTuple):
@@ -40,15 +40,20 @@ def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
     anchors: dict[str, str | None] = {}
     # Of the records under one anchor, the first for each prompt, and the first for each answer however many lines it has.
     groups: dict[tuple[str, str], dict[str | int | None, Node]] = {}
+    answered: set[int] = set()  # messages whose first line has been seen; an answer hangs where that one does
     for node in by_uuid.values():
-        if node.says == "prompt" and node.kind == "user":
-            anchor = _anchor(parents[node.uuid], parents, by_uuid, anchors)
+        _, uuid, _, kind, says, message_id = node
+        if kind == "assistant":
+            if message_id not in answered:
+                parent = parents[uuid]
+                if message_id is not None:
+                    answered.add(message_id)
+                if parent is not None and by_uuid[parent].kind == "user":
+                    groups.setdefault((parent, "answer"), {}).setdefault(message_id, node)
+        elif says == "prompt" and kind == "user":
+            anchor = _anchor(parents[uuid], parents, by_uuid, anchors)
             if anchor is not None:
-                groups.setdefault((anchor, "prompt"), {})[node.uuid] = node
-        elif node.kind == "assistant":
-            parent = parents[node.uuid]
-            if parent is not None and by_uuid[parent].kind == "user":
-                groups.setdefault((parent, "answer"), {}).setdefault(node.message_id, node)
+                groups.setdefault((anchor, "prompt"), {})[uuid] = node
     forks_at = {key: list(group.values()) for key, group in groups.items() if len(group) > 1}
     if not forks_at:
         return {}, []
@@ -58,8 +63,13 @@ def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
 def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
     """The parent of each record; every record is looked at once, also where parents stand further down the file."""
     parents: dict[str, str | None] = {}
-    rank: dict[str, int] = {uuid: place for place, uuid in enumerate(by_uuid)}
-    for uuid in by_uuid:
+    for uuid, node in by_uuid.items():
+        if uuid in parents:
+            continue
+        above = node.parent_uuid
+        if above is None or above in parents:  # as nearly everywhere
+            parents[uuid] = above
+            continue
         trail: dict[str, int] = {}
         step: str | None = uuid
         while step is not None and step not in parents and step not in trail:
@@ -71,7 +81,7 @@ def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
             parents[passed] = above if above in by_uuid else None
         if step in trail:
             circle = list(trail)[trail[step] :]
-            parents[min(circle, key=rank.__getitem__)] = None
+            parents[min(circle, key=lambda uuid: by_uuid[uuid].id)] = None
     return parents
 
 
@@ -80,7 +90,7 @@ def _anchor(
 ) -> str | None:
     """The nearest record above that is part of the conversation itself; `known` remembers what was found on the way."""
     trail: list[str] = []
-    while uuid is not None and by_uuid[uuid].kind in _ASIDE:
+    while uuid is not None and by_uuid[uuid].kind in ASIDE:
         if uuid in known:
             uuid = known[uuid]
             break
@@ -114,6 +124,14 @@ def _number(
     found: dict[str, int] = {}
     resolved: dict[str, int] = {}
     for uuid in by_uuid:
+        if uuid in resolved:
+            continue
+        above = parents[uuid]
+        if uuid not in heads and above in resolved:  # as nearly everywhere
+            branch = resolved[uuid] = resolved[above]
+            if branch:
+                found[uuid] = branch
+            continue
         trail: list[str] = []
         step = uuid
         branch = 0
@@ -128,7 +146,7 @@ def _number(
             step = parents[step]
         for passed in trail:
             resolved[passed] = branch
-        if branch:
-            found[uuid] = branch
+            if branch:
+                found[passed] = branch
     forks = [Fork(fork.parent_uuid, (resolved[fork.uuids[0]], *fork.branches[1:]), fork.uuids) for fork in forks]
     return found, forks

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-from unicodedata import combining
 
 from hansard.errors import NotFound
 from hansard.index.marks import marks, tool_mark
-from hansard.index.tokens import fold
+from hansard.index.tokens import fold_text
 from hansard.parse.texts import Text
 from hansard.query.costs import COST
 from hansard.query.language import (
@@ -22,9 +21,11 @@ from hansard.query.language import (
     InSession,
     Is,
     Model,
+    Note,
     On,
     Project,
     Since,
+    Tag,
     Title,
     Tokens,
     Tool,
@@ -72,8 +73,8 @@ def of_session(reader: Reader, node: Field) -> Condition | None:
             return _titled(reader, value)
         case InSession(value):
             return _named(reader, value)
-        case Is("fork"):
-            return Condition("session_id IN (SELECT target FROM links WHERE relation IN ('fork', 'branch'))")
+        case Tag() | Note() | Is("fork" | "pinned"):
+            return _listed(node)
         case Tokens(compare, amount):
             return Condition(f"{ALL_TOKENS} {_sign(compare)} ?", (amount,))
         case Cost(compare, amount):
@@ -129,19 +130,35 @@ def touched(value: str) -> Condition:
     )
 
 
+def _listed(node: Tag | Note | Is) -> Condition:
+    """Sessions that another table names: forks, and what the user marked."""
+    if node == Is("fork"):
+        return Condition("session_id IN (SELECT target FROM links WHERE relation IN ('fork', 'branch'))")
+    asked = of_remarks(node)
+    return Condition(f"session_id IN (SELECT session_id FROM remarks WHERE {asked.sql})", asked.values)
+
+
+def of_remarks(node: Tag | Note | Is) -> Condition:
+    """What a field asks of the user's remarks, over the `remarks` table."""
+    match node:
+        case Tag(value, prefix):
+            begins = "instr(folded, ?) = 1" if prefix else "folded = ?"
+            return Condition(f"kind = 'tag' AND {begins}", (fold_text(value),))
+        case Note(value):
+            words = [fold_text(word) for word in value.split()]
+            return Condition("kind = 'note'" + " AND instr(folded, ?) > 0" * len(words), tuple(words))
+        case _:
+            return Condition("kind = 'pin'")
+
+
 def _titled(reader: Reader, value: str) -> Condition:
     reader.teach("titled", _holds_all)
-    return Condition("titled(title, ?)", ("\n".join(map(_folded, value.split() or [value])),))
+    return Condition("titled(title, ?)", ("\n".join(map(fold_text, value.split() or [value])),))
 
 
 def _holds_all(title: str, words: str) -> bool:
-    plain = _folded(title)
+    plain = fold_text(title)
     return all(word in plain for word in words.split("\n"))
-
-
-def _folded(text: str) -> str:
-    """A text without case and accents; signs and spaces stay."""
-    return "".join(fold(sign) or ("" if combining(sign) else sign) for sign in text)
 
 
 def _named(reader: Reader, value: str) -> Condition:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from collections import deque
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +15,13 @@ import msgspec
 from hansard.errors import NotFound
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import Agent, Conversation, Entry, Session, ToolCall
+from hansard.model import Agent, Conversation, Entry, Fork, Session, ToolCall
 from hansard.parse import meaning as m
 from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
 from hansard.query.branches import Node, branches
 from hansard.query.reader import Reader, like, moment
+from hansard.query.starts import may_fork, typed_lines
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -26,6 +30,8 @@ _any = msgspec.json.Decoder().decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+_SAVED = re.compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 
 # Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
 _MAX_DEPTH = 100
@@ -47,6 +53,11 @@ _SHOWN = {
 
 def read_conversation(reader: Reader, record: Record, session: Session, agent_id: str | None = None) -> Conversation:
     """The thread of a session, or of one of its subagents."""
+    return open_thread(reader, record, session, agent_id).conversation()
+
+
+def open_thread(reader: Reader, record: Record, session: Session, agent_id: str | None = None) -> ThreadReader:
+    """The thread of a session, or of one of its subagents, to be read piece by piece."""
     agents = list_agents(reader, session.session_id)
     sidechain_root: str | None = None
     if agent_id is None:
@@ -64,8 +75,7 @@ def read_conversation(reader: Reader, record: Record, session: Session, agent_id
         if row is None:
             raise NotFound(f"session {session.session_id} has no subagent {agent_id!r}")
         transcript, sidechain_root, agent_id = row
-    build = _Build(reader, record, session, transcript, agent_id, sidechain_root, agents)
-    return build.conversation()
+    return ThreadReader(reader, record, session, transcript, agent_id, sidechain_root, agents)
 
 
 def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
@@ -84,8 +94,8 @@ def _agent(row: Any) -> Agent:
     return Agent(*values)
 
 
-class _Build:
-    """Collects entries while the transcript's lines go by."""
+class ThreadReader:
+    """Reads a thread: collects entries while the transcript's lines go by."""
 
     def __init__(
         self,
@@ -103,38 +113,39 @@ class _Build:
         self.transcript = transcript
         self.agent_id = agent_id
         self.agents = agents
-        self.entries: list[Entry] = []
+        self.entries: deque[Entry] = deque()  # those that wait for a result, and what stands behind them
+        self.given = 0  # how many went before
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
         row = reader.one("SELECT path, kind FROM transcripts WHERE id = ?", (transcript,))
         self.path, kind = row
         self.is_agent_file = kind == "agent"
         self.low = transcript << OFFSET_BITS
-        nodes = [
-            Node(*row)
-            for row in reader.rows(
+        self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
+        self.begun = 0  # where the reading begins
+        self.calls: dict[str, Any] = {}  # those that begin there or later
+        self.typed = typed_lines(reader, self.low)
+        self.only: set[str] | None = None  # the records of a subagent inside a main file
+        self.inside: frozenset[int] | None = None  # and where they stand
+        self.branch_of: dict[str, int] = {}
+        self.forks: list[Fork] = []
+        if sidechain_root or may_fork(reader, self.low, self.typed):
+            rows = reader.rows(
                 "SELECT id, uuid, parent_uuid, kind, says, message_id FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL"
                 " ORDER BY id",
-                (self.low, self.low + OFFSET_MASK),
+                self.all_ids,
             )
-        ]
-        self.only = _subtree(nodes, sidechain_root) if sidechain_root else None
-        self.branch_of, self.forks = branches(nodes) if nodes else ({}, [])
-        self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
-        self.calls = {
-            row[0]: row[1:]
-            for row in reader.rows(
-                "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted FROM tool_calls"
-                " WHERE id BETWEEN ? AND ?",
-                (self.low, self.low + OFFSET_MASK),
-            )
-        }
+            nodes = list(map(Node._make, rows))
+            if sidechain_root:
+                self.only = only = _subtree(nodes, sidechain_root)
+                self.inside = frozenset(node.id - self.low for node in nodes if node.uuid in only)
+            self.branch_of, self.forks = branches(nodes) if nodes else ({}, [])
         # Before they had records of their own, prompts typed while the model worked stood in the queue's.
         self.queued: dict[int, str] = {
             row[0] - self.low: row[1]
             for row in reader.rows(
                 "SELECT id, text FROM prompts WHERE id BETWEEN ? AND ? AND source = 'queued'",
-                (self.low, self.low + OFFSET_MASK),
+                self.all_ids,
             )
         }
         # Outputs that did not fit their lines: the name of the file beside the transcript -> its snapshot.
@@ -147,8 +158,54 @@ class _Build:
             )
         }
 
+    @property
+    def all_ids(self) -> tuple[int, int]:
+        """Between which the ids of the transcript's rows are."""
+        return self.low, self.low + OFFSET_MASK
+
+    def first(self) -> Entry | None:
+        """The first entry; nothing else is read for it."""
+        probe = copy(self)
+        probe.entries, probe.places, probe.not_shown, probe.given = deque(), {}, {}, 0
+        for _ in probe._collected(0):  # noqa: SLF001 - it is one of us
+            if probe.entries:
+                break
+        return probe.entries[0] if probe.entries else None
+
     def conversation(self) -> Conversation:
-        for record in self._decoded():
+        """All of it."""
+        entries = tuple(self.stream(None))
+        return Conversation(
+            self.session.session_id,
+            self.agent_id,
+            entries,
+            tuple(self.forks),
+            self.agents,
+            dict(sorted(self.not_shown.items())),
+        )
+
+    def stream(self, backlog: int | None, start: int = 0) -> Iterator[Entry]:
+        """Entries in reading order, each when its result is there or when `backlog` others wait behind it (None: any number)."""
+        self.begun = start
+        self.calls = {
+            row[0]: row[1:]
+            for row in self.reader.rows(
+                "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted FROM tool_calls"
+                " WHERE id BETWEEN ? AND ?",
+                (self.low + start, self.low + OFFSET_MASK),
+            )
+        }
+        for _ in self._collected(start):
+            while self.entries and (_is_settled(self.entries[0]) or (backlog and len(self.entries) > backlog)):
+                self.given += 1
+                yield self.entries.popleft()
+        self.given += len(self.entries)
+        yield from self.entries
+        self.entries.clear()
+
+    def _collected(self, start: int) -> Iterator[None]:
+        for record in self._decoded(start):
+            yield
             if record.kind in wire.ENTRY_KINDS:
                 body = record.body
                 aside = bool(body.is_sidechain or body.stream_parent_tool) and not self.is_agent_file
@@ -163,17 +220,9 @@ class _Build:
                 self._add(record, "prompt", self.queued[record.offset], queued=True)
             else:
                 self._skip(record.kind or "without type")
-        return Conversation(
-            self.session.session_id,
-            self.agent_id,
-            tuple(self.entries),
-            tuple(self.forks),
-            self.agents,
-            dict(sorted(self.not_shown.items())),
-        )
 
-    def _decoded(self) -> Iterator[Decoded]:
-        lines = Lines(self.record.read(self.transcript), 0)
+    def _decoded(self, start: int) -> Iterator[Decoded]:
+        lines = Lines(self.record.read(self.transcript, start), start)
         for offset, line in lines:
             for item in items(line, offset):
                 if isinstance(item, Decoded):
@@ -276,7 +325,7 @@ class _Build:
             tool_use_id, (None, None, None, None, 0, 0, None)
         )
         if tool_use_id:
-            self.places[tool_use_id] = len(self.entries)
+            self.places[tool_use_id] = self.given + len(self.entries)
         self._add(
             record,
             "tool",
@@ -301,14 +350,16 @@ class _Build:
         )
 
     def _tool_result(self, record: Decoded, block: wire.Block, body: wire.Entry) -> None:
-        place = self.places.get(block.tool_use_id or "")
+        place = self.places.get(block.tool_use_id or "", -1) - self.given
         text = m.result_text(block.content)
-        entry = self.entries[place] if place is not None else None
+        entry = self.entries[place] if place >= 0 else None
         call = entry.tool if entry is not None else None
-        if place is None or entry is None or call is None or call.output is not None:
+        if entry is None and self._is_answer(block.tool_use_id or "", record.offset):
+            return
+        if entry is None or call is None or call.output is not None:
             self._add(record, "output", text)  # of a call that is not here, or that has its result already
             return
-        full = self._persisted(block.tool_use_id or "")
+        full = self._persisted(block.tool_use_id or "", text)
         self.entries[place] = replace(
             entry,
             tool=replace(
@@ -318,17 +369,39 @@ class _Build:
                 is_error=bool(block.is_error),
                 patch=patch_of(body.tool_use_result) if call.change else None,
                 has_image=b'"image"' in bytes(block.content) and not m.raw_is_string(block.content),
+                result_offset=record.offset,
             ),
         )
 
-    def _persisted(self, tool_use_id: str) -> str | None:
+    def _is_answer(self, tool_use_id: str, offset: int) -> bool:
+        """Whether a line has the result of a call that stands before the place where the reading began."""
+        if not self.begun or not tool_use_id or tool_use_id in self.places:
+            return False
+        row = self.reader.one(
+            "SELECT result_id FROM tool_calls WHERE tool_use_id = ? AND id BETWEEN ? AND ? AND result_id >= ?",
+            (tool_use_id, self.low, self.low + self.begun - 1, self.low + offset),
+        )
+        return row is not None
+
+    def _persisted(self, tool_use_id: str, text: str) -> str | None:
         """The whole output of a call that did not fit its line, from the file beside the transcript."""
         call = self.calls.get(tool_use_id)
         persisted = call[6] if call else None
+        if not persisted:  # subagents only say it in the text
+            said = _SAVED.match(text[:4000])
+            persisted = said[1] if said else None
         if not persisted and not tool_use_id:
             return None
-        name = posixpath.basename(persisted.replace("\\", "/")) if persisted else f"{tool_use_id}.txt"
-        snapshot = self.overflowed.get(name)
+        path = persisted.replace("\\", "/") if persisted else f"{tool_use_id}.txt"
+        snapshot = self.overflowed.get(posixpath.basename(path))
+        if (
+            snapshot is None and (start := path.rfind("/projects/")) >= 0
+        ):  # of the session that this one was forked from
+            row = self.reader.one(
+                "SELECT id FROM side_files WHERE path = ? AND kind = 'tool_result' AND current = 1",
+                (path[start + 1 :],),
+            )
+            snapshot = row[0] if row is not None else None
         return self.record.read_snapshot(snapshot).decode("utf-8", "replace") if snapshot is not None else None
 
     def _system(self, record: Decoded, body: wire.Entry) -> None:
@@ -347,6 +420,10 @@ class _Build:
             self._add(record, "note", text)
         else:
             self._skip(m.full_kind("system", sub))
+
+
+def _is_settled(entry: Entry) -> bool:
+    return entry.tool is None or entry.tool.output is not None
 
 
 def given(raw: msgspec.Raw) -> Any:

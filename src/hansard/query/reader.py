@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,6 +53,10 @@ class Reader:
             raise StoreBusy(f"{self.path}: another process is writing and did not finish in time. Try again") from error
         except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
             raise StoreUnusable(f"{self.path} cannot be read: {error}. Check its permissions") from error
+
+    def at_once(self) -> AbstractContextManager[Any]:
+        """One state of the index for all questions inside, whoever writes meanwhile."""
+        return self.db
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """The first row, or None."""

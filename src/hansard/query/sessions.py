@@ -40,7 +40,9 @@ _COLUMNS = (
     " input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages, source_state,"
     " cwd, branch, branches, version, versions, root, project_dir, transcripts, bytes, issues, debris, team, pull_requests,"
     " (SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id),"
-    " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id)"
+    " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id),"
+    " (SELECT json_group_array(json_array(m.kind, m.value)) FROM"
+    " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m)"
 )
 
 
@@ -164,6 +166,7 @@ def _read_cursor(cursor: str, sort: str) -> tuple[Any, str]:
 
 
 def _session(row: Any) -> Session:
+    remarks = [] if row[43] == "[]" else json.loads(row[43])
     return Session(
         session_id=row[0],
         project=row[1],
@@ -208,6 +211,9 @@ def _session(row: Any) -> Session:
         debris=bool(row[38]),
         team=row[39],
         pull_requests=tuple(json.loads(row[40])),
+        pinned=any(kind == "pin" for kind, _ in remarks),
+        tags=tuple(value for kind, value in remarks if kind == "tag"),
+        notes=tuple(value for kind, value in remarks if kind == "note"),
     )
 
 

@@ -12,7 +12,7 @@ CHUNK = 256 * 1024
 
 PAGE_SIZE = 8192
 
-SCHEMA = """\
+FIRST = """\
 -- The store itself.
 CREATE TABLE store (
   id          INTEGER PRIMARY KEY CHECK (id = 1),   -- there is exactly one row
@@ -102,6 +102,22 @@ CREATE TABLE left_out (
 ) STRICT, WITHOUT ROWID;
 """
 
+REMARKS = """\
+-- What the user said about a session. A row is never deleted: what was taken back says when.
+CREATE TABLE remark (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,    -- grows with time, never used twice
+  session_id  TEXT NOT NULL,                        -- as the session's own lines or its file name it
+  kind        TEXT NOT NULL CHECK (kind IN ('pin', 'tag', 'title', 'note')),  -- at most one pin and one title of a session are valid
+  value       TEXT NOT NULL,                        -- as it was typed; empty for a pin
+  set_at      TEXT NOT NULL,                        -- ISO 8601, UTC
+  removed_at  TEXT                                  -- NULL while it is valid
+) STRICT;
+CREATE INDEX remark_by_session ON remark (session_id) WHERE removed_at IS NULL;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}"
+"""The layout as it is, for people and documentation."""
+
 
 class Migration(NamedTuple):
     """One step of the layout, applied in one transaction; its version becomes the database's user_version."""
@@ -111,5 +127,8 @@ class Migration(NamedTuple):
     sql: str
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first layout", SCHEMA),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "first layout", FIRST),
+    Migration(2, "the user's remarks on sessions", REMARKS),
+)
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

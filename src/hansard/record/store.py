@@ -5,13 +5,16 @@ from __future__ import annotations
 from hansard.errors import StoreCorrupt
 from hansard.record.files import GONE, LIVE, Known, LeftOutRow, RootRow
 from hansard.record.logs import Checked, Generation, Logs
+from hansard.record.remarks import Remark, Remarks
 from hansard.record.snapshots import Snapshot, Snapshots
 
-__all__ = ["GONE", "LIVE", "Checked", "Generation", "Known", "LeftOutRow", "Record", "RootRow", "Snapshot"]
+__all__ = ["GONE", "LIVE", "Checked", "Generation", "Known", "LeftOutRow", "Record", "Remark", "RootRow", "Snapshot"]
 
 
-class Record(Logs, Snapshots):
-    """Every byte that was seen: roots and files (`files`), logs (`logs`), whole files (`snapshots`), one database.
+class Record(Logs, Snapshots, Remarks):
+    """Every byte that was seen, and what the user said about it, in one database.
+
+    Roots and files are in `files`, logs in `logs`, whole files in `snapshots`, the user's words in `remarks`.
 
     Open it with `Record.open`, one per thread; change it only inside `writing()`; read it at any time, also while
     another process writes.

@@ -7,14 +7,16 @@ import posixpath
 import re
 import time
 from collections.abc import Iterable
+from datetime import datetime
 
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
+from hansard.index.remarks import Remarked, put_remarks
 from hansard.index.rows import RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
 from hansard.pricing.settle import Prices, settle
-from hansard.record.store import Generation, Record
+from hansard.record.store import Generation, Record, Remark
 from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sync.report import Teller
 
@@ -97,14 +99,20 @@ def _counted(pieces: Iterable[bytes], teller: Teller) -> Iterable[bytes]:
 
 
 def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices) -> None:
-    """Take over the small files, make the derived rows again, price and sign; `retouched` are snapshots with a new date (None: any)."""
+    """Take over the small files and the remarks, make the derived rows again, price and sign; `retouched` are snapshots with a new date (None: any)."""
     index.finish_bulk()
     with index.transaction():
         _side_files(record, index, retouched)
+        put_remarks(index.db, map(_remarked, record.remarks()))
         derive(index.db)
         settle(index.db, prices)
         index.sign(record.revision())
         index.set_meta("synced_at", int(time.time() * 1000))
+
+
+def _remarked(remark: Remark) -> Remarked:
+    moment = datetime.fromisoformat(remark.set_at)
+    return Remarked(remark.id, remark.session_id, remark.kind, remark.value, round(moment.timestamp() * 1000))
 
 
 def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +30,9 @@ _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
 
 
+Change = Callable[[Record], None]
+
+
 def sync(
     home: str,
     roots: Sequence[Root],
@@ -40,6 +43,7 @@ def sync(
     only: Collection[str] | None = None,
     workers: bool = True,
     prices: Prices | None = None,
+    change: Change | None = None,
 ) -> SyncReport:
     """Bring the store in `home` up to date with its source roots.
 
@@ -59,7 +63,8 @@ def sync(
     cursors with the record's sizes and goes on from there. An index that is damaged, of another version or ahead of the
     record (which was put back to an older copy) is made again.
 
-    `only` names files (absolute paths) that are known to have changed, which saves the walk.
+    `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
+    the user's remarks, in a transaction of its own before step 3; it may be called again when an index turns out to be damaged.
     """
     started = time.perf_counter()
     prices = prices or Prices(home)
@@ -78,10 +83,10 @@ def sync(
         record = Record.open(place(home, RECORD))
         try:
             try:
-                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, look)
+                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, look, change)
             except IndexDamaged as damage:
                 discard(damage.path)
-                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, None)
+                report = _Run(home, record, roots, max_file, listener, prices, workers=workers).go(only, None, change)
         finally:
             record.close()
     return replace(report, seconds=time.perf_counter() - started)
@@ -185,7 +190,7 @@ class _Run:
         self._enough = _FIRST_COMMIT
         self.index: RowIndex
 
-    def go(self, only: Collection[str] | None, look: _Look | None) -> SyncReport:
+    def go(self, only: Collection[str] | None, look: _Look | None, change: Change | None) -> SyncReport:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish
@@ -204,6 +209,9 @@ class _Run:
         try:
             with telling(self.index.path):
                 text = TextRun(self.home, record, behind=not trusted, coming=total, workers=self.workers)
+                if change is not None:
+                    with record.writing():
+                        change(record)
                 self._keep(surveys, total, text)
                 self.records += catch_up(record, self.index, self.touched if trusted else None, self.teller)
                 finish(record, self.index, self.retouched if trusted else None, self.prices)

@@ -23,6 +23,8 @@ from hansard.query.language import (
     Kind,
     Model,
     Node,
+    Not,
+    Note,
     On,
     Or,
     Phrase,
@@ -30,6 +32,7 @@ from hansard.query.language import (
     QueryError,
     Role,
     Since,
+    Tag,
     Title,
     Tokens,
     Tool,
@@ -56,6 +59,13 @@ from tests.query.language.reading import NOW, at, read
         ("title:“flaky login”", Title("flaky login")),
         ('title:"flaky login', Title("flaky login")),
         ("version:2.1.104", Version("2.1.104")),
+        ("tag:infra", Tag("infra")),
+        ("tag:client/*", Tag("client/", prefix=True)),
+        ('tag:"client/"*', Tag("client/", prefix=True)),
+        ("tag:a, b", And((Tag("a"), Word("b")))),
+        ('tag:"a, b*, c"*', Or((Tag("a"), Tag("b", prefix=True), Tag("c", prefix=True)))),
+        ("-tag:a,b", Not(Or((Tag("a"), Tag("b"))))),
+        ('note:"ask Mira"', Note("ask Mira")),
         ("tool:Bash", Tool("Bash")),
         ("tool:mcp__git*", Tool("mcp__git", prefix=True)),
         ('tool:"mcp__git"*', Tool("mcp__git", prefix=True)),
@@ -94,7 +104,7 @@ def test_every_kind_can_be_asked_for(kind: str) -> None:
 def test_the_kinds_and_the_sides() -> None:
     assert list(Kind.values) == "prompt reply thinking call result title command error note".split()
     assert list(Role.values) == "user assistant tool system".split()
-    assert list(Is.values) == "error fork subagent".split()
+    assert list(Is.values) == "error fork subagent pinned".split()
     assert list(Has.values) == "image diff".split()
 
 
@@ -162,6 +172,8 @@ def test_days_are_those_of_the_zone() -> None:
         ("is:open", 3, "is: knows no 'open'; it takes error, fork, subagent"),
         ("-has:images", 5, "has: knows no 'images' (did you mean image?); it takes image, diff"),
         ("tool:*", 5, "tool: needs a name before the star, for example tool:mcp__*"),
+        ("tag:*", 4, "tag: needs a beginning before the star, for example tag:client*"),
+        ("tag:,", 4, "tag: needs a tag, for example tag:infra"),
         (
             "a since:soon",
             8,

@@ -68,4 +68,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
         history.write(json.dumps(lost) + "\n")
     with hansard.open(base / "store", roots=[root]) as opened:
         opened.sync()
+        opened.tag(HARD, "Infra", "client/acme", "Straße")
+        opened.tag(FORKED, "infra-old")
+        opened.tag(session(99), "lost", "INFRA")
+        opened.pin(FORKED, session(99))
+        opened.note(HARD, "Ask Mira about the\nCafé parser.")
+        opened.note(HARD, "the clock")
         yield opened

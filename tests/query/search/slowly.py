@@ -6,6 +6,7 @@ It shares with the product what a text and a token are (`TextFold`, `tokens`) an
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,6 +22,8 @@ from hansard.query import language as q
 from hansard.query.search.words import COMMON, STOP_WORDS, inflections, is_part
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from hansard.engine import Hansard
     from hansard.model import Session
 
@@ -45,6 +48,7 @@ class Said:
     file: str | None
     has_diff: bool
     is_fork: bool = False
+    remarks: tuple[tuple[str, str], ...] = ()  # kind and value
 
 
 def everything(h: Hansard) -> list[Said]:
@@ -64,12 +68,15 @@ def everything(h: Hansard) -> list[Said]:
         " WHERE t.session_id <> '' ORDER BY t.current, r.ts DESC, t.path DESC"
     ):
         titled[row[0]] = row[1]
+    remarks: dict[Any, tuple[tuple[str, str], ...]] = {}
+    for remark in h.record.remarks():
+        remarks[remark.session_id] = (*remarks.get(remark.session_id, ()), (remark.kind, remark.value))
     found: list[Said] = []
     for id_, kind, session_id, agent_id, first_ts in h.reader.rows(
         "SELECT id, kind, session_id, agent_id, first_ts FROM transcripts"
     ):
         if kind == "history":
-            found += _typed(h, id_, sessions)
+            found += _typed(h, id_, sessions, remarks)
             continue
         if kind not in ("main", "agent", "log"):
             continue
@@ -102,6 +109,7 @@ def everything(h: Hansard) -> list[Said]:
                         file,
                         bool(has_diff),
                         owner in forks,
+                        remarks.get(owner, ()),
                     )
                 )
     return found
@@ -116,7 +124,9 @@ def _records(h: Hansard, transcript: int) -> Iterator[Record]:
         offset += len(line) + 1
 
 
-def _typed(h: Hansard, transcript: int, sessions: dict[str, Session]) -> Iterator[Said]:
+def _typed(
+    h: Hansard, transcript: int, sessions: dict[str, Session], remarks: dict[Any, tuple[tuple[str, str], ...]]
+) -> Iterator[Said]:
     kept = {row[0] for row in h.reader.rows("SELECT session_id FROM sessions WHERE transcript IS NOT NULL")}
     typed = list(h.reader.rows("SELECT ts, text FROM prompts WHERE source <> 'history' AND ts IS NOT NULL"))
     offset = 0
@@ -132,7 +142,20 @@ def _typed(h: Hansard, transcript: int, sessions: dict[str, Session]) -> Iterato
                 ):
                     continue
                 yield Said(
-                    (transcript, offset), words, "prompt", "", False, False, False, at, session, "", set(), None, False
+                    (transcript, offset),
+                    words,
+                    "prompt",
+                    "",
+                    False,
+                    False,
+                    False,
+                    at,
+                    session,
+                    "",
+                    set(),
+                    None,
+                    False,
+                    remarks=remarks.get(item.body.session_id, ()),
                 )
         offset += len(line) + 1
 
@@ -161,8 +184,14 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return said.is_aside
         case q.Is("fork"):
             return said.is_fork
-        case q.Cost():
-            return False
+        case q.Is("pinned"):
+            return ("pin", "") in said.remarks
+        case q.Tag(value, prefix):
+            tags = [bare(tag) for kind, tag in said.remarks if kind == "tag"]
+            return any(tag.startswith(bare(value)) if prefix else tag == bare(value) for tag in tags)
+        case q.Note(value):
+            notes = [bare(note) for kind, note in said.remarks if kind == "note"]
+            return any(all(bare(word) in note for word in value.split()) for note in notes)
         case q.Has("image"):
             return said.has_image
         case q.Has("diff"):
@@ -196,9 +225,20 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
         case q.Tokens(compare, amount):
             total = session.input_tokens + session.output_tokens
             total += session.cache_read_tokens + session.cache_write_tokens
-            signs = {">": total > amount, ">=": total >= amount, "<": total < amount, "<=": total <= amount}
-            return signs.get(compare, total == amount)
+            return compares(total, compare, amount)
+        case q.Cost(compare, amount):
+            return session.cost_usd is not None and compares(session.cost_usd, compare, amount)
     raise NotImplementedError(node)
+
+
+def bare(text: str) -> str:
+    """Without case and accents."""
+    return "".join(sign for sign in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(sign))
+
+
+def compares(one: Decimal | int, sign: str, other: Decimal | int) -> bool:
+    signs = {">": one > other, ">=": one >= other, "<": one < other, "<=": one <= other}
+    return signs.get(sign, one == other)
 
 
 def spelled(text: str) -> list[str]:
@@ -270,8 +310,8 @@ def near(words: list[str], rows: list[list[str]], distance: int) -> bool:
 def has_tool(tool: str, value: str, *, prefix: bool) -> bool:
     """A tool's whole name, or the server or the name of an MCP tool; only letters and digits count."""
 
-    def bare(name: str) -> str:
+    def letters(name: str) -> str:
         return re.sub(r"[^a-z0-9]", "", name.lower())
 
-    names = [bare(tool)] + ([bare(part) for part in tool.split("__")[1:]] if tool.startswith("mcp__") else [])
-    return tool != "" and any(name.startswith(bare(value)) if prefix else name == bare(value) for name in names)
+    names = [letters(tool)] + ([letters(part) for part in tool.split("__")[1:]] if tool.startswith("mcp__") else [])
+    return tool != "" and any(name.startswith(letters(value)) if prefix else name == letters(value) for name in names)

@@ -199,7 +199,7 @@ class _Line:
         passed = self.now - self.present["first"] if self.present else 0
         if self.present is None or self.present["cost"] is None or passed < 60_000:
             return None
-        return dollars(f"{float(self.present['cost']) * 3_600_000 / passed:.6f}")
+        return cost({**self.present, "cost": f"{float(self.present['cost']) * 3_600_000 / passed:.6f}"})
 
     def context(self) -> str | None:
         return self._share("context_window", "used_percentage")

@@ -6,12 +6,12 @@ from ours to theirs in steps that add up; `client` looks at the client's own fig
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model import Counted, Reconciliation, UsageRow
+    from hansard.model import Counted, PriceOverride, Reconciliation, UsageRow
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -22,6 +22,7 @@ def reconcile(
     *,
     peer: bytes | None = None,
     progress: Callable[[int, int], None] | None = None,
+    overrides: Sequence[PriceOverride] = (),
     now: datetime | None = None,
 ) -> Reconciliation:
     """Set our total beside all others; `peer` is the JSON output of another tool, which is then explained too."""
@@ -43,7 +44,7 @@ def reconcile(
     whole = make_report(Ledger(reader, Wanted(), zone=zone, now=moment), ("total",))
     ours = _counted(whole.totals)
     with UsageLines(reader, record, zone, progress) as lines:
-        rates = LineRates(reader)
+        rates = LineRates(reader, overrides)
         count = Count(lines, rates, moment)
         ways = [walk(count, habit, ours) for habit in SHOWN]
         sessions = tuple(stated_sessions(reader))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from hansard.model import PriceOverride
     from hansard.query.reader import Reader
 
 OVER = 200_000
@@ -39,7 +40,8 @@ _INSERT = f"INSERT INTO rate VALUES ({','.join('?' * 15)})"
 class LineRates:
     """The rates of an index, and those of models that only lines name which we do not count."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, overrides: Sequence[PriceOverride] = ()) -> None:
+        self._overrides = overrides
         self.rates: dict[int, Rate] = rates_of(reader.rows)
         self._home = os.path.dirname(reader.path)
 
@@ -65,7 +67,7 @@ class LineRates:
 
         book = load(self._home)
         for model, tier, speed, geo in new:
-            for rate in resolve(book, (), Asked(str(model), str(tier), str(speed), str(geo))):
+            for rate in resolve(book, self._overrides, Asked(str(model), str(tier), str(speed), str(geo))):
                 number = max(self.rates, default=0) + 1
                 self.rates[number] = rate
                 db.execute(_INSERT, _row((number, rate)))

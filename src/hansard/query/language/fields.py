@@ -133,6 +133,42 @@ class Version(_Text):
     examples = ("version:2.1", "version:2.1.104")
 
 
+class Note(_Text):
+    """In sessions with a note."""
+
+    __slots__ = ()
+    name = "note"
+    help = "In sessions with a note of yours that holds these words."
+    examples = ("note:deploy", 'note:"ask Mira"')
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """In sessions with a tag."""
+
+    value: str
+    prefix: bool = False
+    start: int = field(default=0, compare=False)
+    end: int = field(default=0, compare=False)
+
+    name: ClassVar[str] = "tag"
+    help: ClassVar[str] = "In sessions with a tag of yours, or one of several; a star at the end for all that begin so."
+    examples: ClassVar[tuple[str, ...]] = ("tag:infra", "tag:client/*", "tag:todo,later")
+
+    @classmethod
+    def read(cls, given: Given) -> Iterator[Self]:
+        """One field for each tag of a list with commas."""
+        parts = [part.strip() for part in given.value.split(",") if part.strip()]
+        for part in parts:
+            value = part.removesuffix("*")
+            if not value:
+                given.fail("tag: needs a beginning before the star, for example tag:client*")
+            prefix = value != part or (given.prefix and part is parts[-1])
+            yield cls(value, prefix, given.start, given.end)
+        if not parts:
+            given.fail("tag: needs a tag, for example tag:infra")
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """About a tool."""
@@ -227,12 +263,13 @@ class Is(_Choice):
 
     __slots__ = ()
     name = "is"
-    help = "Only errors, forked sessions or subagents."
-    examples = ("is:error", "-is:subagent")
+    help = "Only errors, forked sessions, subagents, or sessions that you pinned."
+    examples = ("is:error", "-is:subagent", "is:pinned")
     values: ClassVar[dict[str, str]] = {
         "error": "a failed tool or request",
         "fork": "in a session that was forked from another",
         "subagent": "by a subagent",
+        "pinned": "in a session that you pinned",
     }
 
 
@@ -377,14 +414,14 @@ class Tokens(_Amount[int]):
 
 Field = (
     Project | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version
-    | Is | Has | Before | After | Since | On | Cost | Tokens
+    | Tag | Note | Is | Has | Before | After | Since | On | Cost | Tokens
 )  # fmt: skip
 
 FIELDS: dict[str, type[Field]] = {
     cls.name: cls
     for cls in (
         *(Kind, Role, Tool, File, Title, Project, Branch, InSession, InAgent, Model, Version),
-        *(Since, On, Before, After, Is, Has, Cost, Tokens),
+        *(Tag, Note, Since, On, Before, After, Is, Has, Cost, Tokens),
     )
 }
 

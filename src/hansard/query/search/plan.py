@@ -16,7 +16,7 @@ from hansard.errors import UsageError
 from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.parse.texts import KINDS
-from hansard.query.conditions import Condition, of_session, touched
+from hansard.query.conditions import Condition, of_remarks, of_session, touched
 from hansard.query.language import (
     After,
     And,
@@ -31,11 +31,13 @@ from hansard.query.language import (
     Near,
     Node,
     Not,
+    Note,
     On,
     Or,
     Phrase,
     Role,
     Since,
+    Tag,
     Tool,
     Word,
     walk,
@@ -179,7 +181,7 @@ def is_text(node: Node) -> bool:
 
 def _is_text_leaf(node: Node) -> bool:
     if isinstance(node, Is):
-        return node.value != "fork"
+        return node.value not in ("fork", "pinned")
     if isinstance(node, Has):
         return node.value == "image"
     return isinstance(node, Word | Phrase | Near | Not | And | Or | Everything | Kind | Role | Tool)
@@ -299,6 +301,11 @@ def _ask(reader: Reader, leg: Leg, node: Field, *, negated: bool) -> None:
                     (like(value)[1:], like(value)[1:-1]),
                 ),
             )
+        case Tag() | Note() | Is("pinned"):
+            # Not by way of `sessions`: the user may have marked one that only history.jsonl knows.
+            asked = of_remarks(node)
+            among = f"{'NOT ' * negated}IN (SELECT session_id FROM remarks WHERE {asked.sql})"
+            leg.sessions.append(Condition(among, asked.values))
         case _:
             condition = of_session(reader, node)
             if condition is None:

@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from hansard.cli.markdown import code_span, contained, escape, fenced, quoted
-from hansard.cli.terminal import clean, one_line
+from hansard.render.markdown_text import code_span, contained, demoted, escape, fenced, nested, prose, quoted
+from hansard.render.text import clean, one_line
 
 PARTS = st.sampled_from(
     [
@@ -23,6 +23,7 @@ PARTS = st.sampled_from(
         "\n\n",
         " ",
         "    ",
+        "\t",
         "- ",
         "> ",
         "# ",
@@ -69,6 +70,25 @@ def test_what_follows_is_not_swallowed(text: str) -> None:
     assert tokens[-3].level == 0
     assert tokens[-3].type == "heading_open"
     assert tokens[-2].content == "After"
+
+
+@given(TEXT, st.integers(0, 3))
+@example("\t<b>", 1)
+@example("-\t\t<b>", 2)
+@example("- \t```\n<b>", 1)
+def test_prose_stays_in_its_quotation(text: str, levels: int) -> None:
+    made = prose(text, levels)
+    assert html_in(made) == []
+    tokens = GFM.parse(f"{made}\n{nested('', levels)}\n{nested('## After', levels)}\n")
+    headings = [place for place, token in enumerate(tokens) if token.type == "heading_open"]
+    assert tokens[headings[-1] + 1].content == "After"
+    assert tokens[headings[-1]].level == levels
+
+
+def test_headings_go_below_those_of_the_page() -> None:
+    assert demoted("# a\n\n```\n# b\n```\n  ## c\n\n##### d\n- # e\n#f", 2) == (
+        "### a\n\n```\n# b\n```\n  #### c\n\n###### d\n- # e\n#f"
+    )
 
 
 @given(st.text(max_size=60).map(clean))

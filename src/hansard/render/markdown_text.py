@@ -1,132 +1,21 @@
-"""A conversation as Markdown that stays what it is: text of a transcript can neither leave its place nor become HTML."""
+"""Texts of a transcript as pieces of Markdown that stay what they are: none can leave its place or become HTML."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
-
-from hansard.cli.calls import call_name, input_text, key_argument, output_text
-from hansard.cli.reading import not_shown, notice
-from hansard.cli.terminal import clean, fit, one_line
-from hansard.cli.words import full as full_time
-from hansard.cli.words import many, span
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from hansard.model import Conversation, Entry, Session, ToolCall
-
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ODD_FENCE = re.compile(r"^[^`~\n]+(```|~~~)", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#", re.MULTILINE)
+_INDENTS = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
 _RUNS = re.compile(r"`+")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
-_BRIEF_LINES = 20
-_LIMIT = 120
-
-
-def markdown_lines(session: Session, conversation: Conversation, *, thinking: bool, tools: str) -> Iterator[str]:
-    """The lines of the document."""
-    hidden: Counter[str] = Counter()
-    yield from _head(session, conversation)
-    speaker = ""
-    for entry in conversation.entries:
-        if (entry.kind == "thinking" and not thinking) or (entry.kind == "tool" and tools == "none"):
-            hidden["thinking" if entry.kind == "thinking" else "tool calls"] += 1
-            continue
-        who = _speaker(entry, conversation)
-        if who and (who != speaker or entry.kind == "prompt"):
-            where = f" (branch {entry.branch})" if entry.branch else ""
-            yield f"\n## {who}{where}"
-            yield f"\n*{full_time(entry.at)}{', queued' if entry.queued else ''}*"
-        speaker = who or speaker
-        yield ""
-        yield from _entry(entry, session, tools)
-    counts = not_shown(conversation, hidden)
-    if counts:
-        yield f"\n---\n\nNot shown: {escape(counts)}."
-
-
-def _head(session: Session, conversation: Conversation) -> Iterator[str]:
-    agent = next((item for item in conversation.agents if item.agent_id == conversation.agent_id), None)
-    title = one_line(session.title[:400]) or "(untitled)"
-    yield f"# {escape(one_line(agent.description) or 'Subagent' if agent is not None else title)}"
-    yield ""
-    facts = {
-        "Session": session.session_id,
-        "Subagent": conversation.agent_id or "",
-        "Project": session.project,
-        "Branch": session.branch,
-        "Time": span(session.started_at, session.ended_at),
-        "Models": ", ".join(session.models),
-        "Client": session.version,
-    }
-    for name, value in facts.items():
-        if value:
-            yield f"- {name}: {escape(one_line(value))}"
-    yield f"- {many(session.prompts, 'prompt')}, {many(session.messages, 'message')}, {many(session.tool_calls, 'tool call')}"
-
-
-def _speaker(entry: Entry, conversation: Conversation) -> str:
-    if entry.kind in ("prompt", "command", "bash"):
-        return "Task" if conversation.agent_id else "You"
-    if entry.kind in ("reply", "thinking", "tool"):
-        return "Agent" if conversation.agent_id else "Claude"
-    return ""
-
-
-def _entry(entry: Entry, session: Session, tools: str) -> Iterator[str]:
-    text = clean(entry.text).strip("\n")
-    if entry.kind == "tool" and entry.tool is not None:
-        yield from _tool(entry.tool, session, tools)
-    elif entry.kind == "reply":
-        yield contained(text)
-    elif entry.kind == "prompt":
-        yield quoted(text)
-    elif entry.kind == "thinking":
-        yield f"*Thinking*\n\n{quoted(text)}"
-    elif entry.kind in ("command", "bash"):
-        yield code_span(one_line(text))
-    elif entry.kind == "compaction":
-        yield f"---\n\n*{escape(one_line(text))}*"
-    elif entry.kind == "error":
-        yield f"**Error:** {escape(one_line(text))}"
-    elif entry.kind == "interruption":
-        yield f"*{escape(one_line(text))}*"
-    else:
-        yield f"*{escape(entry.kind.capitalize())}*\n\n{fenced(_brief(notice(text), tools))}"
-    if entry.images:
-        yield f"\n*[{many(entry.images, 'image or document', 'images or documents')}]*"
-
-
-def _tool(call: ToolCall, session: Session, tools: str) -> Iterator[str]:
-    argument = fit(key_argument(call, session.cwd), _LIMIT)
-    facts = [f"+{call.added} -{call.removed}"] if call.change is not None else []
-    facts += ["failed"] if call.is_error else []
-    facts += ["no result"] if call.output is None else []
-    tail = f" ({', '.join(facts)})" if facts else ""
-    yield f"**{escape(call_name(call))}**{' ' + code_span(argument) if argument else ''}{tail}"
-    if tools == "full" and (given := input_text(call)):
-        yield f"\n{fenced(given)}"
-    if call.patch is not None:
-        yield f"\n{fenced(_brief(clean(call.patch), tools), 'diff')}"
-    output = output_text(call)
-    if output and (call.patch is None or call.is_error or tools == "full"):
-        yield f"\n{fenced(_brief(output, tools))}"
-    if call.has_image:
-        yield "\n*[image]*"
-    if call.agent_id is not None:
-        yield f"\n*Subagent {escape(one_line(call.agent_id))}*"
-
-
-def _brief(text: str, tools: str) -> str:
-    lines = text.split("\n")
-    if tools == "full" or len(lines) <= _BRIEF_LINES:
-        return text
-    return "\n".join([*lines[:_BRIEF_LINES], f"… {many(len(lines) - _BRIEF_LINES, 'more line')}"])
 
 
 def escape(text: str) -> str:
@@ -171,6 +60,35 @@ def contained(text: str) -> str:
     fence = "`" * max(3, _longest_run(text) + 1)
     closed = next((text + end for end in ("\n" + fence, "\n~~~~~~") if _ends(text + end)), None)
     return closed if closed is not None else _quotation(text)
+
+
+def demoted(text: str, levels: int) -> str:
+    """Markdown whose headings stand so many levels deeper, so that they go below those of the page."""
+    if not _HEADING.search(text):
+        return text
+    lines = text.split("\n")
+    for token in _tokens(text) or ():
+        if token.type == "heading_open" and token.markup.startswith("#") and token.level == 0 and token.map:
+            line = lines[token.map[0]]
+            mark = len(line) - len(line.lstrip(" "))
+            lines[token.map[0]] = line[:mark] + "#" * min(levels, 6 - len(token.markup)) + line[mark:]
+    return "\n".join(lines)
+
+
+def nested(text: str, levels: int) -> str:
+    """Markdown as a part of a quotation of so many levels."""
+    if not levels:
+        return text
+    return "\n".join(("> " * levels + line).rstrip() for line in text.split("\n"))
+
+
+def prose(text: str, levels: int = 0) -> str:
+    """Contained Markdown, its headings below those of the page, that stays contained inside a quotation."""
+    text = _INDENTS.sub(lambda match: match[0].expandtabs(4), text)  # a quotation moves the stops of tabs
+    made = nested(contained(demoted(text, 2)), levels)
+    if levels and _has_html(made):
+        made = nested(contained(_TAG.sub("&lt;", text)), levels)
+    return made
 
 
 def _quotation(text: str) -> str:

@@ -1,0 +1,68 @@
+"""Files out of sessions: which ones, under which names, in which format, and only where something changed.
+
+Drawings come from `render`; here is what has to do with files and tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hansard.export.result import Exported
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Session
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+
+def export(
+    reader: Reader,
+    record: Record,
+    sessions: Sequence[Session],
+    to: str,
+    form: str | None,
+    *,
+    home: str,
+    roots: Sequence[str],
+    tables: Sequence[str] = (),
+    whole: bool = False,
+    zone: Zone,
+    force: bool = False,
+    prune: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Exported:
+    """Write sessions to a file or a folder; nothing is written into `roots`, or into any root that was ever synced."""
+    from hansard.errors import NotFound, UsageError
+    from hansard.export.files import refuse_roots
+    from hansard.export.formats import TABULAR, find_format
+    from hansard.export.run import Export
+
+    found = find_format(form, to)
+    refuse_roots(to, [*roots, *(root.path for root in record.roots())])
+    if tables and found not in TABULAR:
+        raise UsageError(f"tables are exported as {' or '.join(TABULAR)}, not as {found}")
+    if prune and found in TABULAR:
+        raise UsageError("prune is for folders with a file for each session")
+    chosen = list({session.session_id: session for session in sessions}.values())
+    if not chosen and not whole:
+        raise NotFound("there is no session to export")
+    work = Export(reader, record, to, found, home=home, zone=_info(zone), force=force)
+    if found in TABULAR:
+        from hansard.export.tabular import export_tables
+
+        return export_tables(work, chosen, tables, whole=whole, progress=progress)
+    return work.sessions(chosen, prune=prune, progress=progress)
+
+
+def _info(zone: Zone) -> tzinfo:
+    """A zone as drawings want it; the system's own by its name, which knows summer and winter."""
+    if zone.info is not None:
+        return zone.info
+    import zoneinfo
+
+    try:
+        return zoneinfo.ZoneInfo(zone.name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return datetime.now().astimezone().tzinfo or zoneinfo.ZoneInfo("UTC")

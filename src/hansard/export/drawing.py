@@ -1,0 +1,83 @@
+"""Drawing one session to its file, with what belongs to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from hansard.errors import HansardError, UsageError
+from hansard.export import formats
+from hansard.export.files import digest_of, make_folder, write_file
+from hansard.sources.names import printable
+
+if TYPE_CHECKING:
+    from hansard.model import Session
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+Stamp = tuple[int, int, str]
+"""A file's size, its time and its SHA-256."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The files of a session as they were written."""
+
+    file: Stamp
+    assets: dict[str, Stamp] = field(default_factory=dict)  # by their names in the folder of assets
+
+
+class Drawer:
+    """Draws sessions in one format; `home` is the address of the page that lists them."""
+
+    def __init__(self, reader: Reader, record: Record, form: str, *, zone: tzinfo, home: str) -> None:
+        self.reader = reader
+        self.record = record
+        self.form = form
+        self.zone = zone
+        self.home = home
+
+    def draw(self, session: Session, path: str) -> Drawn:
+        """Write a session's file, and its pictures beside it where the format wants them so."""
+        assets: dict[str, Stamp] = {}
+        folder = assets_of(path)
+
+        def keep(name: str, content: bytes) -> str:
+            assets[name] = _keep(folder, name, content)
+            return f"{os.path.basename(folder)}/{name}"
+
+        return Drawn(write_file(path, self.pieces(session, keep)), assets)
+
+    def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
+        """A session's drawing."""
+        from hansard.render.tree import Tree
+
+        tree = Tree(self.reader, self.record, session)
+        return formats.draw(self.form, tree, keep, zone=self.zone, home=self.home)
+
+
+def assets_of(path: str) -> str:
+    """The folder of what belongs to a file."""
+    return os.path.splitext(path)[0] + ".assets"
+
+
+def reason(error: Exception) -> str:
+    """Why a session could not be drawn."""
+    return str(error) if isinstance(error, HansardError) else f"{type(error).__name__}: {error}"
+
+
+def _keep(folder: str, name: str, content: bytes) -> Stamp:
+    """Write a picture, if it is not there already: its name is made from its content."""
+    if os.path.islink(folder):
+        raise UsageError(f"{printable(folder)} is a link; move it away")
+    make_folder(folder)
+    place = os.path.join(folder, name)
+    if os.path.isfile(place) and not os.path.islink(place) and os.path.getsize(place) == len(content):
+        status = os.stat(place)
+        digest = digest_of(place)
+        if digest.startswith(name.partition(".")[0]):
+            return status.st_size, status.st_mtime_ns, digest
+    return write_file(place, [content])

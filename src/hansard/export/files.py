@@ -1,0 +1,147 @@
+"""Writing files: under a temporary name first, private, and never into somebody's transcripts."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+
+from hansard.errors import HansardError, UsageError
+from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
+from hansard.sources.names import printable
+
+_BUFFER = 1 << 18
+_TEMPORARY = re.compile(r"\.hansard-[0-9a-f]{16}\.tmp")
+_STALE = 3600  # seconds
+
+
+class NotWritten(HansardError):
+    """A file cannot be written; so neither can the next one, and the export ends."""
+
+
+def refuse_roots(to: str, roots: Iterable[str]) -> None:
+    """Raise when a place is a source root or inside one, by whatever links and spellings it is named."""
+    known: dict[tuple[int, int], str] = {}
+    for root in roots:
+        with suppress(OSError, ValueError):
+            status = os.stat(root)
+            known[status.st_dev, status.st_ino] = root
+    place = os.path.realpath(to)
+    while True:
+        with suppress(OSError, ValueError):
+            status = os.stat(place)
+            if inside := known.get((status.st_dev, status.st_ino)):
+                raise UsageError(
+                    f"{printable(to)} is in the source root {printable(inside)}, where nothing is ever written."
+                    " Export to another place"
+                )
+        above = os.path.dirname(place)
+        if above == place:
+            return
+        place = above
+
+
+def make_folder(path: str) -> None:
+    """Make a folder and what is missing above it, private."""
+    missing: list[str] = []
+    place = path
+    while not os.path.isdir(place):
+        missing.append(place)
+        above = os.path.dirname(place)
+        if above == place:
+            break
+        place = above
+    try:
+        for folder in reversed(missing):
+            with suppress(FileExistsError):
+                os.mkdir(folder, DIRECTORY_MODE)
+        if not os.path.isdir(path):
+            raise NotADirectoryError(20, "Not a directory", path)
+    except OSError as error:
+        raise NotWritten(
+            f"{printable(path)}: the folder cannot be made ({error.strerror or error}). Name another with --to"
+        ) from error
+
+
+def remove_remains(folder: str) -> None:
+    """Remove what an export that was killed left half written; one that may still be at work keeps its files."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < time.time() - _STALE:
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def temporary_beside(path: str) -> str:
+    """A name for a file that is still being written."""
+    return os.path.join(os.path.dirname(path), f".hansard-{os.urandom(8).hex()}.tmp")
+
+
+def write_file(path: str, pieces: Iterable[bytes]) -> tuple[int, int, str]:
+    """Write a file, all of it or nothing; gives its size, its time and its SHA-256."""
+    temporary = temporary_beside(path)
+    digest = sha256()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        try:
+            handle = os.open(temporary, flags, FILE_MODE)
+        except OSError as error:
+            raise not_written(path, error) from error
+        with open(handle, "wb", buffering=0) as file:
+            for piece in _buffered(pieces):
+                digest.update(piece)
+                rest = memoryview(piece)
+                try:
+                    while rest:
+                        rest = rest[file.write(rest) :]
+                except OSError as error:
+                    raise not_written(path, error) from error
+        return take_over(temporary, path, digest.hexdigest())
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def take_over(temporary: str, path: str, digest: str) -> tuple[int, int, str]:
+    """Give a finished file its name; gives its size, its time and its SHA-256."""
+    try:
+        os.replace(temporary, path)
+        status = os.stat(path)
+    except OSError as error:
+        raise not_written(path, error) from error
+    return status.st_size, status.st_mtime_ns, digest
+
+
+def digest_of(path: str) -> str:
+    """The SHA-256 of a file."""
+    digest = sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(_BUFFER):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _buffered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer, larger pieces."""
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _BUFFER:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def not_written(path: str, error: OSError) -> NotWritten:
+    """The error of a file that cannot be written."""
+    return NotWritten(
+        f"{printable(path)}: it cannot be written ({error.strerror or error}). What was written before is complete;"
+        " the same export goes on where it stopped"
+    )

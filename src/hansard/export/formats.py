@@ -1,0 +1,91 @@
+"""The formats that sessions are drawn in, and the ending that a file of each has."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Callable, Iterator
+from datetime import tzinfo
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.model.display import Picture
+    from hansard.render.tree import Tree
+
+DRAWN = ("html", "markdown", "json", "jsonl")
+TABULAR = ("csv", "parquet")
+FORMATS = (*DRAWN, *TABULAR)
+ENDINGS = {
+    "html": (".html", ".htm"),
+    "markdown": (".md", ".markdown"),
+    "json": (".json",),
+    "jsonl": (".jsonl", ".ndjson"),
+    "csv": (".csv",),
+    "parquet": (".parquet",),
+}
+# No type that a browser would run when the file is opened.
+_PICTURES = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+    "application/pdf": ".pdf",
+}
+
+Keep = Callable[[str, bytes], str]
+"""Takes the name and the content of a file that belongs to a drawing; gives the address to write into it."""
+
+
+def find_format(given: str | None, to: str) -> str:
+    """The format that is asked for, or that the ending of the file means."""
+    if given is not None:
+        if given not in FORMATS:
+            raise UsageError(f"there is no format {given!r}; choose from {', '.join(FORMATS)}")
+        return given
+    ending = os.path.splitext(to)[1].lower()
+    for form, endings in ENDINGS.items():
+        if ending in endings:
+            return form
+    raise UsageError(f"say which format: --format {'|'.join(FORMATS)}")
+
+
+def is_file(to: str, form: str) -> bool:
+    """Whether a place means one file of that format, and not a folder."""
+    return to.lower().endswith(ENDINGS[form]) and not os.path.isdir(to)
+
+
+def draw(form: str, tree: Tree, keep: Keep, *, zone: tzinfo, home: str) -> Iterator[bytes]:
+    """A session in one of the formats, in pieces; `home` is the address of the page that lists it."""
+    if form == "html":
+        from hansard.render.html import page
+
+        note = "\n\n".join(tree.session.notes)
+        for piece in page(tree, tags=tree.session.tags, note=note, home=home, zone=zone):
+            yield piece.encode("utf-8", "replace")
+    elif form == "markdown":
+        from hansard.render.markdown import lines
+
+        for line in lines(tree, picture=lambda picture: _kept(picture, keep), zone=zone):
+            yield line.encode("utf-8", "replace") + b"\n"
+    elif form == "json":
+        from hansard.render.document import pieces
+
+        yield from pieces(tree)
+    else:
+        from hansard.export.lines import lines as json_lines
+
+        yield from json_lines(tree)
+
+
+def _kept(picture: Picture, keep: Keep) -> str | None:
+    """The address of a picture beside the file; None where its data makes no sense."""
+    try:
+        content = base64.b64decode(picture.data, validate=False)
+    except (binascii.Error, ValueError):
+        return None
+    ending = _PICTURES.get(picture.media_type.lower(), ".bin")
+    return keep(sha256(content).hexdigest()[:16] + ending, content) if content else None

@@ -1,0 +1,64 @@
+"""The page of a folder that lists its sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from hansard.render.text import one_line
+from hansard.render.words import many, model_name, project_name
+
+if TYPE_CHECKING:
+    from hansard.model import Session
+
+Listed = Sequence[tuple["Session", str]]
+"""Sessions with the addresses of their files, the newest first."""
+
+
+def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
+    """The page in HTML or Markdown, in pieces."""
+    if form == "html":
+        from hansard.render.html import Listed as Entry
+        from hansard.render.html import index_page
+
+        entries = [Entry(session, name, tags=session.tags, pinned=session.pinned) for session, name in listed]
+        for piece in index_page(entries, zone=zone):
+            yield piece.encode("utf-8", "replace")
+    else:
+        for line in _markdown(listed, zone):
+            yield line.encode("utf-8", "replace") + b"\n"
+
+
+def _markdown(listed: Listed, zone: tzinfo) -> Iterator[str]:
+    from hansard.render.markdown_text import escape
+    from hansard.render.money import dollars
+
+    yield "# Sessions\n"
+    yield f"{many(len(listed), 'session')}, the newest first."
+    projects: dict[str, list[tuple[Session, str]]] = {}
+    for session, name in listed:
+        projects.setdefault(session.project, []).append((session, name))
+    for project, entries in projects.items():
+        yield f"\n## {escape(project_name(project)) or '(no project)'}\n"
+        yield "| when | session | prompts | tool calls | cost | model |"
+        yield "|---|---|--:|--:|--:|---|"
+        for session, name in entries:
+            at = session.started_at
+            cells = (
+                "" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M}",
+                f"[{escape(one_line(session.title[:400])) or '(untitled)'}]({name}){_marks(session)}",
+                f"{session.prompts:,}",
+                f"{session.tool_calls:,}",
+                "" if session.cost_usd is None else escape(dollars(session.cost_usd)).replace("$", "\\$"),
+                escape(model_name(session.models[0])) if session.models else "",
+            )
+            yield f"| {' | '.join(cells)} |"
+
+
+def _marks(session: Session) -> str:
+    """What the user said about it, behind its title."""
+    from hansard.render.markdown_text import escape
+
+    words = (["pinned"] if session.pinned else []) + [escape(one_line(tag)) for tag in session.tags]
+    return f" ({', '.join(words)})" if words else ""

@@ -1,0 +1,320 @@
+"""Exporting: sessions to files, and only those that changed.
+
+1. Each session gets its name: the one that a former export to this place gave it, or a new one.
+2. A session whose fingerprint is the same as then, and whose file is still there, is left alone. A file that is there and that
+   no export wrote stops everything before anything is written; one that was changed by somebody since is left as it is, and told.
+3. The manifest says which files will be written; then each is drawn to a temporary file that takes the name when it is complete.
+4. What `prune` asks for is removed.
+5. The index is drawn if the sessions of the folder are not the same as it says, and the manifest is written for the last time,
+   if it says anything new.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
+
+from hansard.errors import HansardError, UsageError, WouldOverwrite
+from hansard.export import formats
+from hansard.export.drawing import Drawer, Drawn, assets_of, reason
+from hansard.export.files import NotWritten, make_folder, remove_remains, write_file
+from hansard.export.fingerprints import Fingerprints
+from hansard.export.manifest import NAME, SINGLE, Manifest, Written
+from hansard.export.names import name_sessions
+from hansard.export.pool import draw_all
+from hansard.export.result import Exported, ExportedFile, NotExported
+from hansard.sources.names import printable
+
+if TYPE_CHECKING:
+    from hansard.model import Session
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+Progress = Callable[[int, int], None]
+SAVE_SECONDS = 5.0  # how often the manifest is written while files are
+_NAMED_AT_ONCE = 5
+_CHANGED = "its file was changed since it was exported; --force replaces it"
+
+
+class Export:
+    """One export to one place; files are named by their paths in the manifest."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        record: Record,
+        to: str,
+        form: str,
+        *,
+        home: str,
+        zone: tzinfo = UTC,
+        force: bool = False,
+    ) -> None:
+        self.reader = reader
+        self.record = record
+        self.to = os.path.abspath(to)
+        self.form = form
+        self.zone = zone
+        self.force = force
+        self.single = formats.is_file(self.to, form)
+        self._refuse_odd_place()
+        place = os.path.join(home, SINGLE) if self.single else os.path.join(self.to, NAME)
+        self.manifest = Manifest(place, single=self.single)
+        self.fingerprints = Fingerprints(reader)
+        self.files: list[ExportedFile] = []
+        self.failed: list[NotExported] = []
+        self._drawn_now: set[str] = set()  # sessions
+        self._kept: set[str] = set()  # pictures that their files show
+        self._saved_at = time.monotonic()
+
+    def _refuse_odd_place(self) -> None:
+        if self.single or os.path.isdir(self.to):
+            return
+        if os.path.lexists(self.to):
+            endings = " or ".join(formats.ENDINGS[self.form])
+            raise UsageError(f"{printable(self.to)}: not a folder; a file of this format ends in {endings}")
+        ending = os.path.splitext(self.to)[1].lower()
+        if any(ending in endings for endings in formats.ENDINGS.values()):
+            raise UsageError(f"{printable(self.to)}: that ending is of another format than {self.form}")
+
+    # -- sessions
+
+    def sessions(
+        self, sessions: Sequence[Session], *, prune: bool = False, progress: Progress | None = None
+    ) -> Exported:
+        """Export sessions, each to its file."""
+        if self.single and len(sessions) != 1:
+            if self.form != "jsonl":
+                raise UsageError(f"{len(sessions):,} sessions need a folder: name one with --to, without an ending")
+            return self._together(sessions, progress)
+        names = {} if self.single else name_sessions(sessions, self.manifest.names)
+        due = self._due(sessions, names)
+        listed = self.form in ("html", "markdown") and not self.single
+        index = "index" + formats.ENDINGS[self.form][0]
+        self.refuse_strangers([path for _, path, _ in due] + ([index] if listed else []))
+        due = [entry for entry in due if self._is_free(entry[0], entry[1])]
+        try:
+            if due:
+                self.manifest.names.update(names)
+                for session, path, _ in due:
+                    self.manifest.begin(path, session.session_id, self.form)
+                self._make_place()
+                self.manifest.save()
+            self._draw_all(due, progress)
+            if prune and not self.single:
+                self._prune({session.session_id for session in sessions})
+            if listed:
+                self._index(index, sessions)
+        finally:
+            self.save()
+        return self.result()
+
+    def _due(self, sessions: Sequence[Session], names: dict[str, str]) -> list[tuple[Session, str, str]]:
+        """What is to be drawn: session, path, fingerprint. The others are noted as unchanged."""
+        due = []
+        assets: dict[str, list[str]] = {}
+        for path in self.manifest.files:
+            if ".assets/" in path:
+                assets.setdefault(path.rpartition("/")[0], []).append(path)
+        for session in sessions:
+            path = self.to if self.single else names[session.session_id] + formats.ENDINGS[self.form][0]
+            fingerprint = f"{self.form} {self.zone} {self.fingerprints.of_session(session)}"
+            whole = all(os.path.isfile(self.manifest.where(asset)) for asset in assets.get(assets_of(path), ()))
+            if not self.force and whole and self.manifest.is_current(path, fingerprint):
+                self._note(path, session.session_id, "unchanged")
+            else:
+                due.append((session, path, fingerprint))
+        return due
+
+    def _draw_all(self, due: Sequence[tuple[Session, str, str]], progress: Progress | None) -> None:
+        total = sum(session.bytes for session, _, _ in due)
+        done = 0
+        known = {session.session_id: (path, fingerprint) for session, path, fingerprint in due}
+        tasks = [(session, self.manifest.where(path)) for session, path, _ in due]
+        for (session, _), drawn in draw_all(self._drawer(), tasks):
+            path, fingerprint = known[session.session_id]
+            if isinstance(drawn, str):
+                self._give_up(path)
+                self.failed.append(NotExported(session.session_id, drawn))
+            else:
+                self._keep(session.session_id, assets_of(path), drawn)
+                self.note_written(path, session.session_id, fingerprint, drawn.file)
+            done += session.bytes
+            if progress is not None:
+                progress(done, total)
+
+    def _drawer(self) -> Drawer:
+        home = "" if self.single else "index" + formats.ENDINGS[self.form][0]
+        return Drawer(self.reader, self.record, self.form, zone=self.zone, home=home)
+
+    def _keep(self, session_id: str, folder: str, drawn: Drawn) -> None:
+        self._drawn_now.add(session_id)
+        for name, stamp in drawn.assets.items():
+            asset = f"{folder}/{name}"
+            self._kept.add(asset)
+            self.manifest.files[asset] = Written(session_id, self.form, "asset", *stamp)
+
+    def _together(self, sessions: Sequence[Session], progress: Progress | None) -> Exported:
+        """Several sessions in one file of lines."""
+        fingerprint = f"{self.form} {self.fingerprints.of_sessions(sessions)}"
+
+        drawer = self._drawer()
+
+        def pieces() -> Iterator[bytes]:
+            done, total = 0, sum(session.bytes for session in sessions)
+            for session in sessions:
+                try:
+                    yield from drawer.pieces(session, _no_assets)
+                except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
+                    self.failed.append(NotExported(session.session_id, reason(error)))
+                done += session.bytes
+                if progress is not None:
+                    progress(done, total)
+
+        self.write_one(self.to, fingerprint, lambda: self._write(self.to, "", fingerprint, pieces()))
+        self.save()
+        return self.result()
+
+    # -- the index
+
+    def _index(self, path: str, sessions: Sequence[Session]) -> None:
+        from hansard.export.index import draw_index
+
+        given = {session.session_id: session for session in sessions}
+        listed = []
+        ending = formats.ENDINGS[self.form][0]
+        for name, written in self.manifest.files.items():
+            if written.format == self.form and written.session_id and "/" not in name and name.endswith(ending):
+                session = given.get(written.session_id) or self._known(written.session_id)
+                if session is not None and os.path.isfile(self.manifest.where(name)):
+                    listed.append((session, name))
+        listed.sort(key=lambda entry: (entry[0].started_at is not None, entry[0].started_at, entry[1]), reverse=True)
+        fingerprint = f"{self.form} {self.zone} {self.fingerprints.of_list(listed)}"
+        self.write_one(
+            path, fingerprint, lambda: self._write(path, "", fingerprint, draw_index(self.form, listed, self.zone))
+        )
+
+    def _known(self, session_id: str) -> Session | None:
+        from hansard.query.sessions import find_session
+
+        try:
+            session = find_session(self.reader, session_id)
+        except HansardError:
+            return None
+        return session if session.session_id == session_id else None
+
+    # -- files
+
+    def write_one(self, path: str, fingerprint: str, write: Callable[[], None]) -> None:
+        """Write a file that is of no single session, if it is not current."""
+        if not self.force and self.manifest.is_current(path, fingerprint):
+            self._note(path, None, "unchanged")
+            return
+        self.refuse_strangers([path])
+        if not self.force and not self.manifest.is_ours(path):
+            raise WouldOverwrite(
+                f"{printable(self.manifest.where(path))} was changed since it was exported. Say --force to replace it"
+            )
+        self.manifest.begin(path, "", self.form)
+        self._make_place()
+        self.manifest.save()
+        write()
+
+    def note_written(self, path: str, session_id: str, fingerprint: str, written: tuple[int, int, str]) -> None:
+        """Take a file that is complete into the manifest."""
+        self.manifest.files[path] = Written(session_id, self.form, fingerprint, *written)
+        self._note(path, session_id or None, "written")
+        if time.monotonic() - self._saved_at > SAVE_SECONDS:
+            self.manifest.save()
+            self._saved_at = time.monotonic()
+
+    def _write(self, path: str, session_id: str, fingerprint: str, pieces: Iterator[bytes]) -> None:
+        self.note_written(path, session_id, fingerprint, write_file(self.manifest.where(path), pieces))
+
+    def _give_up(self, path: str) -> None:
+        """The drawing failed: what stands there, if anything, is from before."""
+        if not os.path.lexists(self.manifest.where(path)):
+            self.manifest.files.pop(path, None)
+
+    def refuse_strangers(self, paths: Sequence[str]) -> None:
+        """Raise when a file is there that no export wrote."""
+        if self.force:
+            strangers = [path for path in paths if os.path.isdir(self.manifest.where(path))]
+        else:
+            strangers = [
+                path for path in paths if path not in self.manifest.files and os.path.lexists(self.manifest.where(path))
+            ]
+        if strangers:
+            named = ", ".join(printable(self.manifest.where(path)) for path in strangers[:_NAMED_AT_ONCE])
+            more = f" and {len(strangers) - _NAMED_AT_ONCE} more" if len(strangers) > _NAMED_AT_ONCE else ""
+            raise WouldOverwrite(
+                f"{named}{more}: already there, and not from a former export. Nothing was written."
+                " Export to another place, or say --force to replace what is there"
+            )
+
+    def _is_free(self, session: Session, path: str) -> bool:
+        if self.force or self.manifest.is_ours(path):
+            return True
+        self.failed.append(NotExported(session.session_id, _CHANGED))
+        return False
+
+    def _make_place(self) -> None:
+        folder = os.path.dirname(self.to) if self.single else self.to
+        make_folder(folder)
+        remove_remains(folder)
+        if self.single:
+            make_folder(os.path.dirname(self.manifest.path))
+
+    def _prune(self, wanted: set[str]) -> None:
+        """Remove the files of sessions that are not wanted, and pictures that no file shows any more."""
+        for path, written in list(self.manifest.files.items()):
+            if written.format != self.form or not written.session_id:
+                continue
+            unused = "/" in path and written.session_id in self._drawn_now and path not in self._kept
+            if written.session_id in wanted and not unused:
+                continue
+            place = self.manifest.where(path)
+            if not self.manifest.is_ours(path):
+                self.failed.append(NotExported(written.session_id, _CHANGED))
+                continue
+            with suppress(FileNotFoundError):
+                os.unlink(place)
+            self._note(path, written.session_id, "removed")
+            del self.manifest.files[path]
+            with suppress(OSError):
+                if "/" in path:
+                    os.rmdir(os.path.dirname(place))
+
+    def _note(self, path: str, session_id: str | None, action: str) -> None:
+        written = self.manifest.files.get(path)
+        size = written.size if written is not None else 0
+        self.files.append(ExportedFile(self.manifest.where(path), session_id, action, size))
+
+    def save(self) -> None:
+        """Write the manifest, if there is anything to say."""
+        if self.manifest.files or os.path.exists(self.manifest.path):
+            with suppress(NotWritten):  # then the next export writes some files again
+                self.manifest.save()
+
+    def result(self) -> Exported:
+        """What was done."""
+        written = [file for file in self.files if file.action == "written"]
+        return Exported(
+            to=self.to,
+            format=self.form,
+            written=len(written),
+            unchanged=sum(file.action == "unchanged" for file in self.files),
+            skipped=len(self.failed),
+            removed=sum(file.action == "removed" for file in self.files),
+            bytes=sum(file.bytes for file in written),
+            files=tuple(sorted(self.files, key=lambda file: file.path)),
+            failed=tuple(self.failed),
+        )
+
+
+def _no_assets(name: str, content: bytes) -> str:  # noqa: ARG001 - lines hold their pictures themselves
+    return ""

@@ -1,0 +1,48 @@
+"""Tables as CSV, for spreadsheets: RFC 4180, in UTF-8, and nothing in it that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from hansard.model import plain
+from hansard.render.text import clean
+
+# A cell that begins so is a formula, or becomes one when its white space is cut off.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_BATCH = 500
+
+
+def sheet(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+    """A header and one line for each row, in pieces."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([cell(name) for name in names])
+    waiting = 0
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
+        waiting += 1
+        if waiting == _BATCH:
+            yield text.getvalue().encode("utf-8", "replace")
+            text.seek(0)
+            text.truncate()
+            waiting = 0
+    yield text.getvalue().encode("utf-8", "replace")
+
+
+def cell(value: Any) -> str:
+    """A value as text; one that a spreadsheet would take for a formula gets an apostrophe."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, Decimal, datetime)):
+        return str(plain(value))
+    if isinstance(value, (list, tuple)):
+        value = " ".join(map(str, value))
+    text = clean(str(value))
+    return f"'{text}" if text.startswith(_FORMULA) else text

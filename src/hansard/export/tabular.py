@@ -1,0 +1,85 @@
+"""Exporting tables: each to its file, and only if something changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.export.files import write_file
+from hansard.export.formats import ENDINGS
+from hansard.export.parquet import Parquet
+from hansard.export.tables import TABLES, Table, choose
+
+if TYPE_CHECKING:
+    from hansard.export.result import Exported
+    from hansard.export.run import Export, Progress
+    from hansard.model import Session
+
+
+def export_tables(
+    export: Export,
+    sessions: Sequence[Session],
+    names: Sequence[str] = (),
+    *,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Export tables with the rows of these sessions; `whole`: with all rows there are."""
+    usual = ["sessions"] if export.form == "csv" or export.single else list(TABLES)
+    tables = choose(names) or usual
+    if export.single and len(tables) > 1:
+        raise UsageError(f"{len(tables)} tables need a folder: name one with --to, without an ending")
+    state = export.fingerprints.of_tables(None if whole else sessions)
+    paths = {name: export.to if export.single else name + ENDINGS[export.form][0] for name in tables}
+    export.refuse_strangers(list(paths.values()))
+    parquet = Parquet()
+    try:
+        for number, (name, path) in enumerate(paths.items()):
+            fingerprint = f"{export.form} {name} {state}"
+            _export_table(export, parquet, name, path, fingerprint, sessions, whole=whole)
+            if progress is not None:
+                progress(number + 1, len(paths))
+    finally:
+        parquet.close()
+        export.save()
+    return export.result()
+
+
+def _export_table(
+    export: Export,
+    parquet: Parquet,
+    name: str,
+    path: str,
+    fingerprint: str,
+    sessions: Sequence[Session],
+    *,
+    whole: bool,
+) -> None:
+    def write() -> None:
+        place = export.manifest.where(path)
+        if export.form == "csv" and name == "sessions":
+            written = write_file(place, _listing(sessions))
+        else:
+            ids = None if whole else [session.session_id for session in sessions]
+            table = Table(export.reader, name, ids)
+            if export.form == "csv":
+                from hansard.export.sheets import sheet
+
+                written = write_file(place, sheet([column.name for column in table.columns], table.rows()))
+            else:
+                written = parquet.write(place, table)
+        export.note_written(path, "", fingerprint, written)
+
+    export.write_one(path, fingerprint, write)
+
+
+def _listing(sessions: Sequence[Session]) -> Iterator[bytes]:
+    """Sessions as they are listed elsewhere, with what they cost."""
+    from hansard.export.sheets import sheet
+    from hansard.model import Session
+
+    names = [field.name for field in fields(Session)]
+    rows: Iterator[list[Any]] = ([getattr(session, name) for name in names] for session in sessions)
+    return sheet(names, rows)

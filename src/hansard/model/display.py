@@ -1,0 +1,148 @@
+"""A session as it is to be shown, neutral of where: threads of turns, turns of items, items of parts.
+
+Terminal, Markdown, HTML and JSON are all drawn from this, so they cannot disagree. Texts are as the transcript has them:
+whoever draws them makes them safe for their place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+
+    from hansard.model.ledger import Tokens
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Markdown, as models write it."""
+
+    text: str
+    part: str = "prose"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Text as it is."""
+
+    text: str
+    part: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A file or a piece of one, a command, a query, JSON."""
+
+    text: str
+    language: str = ""  # a short name that Pygments knows, or empty
+    path: str = ""
+    first_line: int = 0  # 0: it has no line numbers
+    part: str = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What changed in a file: lines that begin with a plus, a minus or a space, under headers that begin with @@."""
+
+    text: str
+    path: str = ""
+    part: str = "diff"
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What a program wrote; its colours are in it, and whatever else it tried."""
+
+    text: str
+    part: str = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with short values."""
+
+    pairs: tuple[tuple[str, str], ...]
+    part: str = "facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """Todos, tasks, or a question's options: each with its state."""
+
+    items: tuple[tuple[str, str], ...]  # (pending, in_progress, completed, deleted, chosen, open), text
+    part: str = "checklist"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image or a document in the transcript."""
+
+    media_type: str
+    data: str  # base64
+    part: str = "picture"
+
+
+Part = Prose | Plain | Code | Diff | Console | Facts | Checklist | Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing said or done."""
+
+    anchor: str  # unique in its thread, and the same in every drawing: byte offset of the line, and the block in it
+    kind: (
+        str  # prompt, reply, thinking, tool, command, bash, output, compaction, summary, error, notification, note, ...
+    )
+    who: str  # user, assistant, client
+    at: datetime | None
+    title: str  # of a tool: its name; else empty
+    subject: str  # what a tool's call is about, on one line
+    facts: tuple[str, ...]  # short remarks: +3 -1, 1.2 s, failed, no result
+    parts: tuple[Part, ...]  # what was said, or what a tool was given
+    results: tuple[Part, ...]  # what a tool gave back
+    is_error: bool
+    branch: int  # 0: what the session went on with
+    forks: tuple[int, ...]  # the branches that begin here instead
+    model: str | None
+    queued: bool
+    uuid: str | None
+    transcript: str
+    offset: int
+    length: int
+    thread: Thread | None = None  # of the subagent that the call made
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A prompt and all that followed from it."""
+
+    number: int
+    items: tuple[Item, ...]
+    started_at: datetime | None
+    ended_at: datetime | None
+    api_messages: int  # that this session owns; subagents of the turn included
+    tokens: Tokens
+    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The turns of a session, or of a subagent."""
+
+    agent: Agent | None
+    turns: tuple[Turn, ...]
+    not_shown: dict[str, int]  # records that say nothing to a reader, by kind
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """A whole session."""
+
+    session: Session
+    thread: Thread  # without turns where only subagents are left
+    others: tuple[Thread, ...]  # subagents whose calls are not in any thread

@@ -1,0 +1,79 @@
+"""How much of a session is drawn, and what the rest of it is called when it is counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hansard.render.text import one_line
+from hansard.render.words import many
+
+if TYPE_CHECKING:
+    from hansard.model.display import Item, Part
+
+TYPED = frozenset({"prompt", "command", "bash"})
+OTHER_BRANCH = "other branch"
+_NAMES = {
+    "reply": ("reply", "replies"),
+    "tool": ("tool call", "tool calls"),
+    "thinking": ("thought", "thoughts"),
+    "output": ("output", "outputs"),
+    "summary": ("summary", "summaries"),
+    OTHER_BRANCH: ("entry on other branches", "entries on other branches"),
+}
+_NAMED = 4  # kinds of the client's own records that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """What is drawn of a session."""
+
+    replies: bool = True  # and whatever else is not typed
+    thinking: bool = False
+    tools: str = "brief"  # none, brief, full
+    agents: bool = False  # what subagents did, where they were called
+
+    def shows(self, kind: str) -> bool:
+        """Whether items of a kind are drawn."""
+        if kind == "thinking":
+            return self.thinking
+        if kind == "tool":
+            return self.tools != "none"
+        return self.replies or kind in TYPED
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing is cut."""
+        return self.tools == "full"
+
+
+DEPTHS = {
+    "prompts": Depth(replies=False, tools="none"),
+    "replies": Depth(tools="none"),
+    "tools": Depth(),
+    "all": Depth(thinking=True, tools="full", agents=True),
+}
+
+
+def says_again(part: Part, item: Item) -> bool:
+    """Whether a part of a tool call only repeats what the call is about."""
+    if part.part in ("code", "plain"):
+        return getattr(part, "text", "").strip() == item.subject
+    pairs: tuple[tuple[str, str], ...] = getattr(part, "pairs", ())
+    return part.part == "facts" and [value for _, value in pairs] == [item.subject]
+
+
+def not_shown(hidden: Counter[str], records: Mapping[str, int]) -> str:
+    """What a reader did not get to see, with counts: kinds of items, and records that say nothing to one."""
+    parts = []
+    for kind, count in hidden.most_common():
+        one, several = _NAMES.get(kind, (kind, f"{kind}s"))
+        parts.append(many(count, one_line(one), one_line(several)))
+    rest = sum(records.values())
+    if rest:
+        named = ", ".join(f"{count:,} {one_line(name)}" for name, count in Counter(records).most_common(_NAMED))
+        more = ", …" if len(records) > _NAMED else ""
+        parts.append(f"{many(rest, 'record')} of the client's own ({named}{more})")
+    return ", ".join(parts)

@@ -1,0 +1,85 @@
+"""Text for HTML: markup escaped, and every character that is no text made visible or left out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+# What a browser would obey, hide or refuse: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROLS = bytes([*range(9), *range(11, 32), 127])
+_LINE_ENDS = re.compile("\r\n?|\x85")
+_MARKS = frozenset("\u061c\u200e\u200f")  # say which way a neighbour runs, and turn nothing round
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]*")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]")
+_URL = re.compile(r"https?://[^\s<>\"'`\\^{|}\x00-\x1f]+")
+_TRAILING = ".,;:!?)]*_"
+
+
+def visible(text: str) -> str:
+    """Text in which control characters are pictures of themselves, and what would turn or break the text is named."""
+    if text.isascii():
+        data = text.encode()
+        if len(data.translate(None, _CONTROLS)) == len(data):
+            return text
+    elif not _ODD.search(text):
+        return text
+    return _ODD.sub(_picture, _LINE_ENDS.sub("\n", text))
+
+
+def _picture(match: re.Match[str]) -> str:
+    character = match[0]
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if character in _MARKS:
+        return ""
+    return f"\u27e8U+{code:04X}\u27e9" if 0x2000 < code < 0x2100 else "\ufffd"
+
+
+def escaped(text: str) -> str:
+    """Visible text for an element or for an attribute in double quotes."""
+    return marked_up(visible(text))
+
+
+def marked_up(text: str) -> str:
+    """Text with the four characters that mean something to HTML as references."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Escaped text on one line, cut where it is too long."""
+    line = " ".join(text[: limit * 4].split())
+    return escaped(line[:limit].rstrip() + "…" if len(line) > limit or len(text) > limit * 4 else line)
+
+
+def linked(text: str) -> str:
+    """Escaped text whose web addresses are links."""
+    text = visible(text)
+    if "://" not in text:
+        return marked_up(text)
+    pieces: list[str] = []
+    last = 0
+    for match in _URL.finditer(text):
+        address = match[0].rstrip(_TRAILING)
+        if len(address) > 2000 or len(address) < 10:
+            continue
+        end = match.start() + len(address)
+        shown = marked_up(address)
+        pieces += (
+            marked_up(text[last : match.start()]),
+            f'<a href="{shown}" rel="noopener noreferrer nofollow">{shown}</a>',
+        )
+        last = end
+    pieces.append(marked_up(text[last:]))
+    return "".join(pieces)
+
+
+def element_id(prefix: str, name: str) -> str:
+    """An id made of letters and digits only; names that had to be changed for it stay apart by their digest."""
+    if _PLAIN_ID.fullmatch(name) and len(name) < 100:
+        return prefix + name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f"{prefix}{_UNFIT.sub('-', name[:60])}-{digest}"

@@ -1,0 +1,99 @@
+"""What a session's page says above the conversation: whose it is, when it was, and what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from hansard.render.html.escaping import escaped, one_line
+from hansard.render.html.figures import lasting, local, machine, span
+from hansard.render.money import dollars
+from hansard.render.words import many, short
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session
+
+
+def title_of(session: Session) -> str:
+    """A session's title, or what else it can be called by."""
+    return session.title.strip() or session.first_prompt.strip() or session.session_id
+
+
+def header(session: Session, title: str, zone: tzinfo, *, tags: Sequence[str], note: str, home: str) -> str:
+    """The head of a session's page."""
+    back = f'<p class="home"><a href="{escaped(home)}">All sessions</a></p>' if home else ""
+    marks = "".join(f'<li class="badge">{one_line(tag, 60)}</li>' for tag in tags)
+    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, zone))
+    return (
+        f'<header class="head">{back}<p class="project">{one_line(session.project, 300)}</p>'
+        f'<h1 dir="auto">{one_line(title, 400)}</h1>'
+        + (f'<ul class="tags" aria-label="Tags">{marks}</ul>' if marks else "")
+        + (f'<p class="note plain">{escaped(note)}</p>' if note else "")
+        + f'<dl class="about">{facts}</dl></header>'
+    )
+
+
+def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
+    if session.started_at is not None:
+        started = local(session.started_at, zone)
+        ended = local(session.ended_at, zone) if session.ended_at is not None else started
+        long = f" ({lasting(ended - started)})" if ended > started else ""
+        yield "When", f'<time datetime="{machine(session.started_at)}">{span(started, ended)}</time>{long}'
+    branches = session.branches or ((session.branch,) if session.branch else ())
+    if branches:
+        yield "Branch", _listed(branches)
+    if session.models:
+        yield "Models", _listed(session.models)
+    yield "Said", ", ".join(_said(session))
+    if session.api_messages:
+        yield "Tokens", _tokens(session)
+        yield "Cost", _cost(session)
+    if session.files_changed:
+        yield (
+            "Changed",
+            (
+                f'{many(session.files_changed, "file")} <span class="plus">+{session.lines_added:,}</span> '
+                f'<span class="minus">&minus;{session.lines_removed:,}</span>'
+            ),
+        )
+    yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
+    kept = "the client has deleted it; Hansard keeps it" if session.source_state == "gone" else session.source_state
+    place = "/".join(filter(None, (session.root, session.project_dir)))
+    yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'
+    if session.versions or session.version:
+        yield "Client", _listed(session.versions or (session.version,))
+
+
+def _listed(values: Sequence[str], limit: int = 5) -> str:
+    shown = ", ".join(f"<span>{one_line(value, 80)}</span>" for value in values[:limit])
+    return shown + (f" and {len(values) - limit} more" if len(values) > limit else "")
+
+
+def _said(session: Session) -> Iterable[str]:
+    yield many(session.prompts, "prompt")
+    yield many(session.tool_calls, "tool call")
+    errors = session.tool_errors + session.api_errors
+    for count, thing in ((errors, "error"), (session.agents, "subagent"), (session.compactions, "compaction")):
+        if count:
+            yield many(count, thing)
+
+
+def _tokens(session: Session) -> str:
+    named = (
+        (session.input_tokens, "in"),
+        (session.output_tokens, "out"),
+        (session.cache_read_tokens, "cache read"),
+        (session.cache_write_tokens, "cache write"),
+    )
+    return ", ".join(f'<span title="{count:,}">{short(count)} {name}</span>' for count, name in named if count)
+
+
+def _cost(session: Session) -> str:
+    if session.cost_usd is None:
+        return f"no price known for {_listed(session.unpriced_models)}" if session.unpriced_models else "no price known"
+    told = escaped(dollars(session.cost_usd))
+    if session.lower_bound_messages:
+        count = many(session.lower_bound_messages, "answer was", "answers were")
+        told = f'<span title="{count} not finished, so the output counted for them is a lower bound">at least {told}</span>'
+    return f"{told}, without {_listed(session.unpriced_models)}" if session.unpriced_models else told

@@ -1,0 +1,128 @@
+"""A page that lists many sessions: by project and month, to be filtered and sorted where a script may run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hansard.render.html.escaping import element_id, escaped, one_line
+from hansard.render.html.figures import lasting, local, machine, month
+from hansard.render.html.head import title_of
+from hansard.render.html.shell import document
+from hansard.render.money import dollars
+from hansard.render.words import many, model_name, project_name, short
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session and the address of its page, relative to the page that lists it and quoted as addresses are."""
+
+    session: Session
+    href: str
+    title: str = ""  # instead of the session's own
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+
+
+def index_page(
+    entries: Iterable[Listed], *, title: str = "Sessions", now: datetime | None = None, zone: tzinfo = UTC
+) -> Iterator[str]:
+    """The pieces of a page that lists sessions, the newest first in every project."""
+    from hansard.render.html.document import footer
+
+    listed = sorted(entries, key=lambda entry: entry.session.ended_at or _NEVER, reverse=True)
+    return document(
+        "index.html",
+        ("base.css", "index.css"),
+        ("common.js", "index.js"),
+        {
+            "title": one_line(title, 200),
+            "totals": _totals([entry.session for entry in listed], zone),
+            "sessions": _projects(listed, zone),
+            "footer": footer(now, zone),
+        },
+    )
+
+
+def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
+    costs = [session.cost_usd for session in sessions if session.cost_usd is not None]
+    facts = [
+        (many(len(sessions), "session"), ""),
+        (many(len({session.project for session in sessions}), "project"), ""),
+        (many(sum(session.prompts for session in sessions), "prompt"), ""),
+        (f"{short(sum(map(_tokens, sessions)))} tokens", f"{sum(map(_tokens, sessions)):,} tokens"),
+        (dollars(sum(costs, Decimal(0))) if costs else "no price known", ""),
+    ]
+    times = sorted(
+        local(time, zone) for session in sessions for time in (session.started_at, session.ended_at) if time is not None
+    )
+    if times:
+        first, last = month(times[0]), month(times[-1])
+        facts.append((first if first == last else f"{first} to {last}", ""))
+    return "".join(
+        f'<li title="{escaped(about)}">{escaped(fact)}</li>' if about else f"<li>{escaped(fact)}</li>"
+        for fact, about in facts
+    )
+
+
+def _projects(entries: Sequence[Listed], zone: tzinfo) -> Iterator[str]:
+    if not entries:
+        yield '<p class="empty">No sessions.</p>'
+    by_project: dict[str, list[Listed]] = {}
+    for entry in entries:
+        by_project.setdefault(entry.session.project, []).append(entry)
+    for project, own in by_project.items():
+        costs = [entry.session.cost_usd for entry in own if entry.session.cost_usd is not None]
+        spent = f", {dollars(sum(costs, Decimal(0)))}" if costs else ""
+        place = element_id("p", project)
+        yield (
+            f'<section class="group" aria-labelledby="{place}"><h2 id="{place}">{escaped(project_name(project))}'
+            f" <small>{one_line(project, 300)}, {many(len(own), 'session')}{escaped(spent)}</small></h2>"
+        )
+        for name, stretch in groupby(own, key=lambda entry: _month(entry.session, zone)):
+            yield f'<section class="group"><h3>{name}</h3><ul class="sessions">'
+            for entry in stretch:
+                yield _row(entry, zone)
+            yield "</ul></section>"
+        yield "</section>"
+
+
+def _month(session: Session, zone: tzinfo) -> str:
+    return month(local(session.ended_at, zone)) if session.ended_at is not None else "No date"
+
+
+def _row(entry: Listed, zone: tzinfo) -> str:
+    session = entry.session
+    title = entry.title.strip() or title_of(session)
+    ended = session.ended_at
+    facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]
+    if session.started_at is not None and ended is not None and ended > session.started_at:
+        facts.append(lasting(ended - session.started_at))
+    facts += [f"{short(_tokens(session))} tokens", ", ".join(map(model_name, session.models[:3]))]
+    when = ""
+    if ended is not None:
+        here = local(ended, zone)
+        when = f'<time datetime="{machine(ended)}">{here.year:04}-{here:%m-%d %H:%M}</time>'
+    cost = "" if session.cost_usd is None else dollars(session.cost_usd)
+    marks = "".join(f'<span class="badge">{one_line(tag, 40)}</span>' for tag in entry.tags)
+    pin = '<span class="badge pin">pinned</span>' if entry.pinned else ""
+    return (
+        f'<li class="session" data-at="{ended.timestamp() if ended else 0:.0f}" data-cost="{session.cost_usd or 0:f}"'
+        f' data-tokens="{_tokens(session)}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
+        f'<a href="{escaped(entry.href)}" dir="auto">{one_line(title, 140)}</a>'
+        f'<span class="facts">{pin}{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
+        f'<span class="cost">{escaped(cost)}</span></li>'
+    )
+
+
+def _tokens(session: Session) -> int:
+    return session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens

@@ -1,0 +1,224 @@
+"""Pygments' lexers, faster: a rule is only tried where the character at hand can begin a match of it.
+
+A lexer asks every rule of its state in turn, forty and more in some, at each token. Which characters a rule's expression can
+begin with is read from it once (where in doubt: any), and each state gets a list of rules for each character, in their order.
+The tokens are exactly Pygments' own; only where their classes change is kept of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+Classes = Callable[[object], str]  # of a type of token
+Marks = list[tuple[int, str]]  # where a class begins
+
+# Sets of characters as bits: one for each of ASCII, the last for any other character and for the end of the text.
+_OTHER = 128
+_BEYOND = 1 << _OTHER
+_ANY = (1 << _OTHER + 1) - 1
+
+
+def _bits(matches: Callable[[str], object]) -> int:
+    return sum(1 << code for code in range(128) if matches(chr(code)))
+
+
+_CATEGORIES = {
+    name: bits
+    for kind, pattern in (("DIGIT", r"\d"), ("WORD", r"\w"), ("SPACE", r"\s"))
+    for bits in (_bits(re.compile(pattern).match),)
+    for name, bits in ((f"CATEGORY_{kind}", bits | _BEYOND), (f"CATEGORY_NOT_{kind}", _ANY & ~bits))
+}
+
+
+def marks_by(lexer: Any, class_of: Classes) -> Callable[[str], Marks]:
+    """What finds the places in a text where the class of its tokens changes; white space belongs to what stands before it."""
+    from pygments.lexer import RegexLexer  # type: ignore[import-untyped]
+
+    if type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed:
+        try:
+            return _Tables(lexer, class_of).marks
+        except (AttributeError, ImportError):  # Python's own parser of expressions has no promised shape
+            pass
+    return lambda text: _plainly(lexer, class_of, text)
+
+
+def _plainly(lexer: Any, class_of: Classes, text: str) -> Marks:
+    """The same by a lexer that has a way of its own."""
+    marks: Marks = []
+    current = ""
+    for position, token, value in lexer.get_tokens_unprocessed(text):
+        found = class_of(token)
+        if found != current and not value[:1].isspace():
+            marks.append((position, found))
+            current = found
+    return marks
+
+
+class _Tables:
+    """A lexer's rules by state and by the character at hand: the match, the class or what else is to be done, the next state."""
+
+    def __init__(self, lexer: Any, class_of: Classes) -> None:
+        self._lexer = lexer
+        self._class_of = class_of
+        self._rules: dict[str, Any] = lexer._tokens  # noqa: SLF001 - where RegexLexer keeps them
+        self._by_state: dict[str, list[list[Any]]] = {}
+        self._table("root")
+
+    def _table(self, state: str) -> list[list[Any]]:
+        table = self._by_state.get(state)
+        if table is None:
+            from pygments.token import _TokenType  # type: ignore[import-untyped]
+
+            rules = [
+                (
+                    (
+                        matches,
+                        self._class_of(action) if isinstance(action, _TokenType) else None,
+                        None if isinstance(action, _TokenType) else action,
+                        then,
+                    ),
+                    _beginnings(matches.__self__),
+                )
+                for matches, action, then in self._rules[state]
+            ]
+            table = [[rule for rule, bits in rules if bits >> code & 1] for code in range(_OTHER + 1)]
+            self._by_state[state] = table
+        return table
+
+    def marks(self, text: str) -> Marks:
+        """The places, by the rules of RegexLexer.get_tokens_unprocessed."""
+        marks: Marks = []
+        current = ""
+        stack = ["root"]
+        table = self._table("root")
+        position, end = 0, len(text)
+        while True:
+            code = min(ord(text[position]), _OTHER) if position < end else _OTHER
+            for matches, found, action, then in table[code]:
+                match = matches(text, position)
+                if match is None:
+                    continue
+                if found is not None:
+                    if found != current and not text[position : position + 1].isspace() and position < match.end():
+                        marks.append((position, found))
+                        current = found
+                elif action is not None:
+                    for place, token, value in action(self._lexer, match):
+                        kind = self._class_of(token)
+                        if kind != current and value and not value[0].isspace():
+                            marks.append((place, kind))
+                            current = kind
+                position = match.end()
+                if then is not None:
+                    _move(stack, then)
+                    table = self._by_state.get(stack[-1]) or self._table(stack[-1])
+                break
+            else:
+                if position >= end:
+                    return marks
+                if code == 10:
+                    stack = ["root"]
+                    table = self._table("root")
+                elif current:
+                    marks.append((position, ""))
+                    current = ""
+                position += 1
+
+
+def _move(stack: list[str], then: Any) -> None:
+    """Change the stack of states as a rule says."""
+    if isinstance(then, int):
+        if abs(then) >= len(stack):
+            del stack[1:]
+        else:
+            del stack[then:]
+        return
+    for state in then if isinstance(then, tuple) else (then,):
+        if state == "#pop":
+            if len(stack) > 1:
+                stack.pop()
+        elif state == "#push":
+            stack.append(stack[-1])
+        else:
+            stack.append(state)
+
+
+def _beginnings(pattern: re.Pattern[str]) -> int:
+    """The characters that a match can begin with, and more where that is hard to tell."""
+    import re._parser as parser  # type: ignore[import-not-found]
+
+    try:
+        bits, may_be_empty = _first(parser.parse(pattern.pattern, pattern.flags), pattern.flags)
+    except (ValueError, TypeError, KeyError):
+        return _ANY
+    return _ANY if may_be_empty else bits
+
+
+def _first(sequence: Any, flags: int) -> tuple[int, bool]:
+    """The characters that a sequence can begin with, and whether it can be empty."""
+    bits = 0
+    for operator, value in sequence:
+        name = str(operator)
+        if name in ("AT", "ASSERT", "ASSERT_NOT"):
+            continue
+        more, empty = _one(name, value, flags)
+        bits |= more
+        if not empty:
+            return bits, False
+    return bits, True
+
+
+def _one(name: str, value: Any, flags: int) -> tuple[int, bool]:
+    if name == "LITERAL":
+        return _character(value, flags), False
+    if name == "IN":
+        return _class(value, flags), False
+    if name == "BRANCH":
+        found = [_first(branch, flags) for branch in value[1]]
+        bits = 0
+        for more, _ in found:
+            bits |= more
+        return bits, any(empty for _, empty in found)
+    if name == "SUBPATTERN":
+        _, added, dropped, inner = value
+        return _first(inner, (flags | added) & ~dropped)
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        least, _, inner = value
+        bits, empty = _first(inner, flags)
+        return bits, empty or least == 0
+    return _ANY, name not in ("ANY", "NOT_LITERAL")
+
+
+def _character(code: int, flags: int) -> int:
+    if code >= _OTHER:
+        return _ANY if flags & re.IGNORECASE else _BEYOND
+    bits = 1 << code
+    if flags & re.IGNORECASE and chr(code).isalpha():
+        bits |= 1 << ord(chr(code).lower()) | 1 << ord(chr(code).upper()) | _BEYOND
+    return bits
+
+
+def _class(members: Any, flags: int) -> int:
+    if flags & re.IGNORECASE and any(str(operator) == "RANGE" for operator, _ in members):
+        return _ANY
+    bits, negated = 0, False
+    for operator, value in members:
+        name = str(operator)
+        if name == "NEGATE":
+            negated = True
+        elif name == "LITERAL":
+            bits |= _character(value, flags)
+        elif name == "RANGE":
+            low, high = value
+            bits |= sum(1 << code for code in range(low, min(high, _OTHER - 1) + 1)) | (
+                _BEYOND if high >= _OTHER else 0
+            )
+        elif name == "CATEGORY":
+            bits |= _CATEGORIES[str(value)]
+        else:
+            return _ANY
+    if negated:
+        return _ANY if flags & re.IGNORECASE else _ANY & ~bits | _BEYOND
+    return bits

@@ -1,0 +1,223 @@
+"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 cleans what was written.
+
+Nothing loads from anywhere: images become links or words, and only addresses of the web and of mail are links.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from hansard.render.html.colours import CLASSES, coloured
+from hansard.render.html.escaping import linked, marked_up, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import nh3
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.utils import EnvType, OptionsDict
+
+LONGEST = 400_000  # beyond this it is shown as it was written
+
+# A text in which nothing of this occurs is paragraphs and nothing else.
+_MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {2,}|\t)|  $|://", re.MULTILINE)
+# What a line is often made of, and what else it would take markdown-it to understand.
+_CODE_OR_STRONG = re.compile(r"`([^`\n ](?:[^`\n]*[^`\n ])?)`|\*\*")
+_HARDER = re.compile(r"[\\\[\]<&_~`*]|\s\n|\n\s")
+_PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
+
+_TAGS = frozenset(
+    "a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre span strong table tbody td th thead tr ul".split()
+)
+
+
+def prose(text: str) -> str:
+    """Markdown as HTML that is safe in a page."""
+    text = visible(text).strip("\n")
+    if not _MEANS_SOMETHING.search(text):
+        return "".join(
+            f"<p>{paragraph}</p>" for part in _PARAGRAPHS.split(text) if (paragraph := marked_up(part.strip()))
+        )
+    if len(text) > LONGEST:
+        return f'<pre class="wrap">{marked_up(text)}</pre>'
+    return _cleaner().clean(_parser().render(text))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Drawing)
+    return parser.enable(["table", "strikethrough"]).disable(
+        ["inline", "html_block", "html_inline"]
+    )  # the drawing asks for that where it is needed
+
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    import nh3
+
+    return nh3.Cleaner(
+        tags=set(_TAGS),
+        clean_content_tags=set(),
+        attributes={"a": {"href", "title"}, "span": {"title"}, "ol": {"start"}},
+        allowed_classes={
+            "span": {*CLASSES, "ref"},
+            "div": {"wide"},
+            "pre": {"code"},
+            "th": {"left", "center", "right"},
+            "td": {"left", "center", "right"},
+        },
+        url_schemes={"http", "https", "mailto"},
+        url_relative="deny",
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )
+
+
+class _Drawing:
+    """Writes markdown-it's tokens; headings begin below those of the page."""
+
+    __output__: ClassVar[str] = "html"
+    _TAG: ClassVar[dict[str, str]] = {
+        "strong_open": "<strong>", "strong_close": "</strong>", "em_open": "<em>", "em_close": "</em>", "s_open": "<del>",
+        "s_close": "</del>", "softbreak": "\n", "hardbreak": "<br>", "bullet_list_open": "<ul>", "bullet_list_close": "</ul>",
+        "ordered_list_close": "</ol>", "list_item_open": "<li>", "list_item_close": "</li>", "blockquote_open": "<blockquote>",
+        "blockquote_close": "</blockquote>", "hr": "<hr>", "table_open": '<div class="wide"><table>', "table_close": "</table></div>",
+        "thead_open": "<thead>", "thead_close": "</thead>", "tbody_open": "<tbody>", "tbody_close": "</tbody>", "tr_open": "<tr>",
+        "tr_close": "</tr>", "th_close": "</th>", "td_close": "</td>",
+    }  # fmt: skip
+
+    def __init__(self, parser: MarkdownIt) -> None:
+        self._parser = parser
+        self._write: dict[str, Callable[[Token], str]] = {
+            "paragraph_open": lambda token: "" if token.hidden else "<p>",
+            "paragraph_close": lambda token: "\n" if token.hidden else "</p>",
+            "heading_open": lambda token: f"<h{min(int(token.tag[1:]) + 2, 6)}>",
+            "heading_close": lambda token: f"</h{min(int(token.tag[1:]) + 2, 6)}>",
+            "ordered_list_open": _numbered,
+            "th_open": _cell,
+            "td_open": _cell,
+            "fence": lambda token: _block(token.content, (token.info.split() or [""])[0]),
+            "code_block": lambda token: _block(token.content, ""),
+            "code_inline": lambda token: f"<code>{marked_up(token.content)}</code>",
+            "image": _image,
+        }
+
+    def render(self, tokens: Sequence[Token], options: OptionsDict, env: EnvType) -> str:  # noqa: ARG002
+        """All of it."""
+        out: list[str] = []
+        for token in tokens:
+            if token.type == "inline":
+                if not _simple(token.content, out):
+                    inner: list[Token] = []
+                    self._parser.inline.parse(token.content, self._parser, env, inner)
+                    self._inline(inner, out)
+            elif (tag := self._TAG.get(token.type)) is not None:
+                out.append(tag)
+            else:
+                out.append(self._write.get(token.type, _text)(token))
+        return "".join(out)
+
+    def _inline(self, tokens: Sequence[Token], out: list[str]) -> None:
+        links: list[str] = []  # how each of those that are open is closed
+        for token in tokens:
+            kind = token.type
+            if kind == "text":
+                out.append(marked_up(token.content) if links else linked(token.content))
+            elif (tag := self._TAG.get(kind)) is not None:
+                out.append(tag)
+            elif kind == "link_open":
+                opened, closed = _link(token)
+                out.append(opened)
+                links.append(closed)
+            elif kind == "link_close":
+                out.append(links.pop() if links else "")
+            else:
+                out.append(self._write.get(kind, _text)(token))
+
+
+def _simple(text: str, out: list[str]) -> bool:
+    """Write a text in which there is nothing but words, code and strong words; False where it takes more to understand it."""
+    drawn: list[str] = []
+    last = 0
+    is_open = False
+    for match in _CODE_OR_STRONG.finditer(text):
+        start, end = match.span()
+        if last < start:
+            words = text[last:start]
+            if _HARDER.search(words):
+                return False
+            drawn.append(linked(words))
+        if match[1] is not None:
+            drawn.append(f"<code>{marked_up(match[1])}</code>")
+        else:
+            opens, closes = _flanks(text[start - 1] if start else " ", text[end] if end < len(text) else " ")
+            if opens is is_open or closes is not is_open:
+                return False
+            drawn.append("</strong>" if is_open else "<strong>")
+            is_open = not is_open
+        last = end
+    words = text[last:]
+    if is_open or (words and _HARDER.search(words)):
+        return False
+    out += drawn
+    out.append(linked(words))
+    return True
+
+
+def _flanks(before: str, after: str) -> tuple[bool, bool]:
+    """Whether two stars between these characters may begin, and may end, strong words."""
+    from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace
+
+    space_before, space_after = isWhiteSpace(ord(before)), isWhiteSpace(ord(after))
+    mark_before = isMdAsciiPunct(ord(before)) or isPunctChar(before)
+    mark_after = isMdAsciiPunct(ord(after)) or isPunctChar(after)
+    begins = not space_after and (not mark_after or space_before or mark_before)
+    ends = not space_before and (not mark_before or space_after or mark_after)
+    return begins, ends
+
+
+def _text(token: Token) -> str:
+    return marked_up(token.content)
+
+
+def _numbered(token: Token) -> str:
+    start = token.attrs.get("start")
+    return f'<ol start="{int(start)}">' if start is not None else "<ol>"
+
+
+def _cell(token: Token) -> str:
+    side = _ALIGNED.get(str(token.attrs.get("style", "")))
+    return f'<{token.tag} class="{side}">' if side else f"<{token.tag}>"
+
+
+def _link(token: Token) -> tuple[str, str]:
+    address = str(token.attrs.get("href", ""))
+    title = str(token.attrs.get("title", ""))
+    if _WEB.match(address):
+        told = f' title="{marked_up(title)}"' if title else ""
+        return f'<a href="{marked_up(address)}"{told}>', "</a>"
+    return f'<span class="ref" title="{marked_up(address)}">', "</span>"
+
+
+def _image(token: Token) -> str:
+    """An image as a link to it, or as its name: a page loads nothing."""
+    address = str(token.attrs.get("src", ""))
+    name = marked_up(token.content or "image")
+    if _WEB.match(address):
+        return f'<a href="{marked_up(address)}">{name}</a>'
+    return f'<span class="ref" title="{marked_up(address[:200])}">{name}</span>'
+
+
+def _block(text: str, language: str) -> str:
+    drawn = "".join(
+        f'<span class="{kind}">{marked_up(run)}</span>' if kind else marked_up(run)
+        for kind, run in coloured(text.removesuffix("\n"), language)
+    )
+    return f'<pre class="code"><code>{drawn}</code></pre>'

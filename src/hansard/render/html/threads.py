@@ -1,0 +1,201 @@
+"""The turns of a thread as HTML, piece by piece; subagents stand inside the calls that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date, tzinfo
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from hansard.model.display import Code, Plain, Prose
+from hansard.render.html.escaping import element_id, escaped, one_line
+from hansard.render.html.figures import day, lasting, local, machine, told, total
+from hansard.render.html.items import Place, group_of, item_html, item_id
+from hansard.render.money import dollars
+from hansard.render.words import many, short
+
+if TYPE_CHECKING:
+    from hansard.model.display import Item, Thread, Turn
+    from hansard.model.threads import Agent
+
+_PROMPTS = frozenset({"prompt", "command", "bash"})
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A turn as the outline names it."""
+
+    number: int
+    text: str  # escaped
+    kind: str  # prompt, command, bash, or empty where nobody asked
+    failed: bool
+    replaced: bool
+
+
+@dataclass(slots=True)
+class Drawing:
+    """What the drawn threads of one page share: ids that are taken, and headings for the outline."""
+
+    zone: tzinfo
+    headings: list[Heading] = field(default_factory=list)
+    transcript: str = ""  # of the session's own thread
+    _taken: set[str] = field(default_factory=set)
+
+    def turns(self, turns: Iterable[Turn]) -> Iterator[str]:
+        """The session's own turns; stretches that were replaced are folded."""
+        folded = 0
+        before: date | None = None
+        for turn in turns:
+            self.transcript = self.transcript or turn.items[0].transcript
+            branches = {item.branch for item in turn.items}
+            branch = branches.pop() if len(branches) == 1 else 0
+            if branch != folded:
+                if folded:
+                    yield "</details>"
+                if branch:
+                    yield self._branch(branch, turn.items, "")
+                folded = branch
+            self.headings.append(_heading(turn, replaced=bool(branch)))
+            started = local(turn.started_at, self.zone) if turn.started_at else None
+            first_of_day = started is not None and started.date() != before
+            before = started.date() if started else before
+            yield self._opening(turn, with_day=first_of_day)
+            yield from self._items(turn.items, branch, "")
+            yield "</section>"
+        if folded:
+            yield "</details>"
+
+    def thread(self, thread: Thread) -> str:
+        """A subagent's thread, folded."""
+        name = thread.agent.agent_id if thread.agent is not None else ""
+        out = [f'<details class="agent" id="{self._own_id(element_id("a", name))}"><summary>']
+        out += (_about(thread.agent), "</summary>")
+        folded = 0
+        for turn in thread.turns:
+            branches = {item.branch for item in turn.items}
+            branch = branches.pop() if len(branches) == 1 else 0
+            if branch != folded:
+                out.append("</details>" if folded else "")
+                out.append(self._branch(branch, turn.items, name) if branch else "")
+                folded = branch
+            out.append('<section class="subturn">')
+            out.append(f'<p class="spent">{_spent(turn)}</p>' if len(thread.turns) > 1 and _spent(turn) else "")
+            out += self._items(turn.items, branch, name)
+            out.append("</section>")
+        out.append("</details>" if folded else "")
+        out += (not_shown(thread.not_shown, folded=True), "</details>")
+        return "".join(out)
+
+    def _opening(self, turn: Turn, *, with_day: bool) -> str:
+        """How a turn begins: its number, when it was, and what it used. Its class tells how much room it may take."""
+        room = min(4, len(turn.items).bit_length() // 2)
+        when = ""
+        if turn.started_at is not None:
+            time = local(turn.started_at, self.zone)
+            stated = f"{day(time)}, {time:%H:%M}" if with_day else f"{time:%H:%M}"
+            when = f'<time datetime="{machine(turn.started_at)}">{stated}</time>'
+        holds = " ".join(sorted({group_of(item) for item in turn.items}))
+        return (
+            f'<section class="turn room-{room}" id="t{turn.number}" data-holds="{holds}" tabindex="-1" aria-label="Turn {turn.number}">'
+            f'<header class="turn-head"><h2><a href="#t{turn.number}">{turn.number}</a></h2>'
+            f'<p class="spent">{when}{_spent(turn)}</p></header>'
+        )
+
+    def _items(self, items: Iterable[Item], branch: int, agent: str) -> Iterator[str]:
+        """Items; those of another branch than the turn's own are folded where they stand."""
+        for other, stretch in groupby(items, key=lambda item: item.branch):
+            inner = list(stretch)
+            is_folded = bool(other) and other != branch
+            if is_folded:
+                yield self._branch(other, inner, agent)
+            for item in inner:
+                yield self._item(item, agent)
+            if is_folded:
+                yield "</details>"
+
+    def _item(self, item: Item, agent: str) -> str:
+        inside = self.thread(item.thread) if item.thread is not None else ""
+        place = Place(self._own_id(item_id(item.anchor)), self.zone)
+        return self._switch(item, agent) + item_html(item, place, inside)
+
+    def _switch(self, item: Item, agent: str) -> str:
+        if not item.forks:
+            return ""
+        links = ", ".join(f'<a href="#{_branch_id(agent, fork)}">show branch {fork}</a>' for fork in item.forks)
+        return f'<p class="fork">What was here before was replaced: {links}</p>'
+
+    def _branch(self, branch: int, items: Iterable[Item], agent: str) -> str:
+        """The beginning of a folded stretch that the session did not go on with."""
+        text = next((text for item in items if (text := _words(item))), "")
+        place = self._own_id(_branch_id(agent, branch))
+        return (
+            f'<details class="branch" id="{place}"><summary><span class="name">Replaced: branch {branch}</span> '
+            f'<span class="subject">{one_line(text, 160)}</span></summary>'
+        )
+
+    def _own_id(self, wanted: str) -> str:
+        """An id that nothing else in the page has; a call that stands in two places shows its subagent in both."""
+        place, number = wanted, 1
+        while place in self._taken:
+            number += 1
+            place = f"{wanted}~{number}"
+        self._taken.add(place)
+        return place
+
+
+def _branch_id(agent: str, branch: int) -> str:
+    return element_id("b", f"{agent}-{branch}" if agent else str(branch))
+
+
+def _words(item: Item) -> str:
+    """What an item says first."""
+    return next((part.text for part in item.parts if isinstance(part, (Plain, Prose, Code)) and part.text.strip()), "")
+
+
+def _heading(turn: Turn, *, replaced: bool) -> Heading:
+    first = next((item for item in turn.items if item.kind in _PROMPTS), None)
+    text = _words(first) if first is not None else ""
+    failed = any(item.is_error for item in turn.items)
+    if first is None:
+        return Heading(turn.number, "before the first prompt" if turn.number == 1 else "", "", failed, replaced)
+    return Heading(turn.number, one_line(text, 90) or "(no text)", first.kind, failed, replaced)
+
+
+def _spent(turn: Turn) -> str:
+    """How long a turn took, and what it used."""
+    facts: list[str] = []
+    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
+        facts.append(f"<span>{lasting(turn.ended_at - turn.started_at)}</span>")
+    if turn.api_messages:
+        used = escaped(f"{many(turn.api_messages, 'API message')}: {told(turn.tokens)}")
+        facts.append(f'<span title="{used}">{short(total(turn.tokens))} tokens</span>')
+        cost = "no price known" if turn.cost_usd is None else dollars(turn.cost_usd)
+        facts.append(f"<span>{escaped(cost)}</span>")
+    return "".join(facts)
+
+
+def _about(agent: Agent | None) -> str:
+    if agent is None:
+        return '<i class="icon icon-agent" aria-hidden="true"></i><span class="name">Subagent</span>'
+    facts = [many(agent.messages, "message"), many(agent.tool_calls, "tool call")]
+    if agent.started_at is not None and agent.ended_at is not None:
+        facts.append(lasting(agent.ended_at - agent.started_at))
+    name = one_line(agent.agent_type, 60)
+    listed = "".join(f'<span class="fact">{fact}</span>' for fact in facts)
+    return (
+        f'<i class="icon icon-agent" aria-hidden="true"></i><span class="name">Subagent {name}</span> '
+        f'<span class="subject">{one_line(agent.description, 200)}</span> '
+        f'<span class="facts">{listed}</span>'
+    )
+
+
+def not_shown(counts: dict[str, int], *, folded: bool = False) -> str:
+    """A line that counts the records that say nothing to a reader; their kinds beside it, or folded under it."""
+    if not counts:
+        return ""
+    told = f"Not shown: {many(sum(counts.values()), 'record')}"
+    listed = ", ".join(f"{count:,} {one_line(kind, 60)}" for kind, count in counts.items())
+    if folded:
+        return f'<details class="not-shown"><summary>{told}</summary>{listed}</details>'
+    return f'<p class="not-shown">{told} ({listed})</p>'

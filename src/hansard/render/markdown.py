@@ -1,0 +1,336 @@
+"""A session as Markdown that reads well on GitHub and in Obsidian: front matter, a heading for each turn, tool calls as short lines."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from hansard.model import plain
+from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
+from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
+from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
+from hansard.render.money import dollars
+from hansard.render.text import clean, fit, one_line
+from hansard.render.words import duration, many, remark, short
+
+if TYPE_CHECKING:
+    from hansard.model import Session
+    from hansard.model.display import Item, Thread, Turn
+    from hansard.render.extract import Extract
+    from hansard.render.tree import Tree
+
+_BRIEF_LINES = 20
+_OPEN_LINES = 12  # a result of more lines is folded, where all of it is shown
+_SUBJECT = 120
+_HEADING = 60
+_TITLE = 150
+_LANGUAGE = re.compile(r"[a-z0-9+#-]{1,30}")
+_BOXES = {"completed": "[x]", "chosen": "[x]", "deleted": "[x]"}
+_LABELS = {"note": "Note", "notification": "Notification", "teammate": "Teammate", "output": "Output"}
+_DEEPEST = 6  # quotations inside each other
+
+FindPicture = Callable[[Picture], str | None]
+
+
+def lines(
+    tree: Tree,
+    *,
+    depth: str | Depth = "all",
+    picture: FindPicture | None = None,
+    zone: tzinfo | None = None,
+    part: Extract | None = None,
+) -> Iterator[str]:
+    """The lines of the document, some of them several lines in one.
+
+    `picture` puts a picture somewhere and gives its address, or None; `part` is drawn instead of the whole session.
+    """
+    drawing = _Drawing(DEPTHS[depth] if isinstance(depth, str) else depth, picture, zone)
+    yield from drawing.front(tree.session)
+    if part is not None:
+        yield from drawing.extract(part)
+        return
+    main = tree.main()
+    if main is not None:
+        for turn in main.turns():
+            yield from drawing.turn(turn)
+        yield from drawing.rest(main.not_shown)
+    else:
+        yield "\n*Only subagents are left of this session.*"
+    if drawing.depth.agents:
+        for other in tree.others():
+            yield f"\n## {drawing.agent_words(other.agent)}"
+            for turn in other.turns():
+                yield from drawing.turn(turn, "###")
+            yield from drawing.rest(other.not_shown)
+
+
+class _Drawing:
+    def __init__(self, depth: Depth, picture: FindPicture | None, zone: tzinfo | None, levels: int = 0) -> None:
+        self.depth = depth
+        self.picture = picture
+        self.zone = zone
+        self.levels = levels  # of quotation
+        self.hidden: Counter[str] = Counter()
+        self.branch = 0
+
+    # -- the page
+
+    def front(self, session: Session) -> Iterator[str]:
+        title = fit(one_line(session.title[:1000]), _TITLE) or "(untitled)"
+        tokens = session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
+        values = {
+            "id": one_line(session.session_id),
+            "title": title,
+            "project": one_line(session.project),
+            "branch": one_line(session.branch),
+            "started": session.started_at,
+            "ended": session.ended_at,
+            "models": [one_line(model) for model in session.models],
+            "tokens": tokens,
+            "cost_usd": session.cost_usd,
+            "tags": [],
+        }
+        yield "---"
+        for name, value in values.items():
+            if isinstance(value, datetime):
+                yield f"{name}: {value.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            elif name == "cost_usd":
+                yield f"{name}: {'null' if value is None else plain(value)}"
+            else:
+                yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
+        yield "---"
+        yield f"\n# {escape(title)}\n"
+        failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
+        facts = [
+            many(session.prompts, "prompt"),
+            many(session.messages, "message"),
+            many(session.tool_calls, "tool call") + failed,
+        ]
+        if session.lines_added or session.lines_removed:
+            facts.append(
+                f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"
+            )
+        if session.started_at is not None:
+            facts.insert(0, self._time(session.started_at))
+        if session.api_messages:
+            facts.append(dollars(session.cost_usd))
+        yield f"{code_span(one_line(session.project)) or 'no project'}, {', '.join(facts)}"
+
+    def extract(self, part: Extract) -> Iterator[str]:
+        from hansard.render.extract import on_branch
+
+        if part.thread.agent is not None:
+            yield f"\n{self.agent_words(part.thread.agent)}"
+        if part.earlier:
+            yield f"\n*{many(part.earlier, 'earlier turn')} not shown*"
+        for turn in part.turns:
+            chosen = turn if part.branch is None else on_branch(turn, part.branch)
+            if chosen.items:
+                yield from self.turn(chosen)
+        if part.later:
+            yield f"\n*{many(part.later, 'later turn')} not shown*"
+        yield from self.rest(part.thread.not_shown)
+
+    def rest(self, records: dict[str, int]) -> Iterator[str]:
+        counts = not_shown(self.hidden, records)
+        self.hidden.clear()
+        if counts:
+            yield f"\n---\n\n*Not shown: {escape(counts)}.*"
+
+    # -- turns and items
+
+    def turn(self, turn: Turn, mark: str = "##") -> Iterator[str]:
+        facts = [self._time(turn.started_at)] if turn.started_at is not None else []
+        if turn.api_messages:
+            facts.append(dollars(turn.cost_usd))
+        tail = f" ({', '.join(facts)})" if facts else ""
+        yield self._put(f"\n{mark} {turn.number}. {escape(_heading(turn))}{tail}\n")
+        if measures := _measures(turn):
+            yield self._put(f"*{', '.join(measures)}*")
+        for item in turn.items:
+            yield from self.item(item)
+
+    def item(self, item: Item) -> Iterator[str]:
+        if not self.depth.shows(item.kind):
+            self.hidden[item.kind] += 1
+            return
+        if item.branch != self.branch:
+            self.branch = item.branch
+            words = f"Branch {item.branch}, which was replaced:" if item.branch else "What it went on with:"
+            yield self._put(f"\n*{words}*")
+        text = "\n".join(part.text for part in item.parts if isinstance(part, (Plain, Prose, Code, Console)))
+        text = clean(text).strip("\n")
+        if item.kind == "tool":
+            yield from self._tool(item)
+            return
+        if item.kind == "reply":
+            yield self._prose(text)
+        elif item.kind == "prompt":
+            if item.queued:
+                yield self._put("\n*Queued while Claude worked*")
+            yield self._put(f"\n{quoted(text)}" if text else "")
+        elif item.kind in ("command", "bash"):
+            yield self._put(f"\n{code_span(one_line(text))}")
+        elif item.kind == "compaction":
+            yield self._put(f"\n---\n\n*{escape(one_line(text))}*")
+        elif item.kind == "error":
+            yield self._put(f"\n**Error:** {escape(one_line(text))}")
+        elif item.kind == "interruption":
+            yield self._put(f"\n*{escape(one_line(text))}*")
+        elif item.kind in ("thinking", "summary"):
+            label = "Thinking" if item.kind == "thinking" else "Summary of what came before"
+            yield from self._folded(label, self._prose(self._brief(text)))
+        else:
+            label = _LABELS.get(item.kind, one_line(item.kind).capitalize())
+            yield self._put(f"\n*{escape(label)}*\n\n{fenced(self._brief(text))}")
+        for part in item.parts:
+            if isinstance(part, Picture):
+                yield self._put(f"\n{self._image(part)}")
+
+    def _tool(self, item: Item) -> Iterator[str]:
+        facts = f" ({', '.join(map(remark, item.facts))})" if item.facts else ""
+        subject = code_span(fit(one_line(item.subject), _SUBJECT))
+        yield self._put(f"\n**{escape(one_line(item.title))}**{' ' + subject if subject else ''}{facts}")
+        full = self.depth.is_full
+        is_told = item.thread is not None and bool(item.thread.turns)  # there stands what the subagent was told
+        for part in item.parts:
+            if (full or isinstance(part, Checklist) or item.title == "ExitPlanMode") and not (
+                says_again(part, item) or (is_told and isinstance(part, Plain))
+            ):
+                yield from self._part(part)
+        for part in item.results:
+            yield from self._part(part, result=True)
+        if item.thread is not None:
+            yield from self._agent(item.thread)
+
+    def _agent(self, thread: Thread) -> Iterator[str]:
+        if not thread.turns:
+            yield self._put(f"\n{self.agent_words(thread.agent)}")
+            return
+        inner = _Drawing(self.depth, self.picture, self.zone, min(self.levels + 1, _DEEPEST))
+        yield self._put("")
+        yield inner._put(self.agent_words(thread.agent))
+        for turn in thread.turns:
+            if len(thread.turns) > 1:
+                yield inner._put(f"\n**{turn.number}.** *{', '.join(_measures(turn))}*")
+            for item in turn.items:
+                yield from inner.item(item)
+        counts = not_shown(inner.hidden, thread.not_shown)
+        if counts:
+            yield inner._put(f"\n*Not shown: {escape(counts)}.*")
+
+    def agent_words(self, agent: object) -> str:
+        """Who a subagent is."""
+        from hansard.model import Agent
+
+        if not isinstance(agent, Agent):
+            return "**Subagent**"
+        about = ": ".join(filter(None, (one_line(agent.agent_type), one_line(agent.description))))
+        counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
+        return f"**Subagent** {escape(about)} ({code_span(one_line(agent.agent_id))}, {counts})"
+
+    # -- parts
+
+    def _part(self, part: Part, *, result: bool = False) -> Iterator[str]:
+        match part:
+            case Picture():
+                yield self._put(f"\n{self._image(part)}")
+            case Facts():
+                pairs = [f"{escape(one_line(name))} {code_span(one_line(value))}" for name, value in part.pairs]
+                yield self._put("\n" + ", ".join(pairs))
+            case Plain() if not result and len(part.text) < _SUBJECT and "\n" not in part.text:
+                yield self._put(f"\n*{escape(one_line(part.text))}*")
+            case Checklist():
+                yield self._put("\n" + "\n".join(_todo(state, text) for state, text in part.items))
+            case Prose() if not result:
+                yield self._prose(clean(part.text).strip("\n"))
+            case Diff():
+                yield from self._block(part.text, "diff", "changes", result=result)
+            case Code():
+                yield from self._block(part.text, part.language, "content", result=result)
+            case Plain() | Console() | Prose():
+                yield from self._block(part.text, "", "result" if result else "text", result=result)
+
+    def _block(self, text: str, language: str, label: str, *, result: bool) -> Iterator[str]:
+        text = clean(text).strip("\n")
+        if not text:
+            return
+        language = language if _LANGUAGE.fullmatch(language) else ""
+        count = text.count("\n") + 1
+        block = self._put(fenced(self._brief(text), language))
+        if self.depth.is_full and result and count > _OPEN_LINES:
+            yield from self._folded(f"{label}, {many(count, 'line')}", block)
+        else:
+            yield self._put("")
+            yield block
+
+    def _folded(self, label: str, block: str) -> Iterator[str]:
+        yield self._put(f"\n<details>\n<summary>{html.escape(one_line(label))}</summary>\n")
+        yield block
+        yield self._put("\n</details>")
+
+    def _prose(self, text: str) -> str:
+        return self._put("") + "\n" + prose(text, self.levels) if text else self._put("")
+
+    def _image(self, part: Picture) -> str:
+        address = self.picture(part) if self.picture is not None and part.data else None
+        kind = one_line(part.media_type) or "image or document"
+        if address is None:
+            return f"*[{escape(kind)}]*"
+        address = re.sub(
+            r"[^A-Za-z0-9_./~-]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), address
+        )
+        return f"{'!' if kind.startswith('image/') else ''}[{escape(kind)}]({address})"
+
+    def _brief(self, text: str) -> str:
+        rows = text.split("\n")
+        if self.depth.is_full or len(rows) <= _BRIEF_LINES:
+            return text
+        return "\n".join([*rows[:_BRIEF_LINES], f"… {many(len(rows) - _BRIEF_LINES, 'more line')}"])
+
+    def _put(self, text: str) -> str:
+        return nested(text, self.levels)
+
+    def _time(self, moment: datetime) -> str:
+        try:
+            here = moment.astimezone(self.zone)
+        except (OverflowError, OSError, ValueError):
+            here = moment
+        return f"{here.year:04}-{here:%m-%d %H:%M}"
+
+
+def _heading(turn: Turn) -> str:
+    """The beginning of what was typed, for an outline."""
+    for item in turn.items:
+        if item.kind in TYPED:
+            words = next(
+                (part.text for part in item.parts if isinstance(part, (Plain, Code)) and part.text.strip()), ""
+            )
+            return fit(one_line(words[:1000]), _HEADING) or "(no text)"
+    return "(before the first prompt)" if turn.number == 1 else "(no prompt)"
+
+
+def _measures(turn: Turn) -> list[str]:
+    """How long a turn took, and what it used."""
+    facts = []
+    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
+        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    if turn.api_messages:
+        used = turn.tokens
+        given = used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
+        facts += [many(turn.api_messages, "message"), f"{short(given)} tokens in, {short(used.output)} out"]
+    return facts
+
+
+def _todo(state: str, text: str) -> str:
+    words = escape(one_line(text))
+    if state == "in_progress":
+        words = f"**{words}** (in progress)"
+    elif state == "deleted":
+        words = f"~~{words}~~"
+    return f"- {_BOXES.get(state, '[ ]')} {words}"

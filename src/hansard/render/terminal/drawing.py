@@ -1,0 +1,331 @@
+"""Turns and items as lines."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
+from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
+from hansard.render.terminal import prose
+from hansard.render.terminal.head import measures
+from hansard.render.terminal.parts import Board, rows_in
+from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
+from hansard.render.text import clean, fit, one_line, width
+from hansard.render.words import clock, local, many, model_name, remark
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from hansard.model import Agent
+    from hansard.model.display import Item, Thread, Turn
+
+_CLAUDE = frozenset({"reply", "thinking", "tool"})
+_ASIDE_LINES = 6
+_SUMMARY_LINES = 8
+_TYPED_LINES = 200  # of a prompt
+_ERROR_LINES = 6
+_NARROWEST = 40  # columns: a subagent gets no margin where less would be left
+_SLOW = 1000  # milliseconds; what is quicker is not told
+_HEX = re.compile("[0-9a-f]{8,}")
+_BESIDE = "whole output from a file beside the transcript"
+_TASKS = frozenset({"TaskCreate", "TaskUpdate"})  # what they give back repeats what they were given
+_NUMBER = re.compile(r"#(\d{1,9})\b")
+_FILES = frozenset({"Read", "Write"})  # of these only the number of lines is told
+
+
+class Drawing:
+    """Draws a thread; `command` is what to type to show its session."""
+
+    def __init__(self, board: Board, depth: Depth, command: str, *, agent: Agent | None = None) -> None:
+        self.board = board
+        self.depth = depth
+        self.command = command
+        self.agent = agent
+        self.hidden: Counter[str] = Counter()
+        self._text = board.narrower(2)
+        self._inner = board.narrower(4)
+        self._speaker = self._before = self._model = self._minute = ""
+        self._day: date | None = None
+        self._tasks: dict[str, str] = {}  # by their numbers
+        self._replaced: dict[int, str] = {}  # the first words of each branch that was passed over
+
+    # -- turns
+
+    def turn(self, turn: Turn, *, branch: int | None = None) -> Iterator[str]:
+        """A turn, on its branch or on what the session went on with; nothing where none of it is there."""
+        items = [item for item in turn.items if item.branch == (branch or 0)]
+        for item in turn.items:
+            if item.branch != (branch or 0):
+                self.pass_over(item)
+        if not items:
+            return
+        yield ""
+        yield self.header(turn)
+        self._speaker = ""
+        for item in items:
+            yield from self.item(item)
+
+    def header(self, turn: Turn, *, finished: bool = True) -> str:
+        """The line above a turn."""
+        when = clock(turn.started_at)
+        if turn.started_at is not None and (day := local(turn.started_at).date()) != self._day:
+            self._day = day
+            when = f"{day.year:04}-{day:%m-%d} {when}"
+        self._minute = clock(turn.started_at)
+        facts = measures(turn) if finished else []
+        parts = [f"Turn {turn.number}", *filter(None, (when, *facts))]
+        if len(parts) > 3 and sum(map(len, parts)) + 3 * len(parts) > self.board.columns - 3:
+            del parts[-2]  # how much was read and written
+        return self.rule(" · ".join(parts))
+
+    def rule(self, text: str, before: str = "── ", style: str = DIM) -> str:
+        """Words on a line across."""
+        text = fit(text, self.board.columns - len(before) - 3)
+        rest = "─" * max(2, self.board.columns - width(text) - len(before) - 1)
+        return self.board.paint(f"{before}{text} {rest}", style)
+
+    def pass_over(self, item: Item) -> None:
+        """Count an item of another branch."""
+        self.hidden[OTHER_BRANCH] += 1
+        if item.branch not in self._replaced:
+            self._replaced[item.branch] = fit(one_line("".join(_texts(item)[:1])[:200]), 40)
+
+    # -- items
+
+    def item(self, item: Item, *, whole: bool = False) -> Iterator[str]:
+        """An item below the one before; `whole` shows it in full, whatever the depth says."""
+        if not whole and not self.depth.shows(item.kind):
+            self.hidden[item.kind] += 1
+            return
+        if item.forks:
+            yield ""
+            yield self.rule(f"replaced here: {', '.join(map(self._fork, item.forks))}")
+            self._speaker = ""
+        who = self._who(item)
+        if who and (who != self._speaker or item.kind in TYPED):
+            yield ""
+            yield self._label(who, item)
+        elif "tool" not in (item.kind, self._before) or item.kind != self._before:
+            yield ""
+        self._speaker = "" if item.kind in ("compaction", "summary") else who or self._speaker
+        self._before = item.kind
+        yield from self._body(item, full=whole or self.depth.is_full)
+
+    def answer(self, item: Item, *, again: bool) -> Iterator[str]:
+        """The result of a call that was drawn without it; with the call `again` where something stands between them."""
+        if not self.depth.shows(item.kind):
+            return
+        if again:
+            yield from self.item(item)
+        else:
+            yield from self._results(item, full=self.depth.is_full)
+
+    def closing(self, turn: Turn) -> Iterator[str]:
+        """What a turn came to, below it."""
+        if facts := measures(turn):
+            yield ""
+            yield "  " + self.board.paint(fit(" · ".join(facts), self._text.columns), DIM)
+
+    def forget(self) -> None:
+        """Say anew who speaks."""
+        self._speaker = ""
+
+    def _fork(self, branch: int) -> str:
+        words = self._replaced.get(branch)
+        return f"{self.command} --branch {branch}" + (f" ({words})" if words else "")
+
+    def _who(self, item: Item) -> str:
+        if item.kind in TYPED:
+            return "You" if self.agent is None else "Task"
+        if item.kind in _CLAUDE:
+            return "Claude" if self.agent is None else "Agent"
+        return ""
+
+    def _label(self, who: str, item: Item) -> str:
+        facts = []
+        if (minute := clock(item.at)) != self._minute:
+            self._minute = minute
+            facts.append(minute)
+        if item.queued:
+            facts.append("queued while Claude worked")
+        if who in ("Claude", "Agent") and item.model and item.model != self._model:
+            self._model = item.model
+            facts.append(fit(model_name(item.model), 30))
+        name = self.board.paint(who, f"{BOLD};{CYAN if who in ('You', 'Task') else MAGENTA}")
+        tail = fit("  ".join(filter(None, facts)), self.board.columns - len(who) - 2)
+        return f"{name}  {self.board.paint(tail, DIM)}" if tail else name
+
+    def _body(self, item: Item, *, full: bool) -> Iterator[str]:
+        text = "\n".join(_texts(item))
+        if item.kind == "tool":
+            yield from self._tool(item, full=full)
+            return
+        if item.kind == "reply" or (item.kind == "prompt" and self.agent is not None):
+            yield from _indented(2, prose.draw(clean(text).strip("\n"), self._text.columns, colours=self.board.colours))
+        elif item.kind == "thinking":
+            yield from self._marked("thinking", text, None)
+        elif item.kind == "compaction":
+            yield self.rule(one_line(text))
+        elif item.kind == "summary":
+            yield from self._cut(text, None if full else _SUMMARY_LINES, DIM)
+        elif item.kind == "error":
+            yield from self._cut(f"✗ {text}", None, RED)
+        elif item.kind == "interruption":
+            yield from self._cut(text, None, YELLOW)
+        elif item.kind in TYPED:
+            yield from self._cut(text, None if full else _TYPED_LINES, CYAN if item.kind != "prompt" else "")
+        elif item.kind == "output":
+            yield from self._parts(item.parts, full=full, most=_ASIDE_LINES)
+        else:
+            yield from self._marked(item.kind, text, None if full else _ASIDE_LINES)
+        for part in item.parts:
+            if isinstance(part, Picture):
+                yield from _indented(2, self._text.part(part))
+
+    def _marked(self, label: str, text: str, most: int | None) -> Iterator[str]:
+        """An aside with what it is."""
+        yield from self._cut(f"[{one_line(label)}] {text.strip()}", most, DIM)
+
+    def _cut(self, text: str, most: int | None, style: str) -> Iterator[str]:
+        """A text, or its beginning."""
+        lines = self._text.words(text, style)
+        shown = lines[:most]
+        yield from _indented(2, shown)
+        if len(lines) > len(shown):
+            more = f"… {many(len(lines) - len(shown), 'more line')} (--depth all)"
+            yield "  " + self.board.paint(more, DIM)
+
+    def _parts(self, parts: tuple[Part, ...], *, full: bool, most: int) -> Iterator[str]:
+        for part in parts:
+            if not isinstance(part, Picture):
+                yield from _indented(2, self._text.part(part) if full else self._text.brief(part, DIM, most))
+
+    # -- tool calls
+
+    def _tool(self, item: Item, *, full: bool) -> Iterator[str]:
+        board = self.board
+        mark = board.paint("✗", RED) if item.is_error else board.paint("•", GREEN)
+        facts = [remark(fact) for fact in item.facts if full or not (_is_quick(fact) or fact == _BESIDE)]
+        if not full:
+            facts += [many(rows_in(part), "line") for part in item.results if self._is_file(part, item)]
+        name = fit(one_line(item.title), board.columns // 2)
+        tail = fit("  ".join(facts), board.columns // 2 - 8)
+        room = board.columns - width(name) - width(tail) - 7
+        subject = self._about(item)
+        shown = fit(subject, room) if room > 8 else ""
+        pieces = [f"{mark} {board.paint(name, BOLD)}" + (f" {shown}" if shown else "")]
+        yield "  " + "  ".join(pieces + ([board.paint(tail, DIM)] if tail else []))
+        for part in item.parts:
+            yield from _indented(4, self._given(part, item, full=full, is_cut=shown != subject))
+        if item.thread is not None and item.thread.turns and self.depth.agents:
+            yield from self._subagent(item.thread)
+            yield from self._results(item, full=full)
+            return
+        yield from self._results(item, full=full)
+        if item.thread is not None and item.thread.agent is not None:
+            agent = item.thread.agent
+            counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
+            words = f"subagent ({counts}): {self.command} --agent {_name(agent)}"
+            yield from _indented(4, self._inner.lay([(DIM, words)]))
+
+    def _about(self, item: Item) -> str:
+        """What a call is about; a task that was made before is named again."""
+        subject = one_line(item.subject)
+        if item.title == "TaskCreate":
+            texts = (getattr(part, "text", "") for part in item.results)
+            if made := next((found for text in texts if (found := _NUMBER.search(text[:200]))), None):
+                self._tasks[made[1]] = subject
+                return f"#{made[1]} {subject}"
+        elif item.title == "TaskUpdate" and (told := _NUMBER.match(subject)) and told[1] in self._tasks:
+            return f"{subject}: {self._tasks[told[1]]}"
+        return subject
+
+    def _given(self, part: Part, item: Item, *, full: bool, is_cut: bool) -> Iterator[str]:
+        """What of a tool's input is shown."""
+        if says_again(part, item) and not (is_cut and full):
+            return
+        if full:
+            if not (isinstance(part, Plain) and item.thread is not None and item.thread.turns):
+                yield from self._inner.part(part)
+        elif isinstance(part, Checklist):
+            yield from self._inner.part(part)
+        elif isinstance(part, Prose) and item.title in ("ExitPlanMode", "exit_plan_mode"):
+            yield from self._inner.brief(part, "", _TYPED_LINES)
+
+    def _results(self, item: Item, *, full: bool) -> Iterator[str]:
+        lines: list[str] = []
+        inner = self._inner.narrower(2)
+        for part in item.results:
+            if full:
+                lines += inner.part(part)
+            elif item.is_error:
+                lines += inner.brief(part, RED, _ERROR_LINES)
+            elif not self._is_file(part, item) and item.title not in _TASKS:
+                lines += inner.brief(part)
+        for number, line in enumerate(lines):
+            yield f"    {self.board.paint('└', DIM) if not number else ' '} {line}".rstrip()
+
+    def _is_file(self, part: Part, item: Item) -> bool:
+        return isinstance(part, Code) and item.title in _FILES and not item.is_error
+
+    # -- subagents
+
+    def _subagent(self, thread: Thread) -> Iterator[str]:
+        margin = 6 if self.board.columns - 6 >= _NARROWEST else 0
+        inner = Drawing(self.board.narrower(margin), self.depth, self.command, agent=thread.agent)
+        bar = f"    {self.board.paint('│', DIM)} " if margin else ""
+        for line in inner.thread(thread):
+            yield f"{bar}{line}".rstrip()
+
+    def thread(self, thread: Thread) -> Iterator[str]:
+        """A whole subagent."""
+        if thread.agent is not None:
+            yield self.rule(agent_words(thread.agent))
+        for turn in thread.turns:
+            if len(thread.turns) > 1:
+                yield from self.turn(turn)
+                continue
+            for item in turn.items:
+                if item.branch:
+                    self.pass_over(item)
+                else:
+                    yield from self.item(item)
+        yield from self.left_out(thread.not_shown)
+
+    def left_out(self, records: Mapping[str, int]) -> Iterator[str]:
+        """What was not shown."""
+        counts = not_shown(self.hidden, records)
+        if counts:
+            yield ""
+            yield from self.board.lay([(DIM, f"Not shown: {counts}.")])
+
+
+def agent_words(agent: Agent) -> str:
+    """Who a subagent is."""
+    about = ": ".join(filter(None, (one_line(agent.agent_type), one_line(agent.description))))
+    return f"subagent {about}  {one_line(agent.agent_id)}"
+
+
+def _name(agent: Agent) -> str:
+    """A subagent's id for a command line, or the beginning of it that is enough."""
+    from shlex import quote
+
+    name = one_line(agent.agent_id)
+    return name[:8] if _HEX.fullmatch(name) else quote(name)
+
+
+def _texts(item: Item) -> list[str]:
+    return [part.text for part in item.parts if not isinstance(part, (Picture, Checklist)) and hasattr(part, "text")]
+
+
+def _is_quick(fact: str) -> bool:
+    number, _, unit = fact.partition(" ")
+    return unit == "ms" and number.isdigit() and int(number) < _SLOW
+
+
+def _indented(columns: int, lines: Iterator[str] | list[str]) -> Iterator[str]:
+    for line in lines:
+        yield (" " * columns + line).rstrip()

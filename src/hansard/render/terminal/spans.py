@@ -1,0 +1,63 @@
+"""Runs of text with their colours, broken into lines that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from hansard.render.text import wrap
+
+Span = tuple[str, str]  # parameters of a colour sequence, or nothing; clean text
+
+BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
+RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = "31", "32", "33", "34", "35", "36"
+
+
+def lay(spans: Sequence[Span], columns: int, *, colours: bool, base: str = "") -> list[str]:
+    """Lines of at most so many columns; `base` is the colour of what has none."""
+    lines = wrap("".join(text for _, text in spans), columns)
+    if not colours or not (base or any(style for style, _ in spans)):
+        return lines
+    runs = _runs(spans, base)
+    style, left = next(runs, (base, 0))
+    made: list[str] = []
+    for line in lines:
+        pieces: list[Span] = []
+        start = 0
+        for place, character in enumerate(line):
+            if character.isspace():
+                continue
+            if not left:
+                if place > start:
+                    pieces.append((style, line[start:place]))
+                    start = place
+                style, left = next(runs, (base, 1))
+            left -= 1
+        pieces.append((style, line[start:]))
+        made.append(painted(pieces))
+    return made
+
+
+def _runs(spans: Iterable[Span], base: str) -> Iterator[tuple[str, int]]:
+    """Each colour with the number of its characters; white space does not count, since breaking lines may lose it."""
+    for style, text in spans:
+        count = len("".join(text.split()))
+        if count:
+            yield joined(base, style), count
+
+
+def joined(*styles: str) -> str:
+    """Several colours at once."""
+    return ";".join(filter(None, styles))
+
+
+def painted(spans: Iterable[Span]) -> str:
+    """A line with its colours; spaces at the ends of a run have none."""
+    pieces = []
+    for style, text in spans:
+        words = text.strip(" ")
+        if style and words:
+            before = len(text) - len(text.lstrip(" "))
+            pieces.append(f"{text[:before]}\x1b[{style}m{words}\x1b[0m{text[before + len(words) :]}")
+        else:
+            pieces.append(text)
+    return "".join(pieces)

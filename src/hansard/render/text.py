@@ -1,0 +1,157 @@
+"""Text for a terminal: transcripts are hostile, so everything from them passes through `clean` before it is shown."""
+
+from __future__ import annotations
+
+import re
+
+ESCAPES = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
+    "|\x9b[0-?]*[ -/]*[@-~]"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC and other strings: titles, links
+    "|\x1b[ -/]*[0-~]"
+)
+BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+# What may not reach a terminal: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SPACES = re.compile(r"\s+")
+# One column each, whatever stands beside them: Latin, Greek, Cyrillic, punctuation, arrows, lines, bars and marks.
+_NARROW = re.compile("[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*")
+_WORDS = re.compile(r" +|[^ ]+")
+_TAB = 4
+
+_SGR = {
+    "bold": "1",
+    "dim": "2",
+    "italic": "3",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+    "you": "1;36",
+    "claude": "1;35",
+    "heading": "1",
+    "match": "1;33",
+}
+
+
+def clean(text: str) -> str:
+    """Text without anything that a terminal obeys: escape sequences, control characters, bidirectional overrides."""
+    if not _SUSPECT.search(text):
+        return text
+    text = BREAKS.sub("\n", ESCAPES.sub("", text))
+    return FORBIDDEN.sub(lambda match: "\ufffd" if "\ud800" <= match[0] <= "\udfff" else "", text)
+
+
+def one_line(text: str) -> str:
+    """Clean text on one line, whatever white space it had."""
+    return _SPACES.sub(" ", clean(text)).strip()
+
+
+def width(text: str) -> int:
+    """The columns that text takes: wide characters count two, combining ones none."""
+    if text.isascii() or _NARROW.fullmatch(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def fit(text: str, columns: int) -> str:
+    """Text cut to so many columns, with an ellipsis where something is missing."""
+    if width(text) <= columns:
+        return text
+    if columns < 1:
+        return ""
+    kept, taken = [], 0
+    for character in text[: columns * 8]:
+        size = width(character)
+        if taken + size > columns - 1:
+            break
+        kept.append(character)
+        taken += size
+    while kept and width("".join(kept)) > columns - 1:  # a selector may make the character before it wider
+        kept.pop()
+    return "".join(kept).rstrip() + "…"
+
+
+def fit_path(path: str, columns: int) -> str:
+    """A path cut at its beginning: its end says more."""
+    if width(path) <= columns:
+        return path
+    tail = path
+    while tail and width(tail) > columns - 1:
+        tail = tail[1:]
+    return "…" + tail
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """Text filled up with spaces to so many columns."""
+    space = " " * max(0, columns - width(text))
+    return space + text if right else text + space
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Lines of at most so many columns; breaks between words where it can, keeps indentation and empty lines."""
+    lines: list[str] = []
+    for line in text.expandtabs(_TAB).split("\n"):
+        if width(line) <= columns:
+            lines.append(line.rstrip())
+        else:
+            lines += _wrap_line(line, max(columns, 2))
+    return lines
+
+
+def _wrap_line(line: str, columns: int) -> list[str]:
+    lines: list[str] = []
+    indent = line[: len(line) - len(line.lstrip(" "))]
+    indent = indent if len(indent) <= columns // 2 else ""
+    current, taken = indent, len(indent)
+    for word in _WORDS.findall(line[len(indent) :]):
+        size = width(word)
+        if taken + size <= columns:
+            current += word
+            taken += size
+            continue
+        if current.strip():
+            lines.append(current.rstrip())
+        current, taken = indent, len(indent)
+        if word.isspace():
+            continue
+        *full, last = _chop(word, columns - taken) if taken + size > columns else [word]
+        lines += [indent + piece for piece in full]
+        current += last
+        taken += width(last)
+    if current.strip() or not lines:
+        lines.append(current.rstrip())
+    return lines
+
+
+def _chop(word: str, columns: int) -> list[str]:
+    """Pieces of a word that is wider than a line."""
+    if word.isascii():
+        return [word[start : start + columns] for start in range(0, len(word), columns)]
+    pieces, piece, taken = [], "", 0
+    for character in word:
+        size = width(character)
+        if piece and taken + size > columns:
+            pieces.append(piece)
+            piece, taken = "", 0
+        piece += character
+        taken += size
+    return [*pieces, piece]
+
+
+class Paint:
+    """Colours, where they are wanted."""
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __call__(self, text: str, style: str) -> str:
+        """Text in a style of the palette; already clean, since colours are escape sequences."""
+        return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if self.enabled and text else text

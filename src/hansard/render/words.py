@@ -1,0 +1,151 @@
+"""Numbers, sizes, times and names as people read them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hansard.render.text import one_line
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+
+
+def size(count: int) -> str:
+    """Bytes in the unit that fits."""
+    value, unit = float(count), 0
+    while value >= 1023.5 and unit < len(_UNITS) - 1:
+        value /= 1024
+        unit += 1
+    digits = 0 if unit == 0 or value >= 99.95 else 1
+    return f"{value:.{digits}f} {_UNITS[unit]}"
+
+
+def short(count: int) -> str:
+    """A count in at most five characters: 950, 12.3k, 4.5M."""
+    value = float(count)
+    for unit in ("", "k", "M", "G", "T"):
+        if value < 999.5 or unit == "T":
+            return f"{value:.0f}{unit}" if not unit or value >= 99.95 else f"{value:.1f}{unit}"
+        value /= 1000
+    return str(count)
+
+
+def many(count: int, thing: str, things: str | None = None) -> str:
+    """A count with its noun: 1 session, 1,204 sessions."""
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def odd_lines(count: int) -> str:
+    """How many lines have issues."""
+    return f"{many(count, 'line')} with something odd in {'it' if count == 1 else 'them'}"
+
+
+def local(moment: datetime) -> datetime:
+    """A time in the user's zone; at the ends of the calendar, where no zone fits, as it is."""
+    try:
+        return moment.astimezone()
+    except (OverflowError, OSError, ValueError):
+        return moment
+
+
+def when(moment: datetime | None, now: datetime) -> str:
+    """A time as short as can be understood, seen from now: 14:02, Mon 14:02, 10 Nov, 2025-04-18."""
+    if moment is None:
+        return "-"
+    here, today = local(moment), local(now)
+    days = (today.date() - here.date()).days
+    if days == 0:
+        return f"{here:%H:%M}"
+    if 0 < days < 7:
+        return f"{_DAYS[here.weekday()]} {here:%H:%M}"
+    if here.year == today.year:
+        return f"{here.day} {_MONTHS[here.month - 1]}"
+    return f"{here.year:04}-{here:%m-%d}"
+
+
+def full(moment: datetime | None) -> str:
+    """A time in full, to the minute."""
+    if moment is None:
+        return "-"
+    here = local(moment)
+    return f"{here.year:04}-{here:%m-%d %H:%M}"
+
+
+def clock(moment: datetime | None) -> str:
+    """The time of day."""
+    return f"{local(moment):%H:%M}" if moment is not None else ""
+
+
+def span(start: datetime | None, end: datetime | None) -> str:
+    """From when to when, the day said once."""
+    if start is None or end is None:
+        return full(start or end)
+    same_day = local(start).date() == local(end).date()
+    if same_day and clock(start) == clock(end):
+        return full(start)
+    return f"{full(start)} to {clock(end) if same_day else full(end)}"
+
+
+def duration(milliseconds: int) -> str:
+    """How long something took."""
+    seconds = milliseconds / 1000
+    if seconds < 0.95:
+        return f"{milliseconds} ms"
+    if seconds < 59.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def ago(moment: datetime | None, now: datetime) -> str:
+    """How long ago, roughly."""
+    if moment is None:
+        return "never"
+    passed = now - moment
+    if passed < timedelta(minutes=1):
+        return "just now"
+    if passed < timedelta(hours=1):
+        return f"{passed // timedelta(minutes=1)} min ago"
+    if passed < timedelta(days=2):
+        return f"{passed // timedelta(hours=1)} h ago"
+    return f"{passed.days} days ago"
+
+
+def ahead(moment: datetime, now: datetime) -> str:
+    """How soon, roughly."""
+    left = moment - now
+    if left <= timedelta(0):
+        return "any time now"
+    if left < timedelta(hours=2):
+        return f"in {left // timedelta(minutes=1)} min"
+    if left < timedelta(days=2):
+        return f"in {left // timedelta(hours=1)} h"
+    return f"in {left.days} days"
+
+
+def remark(fact: str) -> str:
+    """A fact about a tool call, a time in the unit that fits."""
+    number, _, unit = fact.partition(" ")
+    return duration(int(number)) if unit == "ms" and number.isascii() and number.isdigit() else one_line(fact)
+
+
+def project_name(path: str) -> str:
+    """The last part of a project's path."""
+    return one_line(path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or one_line(path) or "-"
+
+
+def model_name(model: str) -> str:
+    """A model without the maker's name and the date."""
+    name = one_line(model).removeprefix("claude-")
+    head, _, tail = name.rpartition("-")
+    return head if head and len(tail) == 8 and tail.isdigit() else name
+
+
+def tool_name(tool: str) -> str:
+    """A tool's name; those of MCP servers as server: tool."""
+    name = one_line(tool)
+    if name.startswith("mcp__") and name.count("__") >= 2:
+        _, server, tool = name.split("__", 2)
+        return f"{server}: {tool}"
+    return name or "(no name)"

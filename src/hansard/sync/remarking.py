@@ -1,0 +1,158 @@
+"""Keeping what the user says about a session: first in the record, then in the index, so that every answer knows it at once."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from hansard.errors import NotFound, StoreBusy, UsageError
+from hansard.index.sides import storable
+from hansard.index.tokens import fold_text
+from hansard.record.remarks import NOTE, PIN, TAG, TITLE, Remark
+from hansard.sync.run import Change, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hansard.pricing.settle import Prices
+    from hansard.record.store import Record
+
+LONGEST_TAG, LONGEST_TITLE, LONGEST_NOTE = 64, 200, 10_000
+_NOT_IN_TAGS = frozenset(",;:*\"'“”()\\")
+_WAIT = 10.0
+
+
+def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seconds: float = _WAIT) -> None:
+    """Write a change of the remarks and bring the indexes up to date with it; the sources are not looked at."""
+    report = sync(home, (), only=(), prices=prices, wait_seconds=wait_seconds, change=change)
+    if report.busy:
+        raise StoreBusy(
+            f"another process is syncing {home} and did not finish within {wait_seconds:g} s, so nothing was written."
+            " Wait for it to end, then run this again"
+        )
+
+
+def pinning(session_id: str) -> Change:
+    """Pin a session, unless it is."""
+    return _once(session_id, PIN, "")
+
+
+def tagging(session_id: str, tags: Sequence[str]) -> Change:
+    """Give a session tags; one that it has, in whatever case, stays as it is written."""
+    values = [checked_tag(tag) for tag in tags]
+
+    def change(record: Record) -> None:
+        known = {fold_text(item.value) for item in record.remarks(session_id) if item.kind == TAG}
+        for value in values:
+            if fold_text(value) not in known:
+                known.add(fold_text(value))
+                record.add_remark(session_id, TAG, value)
+
+    return change
+
+
+def naming(session_id: str, title: str) -> Change:
+    """Give a session a title; the one that the user gave it before is taken back."""
+    value = checked_title(title)
+
+    def change(record: Record) -> None:
+        former = [item for item in record.remarks(session_id) if item.kind == TITLE]
+        if [item.value for item in former] != [value]:
+            record.remove_remarks(item.id for item in former)
+            record.add_remark(session_id, TITLE, value)
+
+    return change
+
+
+def noting(session_id: str, text: str) -> Change:
+    """Add a note to a session, unless it has this very one."""
+    return _once(session_id, NOTE, checked_note(text))
+
+
+def unpinning(session_id: str) -> Change:
+    """Take a session's pin away."""
+    return _taking_back(session_id, PIN)
+
+
+def unnaming(session_id: str) -> Change:
+    """Take back the title that the user gave a session."""
+    return _taking_back(session_id, TITLE)
+
+
+def untagging(session_id: str, tags: Sequence[str]) -> Change:
+    """Take tags back; what the session has not is no error."""
+    unwanted = {fold_text(tag.strip()) for tag in tags}
+    return _taking_back(session_id, TAG, lambda value: fold_text(value) in unwanted)
+
+
+def unnoting(session_id: str, notes: Sequence[str], number: int) -> Change:
+    """Take back the note of that number among those that the user was shown."""
+    if not 1 <= number <= len(notes):
+        have = f"it has {len(notes)}" if notes else "it has none"
+        raise NotFound(f"the session has no note number {number}: {have}")
+    unwanted = notes[number - 1]
+    return _taking_back(session_id, NOTE, lambda value: value == unwanted)
+
+
+def _once(session_id: str, kind: str, value: str) -> Change:
+    def change(record: Record) -> None:
+        def same(item: Remark) -> bool:
+            return (item.kind, item.value) == (kind, value)
+
+        if not any(map(same, record.remarks(session_id))):
+            record.add_remark(session_id, kind, value)
+
+    return change
+
+
+def _taking_back(session_id: str, kind: str, fits: Callable[[str], bool] = lambda _value: True) -> Change:
+    def change(record: Record) -> None:
+        record.remove_remarks(item.id for item in record.remarks(session_id) if item.kind == kind and fits(item.value))
+
+    return change
+
+
+# -- what can be kept
+
+
+def checked_tag(text: str) -> str:
+    """A tag as it is kept: one word that can be written after `tag:` without quotes."""
+    tag = text.strip()
+    if not tag:
+        raise UsageError("a tag cannot be empty")
+    if len(tag) > LONGEST_TAG:
+        raise UsageError(f"a tag has {LONGEST_TAG} characters at most, this one has {len(tag)}: say the rest in a note")
+    if any(sign.isspace() for sign in tag):
+        raise UsageError(f"a tag is one word: write {'-'.join(tag.split())!r}, or give several without quotes")
+    bad = sorted({sign for sign in tag if sign in _NOT_IN_TAGS or not _is_visible(sign)})
+    if bad or tag.startswith("-") or not fold_text(tag):
+        what = "begin with a hyphen" if tag.startswith("-") else f"have {' '.join(map(ascii, bad)) or tag!a} in it"
+        raise UsageError(f"a tag cannot {what}: use letters, digits and signs such as - _ . / + # @")
+    return tag
+
+
+def checked_title(text: str) -> str:
+    """A title as it is kept: on one line."""
+    title = " ".join(storable(text).replace("\x00", "").split())
+    if not title:
+        raise UsageError("a title cannot be empty; --remove gives the session its own title back")
+    if len(title) > LONGEST_TITLE:
+        raise UsageError(
+            f"a title has {LONGEST_TITLE} characters at most, this one has {len(title)}: say the rest in a note"
+        )
+    return title
+
+
+def checked_note(text: str) -> str:
+    """A note as it is kept: as it was typed, without the blank lines around it."""
+    note = storable(text).replace("\x00", "").strip()
+    if not note:
+        raise UsageError("a note cannot be empty")
+    if len(note) > LONGEST_NOTE:
+        raise UsageError(f"a note has {LONGEST_NOTE:,} characters at most, this one has {len(note):,}")
+    return note
+
+
+def _is_visible(sign: str) -> bool:
+    # Joiners are parts of many emoji and of words in some scripts.
+    return unicodedata.category(sign)[0] not in "CZ" or sign in "\u200c\u200d"

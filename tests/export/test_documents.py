@@ -1,0 +1,73 @@
+"""JSON validates against the published schema, and lines hold every item once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hansard.engine import Hansard
+from hansard.export.display_schema import display_schema
+from hansard.model.display import Item, Thread
+from hansard.render.tree import Tree
+
+jsonschema: Any = pytest.importorskip("jsonschema")
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+
+
+def test_the_schema_is_a_schema_and_refuses_what_is_none() -> None:
+    for strict in (False, True):
+        jsonschema.Draft202012Validator.check_schema(display_schema(strict=strict))
+    validator = jsonschema.Draft202012Validator(display_schema())
+    assert not validator.is_valid({})
+    assert not validator.is_valid({"session": {}, "thread": None, "others": []})
+
+
+def test_every_document_validates_against_the_published_schema(demo: Hansard, tmp_path: Path) -> None:
+    published = jsonschema.Draft202012Validator(json.loads((DOCS / "display.schema.json").read_text(encoding="utf-8")))
+    strict = jsonschema.Draft202012Validator(display_schema(strict=True))
+    done = demo.export(None, tmp_path / "out", format="json")
+    assert not done.failed
+    # The hard session has every kind of everything; validating is slow, so of the others the small ones do.
+    files = sorted((file for file in done.files), key=lambda file: file.bytes)
+    for file in [*files[:25], *(file for file in files[-3:])]:
+        document = json.loads(Path(file.path).read_bytes())
+        for validator in (published, strict):
+            error = next(validator.iter_errors(document), None)
+            assert error is None, f"{file.path}: {error.message[:300]} at {list(error.absolute_path)}"
+
+
+def items_of(thread: Thread) -> list[Item]:
+    found = []
+    for turn in thread.turns:
+        for item in turn.items:
+            found.append(item)
+            if item.thread is not None:
+                found += items_of(item.thread)
+    return found
+
+
+def test_lines_hold_every_item_of_the_tree_once(demo: Hansard, tmp_path: Path) -> None:
+    sessions = demo.sessions(limit=None).sessions
+    demo.export(sessions, tmp_path / "all.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
+    place = iter(lines)
+    for session in sessions:
+        display = Tree(demo.reader, demo.record, session).display()
+        for thread in (display.thread, *display.others):
+            for item in items_of(thread):
+                line = next(place)
+                assert (line["session_id"], line["anchor"], line["kind"]) == (
+                    session.session_id,
+                    item.anchor,
+                    item.kind,
+                )
+                assert len(line["parts"]) == len(item.parts)
+    assert next(place, None) is None
+    assert len({(line["session_id"], line["agent_id"], line["anchor"]) for line in lines}) == len(lines)
+    assert len({tuple(line) for line in lines}) == 1  # every line has the same fields
+    made = {line["made_agent_id"] for line in lines} - {None}
+    assert made
+    assert made <= {line["agent_id"] for line in lines}

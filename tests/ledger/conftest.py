@@ -1,0 +1,86 @@
+"""Histories with a store each, and the same histories read slowly."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hansard.demo.history import write_hard_session, write_history
+from hansard.engine import Hansard
+from hansard.sources.claude_code import open_roots
+from hansard.sync.run import sync
+from tests.ledger.slowly import Book, Message, read
+from tests.sync.making import Tree, memory_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+END = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class Kept:
+    """A config directory, its store, and what the slow way finds in it."""
+
+    config: Path
+    h: Hansard
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        return read(self.config)
+
+    @cached_property
+    def book(self) -> Book:
+        return Book(self.h.rates())
+
+
+def keep(config: Path, home: Path, *, workers: bool = False) -> Kept:
+    """Sync a config directory into a store of its own."""
+    roots = open_roots([str(config)])
+    sync(str(home), roots, workers=workers)
+    return Kept(config, Hansard(str(home), roots))
+
+
+@pytest.fixture(scope="session")
+def memory() -> Iterator[Path]:
+    """A place for stores that live as long as the tests."""
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def demo(memory: Path) -> Iterator[Kept]:
+    """The demo history: every layout, forks, subagents."""
+    write_history(memory / "demo" / "claude", now=END)
+    kept = keep(memory / "demo" / "claude", memory / "demo" / "store")
+    yield kept
+    kept.h.close()
+
+
+@pytest.fixture(scope="session")
+def hard(memory: Path) -> Iterator[Kept]:
+    """The session with everything in it."""
+    write_hard_session(memory / "hard" / "claude")
+    kept = keep(memory / "hard" / "claude", memory / "hard" / "store")
+    yield kept
+    kept.h.close()
+
+
+@pytest.fixture(scope="session")
+def public(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+    """The real history of several people."""
+    kept = keep(corpus / "public", tmp_path_factory.mktemp("public") / "store", workers=True)
+    yield kept
+    kept.h.close()
+
+
+@pytest.fixture
+def tree() -> Iterator[Tree]:
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+        yield Tree(Path(folder) / "claude", Path(folder) / "store")
