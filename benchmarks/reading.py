@@ -147,7 +147,7 @@ class LongSession:
             took = tuple(one.seconds * 1000 for one in measured)
             yield beside_max(Figure(f"{name}, whole process", took, "ms", limit))
             if times == self.runs:
-                yield Figure("  peak RSS", tuple(one.peak_rss / MB for one in measured), "MB", 300)
+                yield Figure("  peak RSS", tuple(one.peak_rss / MB for one in measured), "MB")
 
     def whole_page(self) -> Iterator[Figure]:
         """Export one session as a page, and open it."""

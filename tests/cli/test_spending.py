@@ -100,6 +100,7 @@ def test_json_has_the_agreed_shape(run: Run) -> None:
         "lower_bound_messages": 1,
         "unpriced_messages": 0,
         "recorded_messages": 0,
+        "understated_messages": 0,
         "cost_usd": "0.288",
         "cache_saved_usd": "0.9",
         "cache_extra_usd": "0.0175",
@@ -159,7 +160,7 @@ def test_the_table_fits_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, 
     assert table.splitlines() == lines
     assert notes.startswith("Prices: genai-prices ")
     assert ", 1 of your own + 1 of 3 messages have no line" in " ".join(notes.split())
-    assert "\n? 1 messages of acme-one have no" in notes
+    assert "\n? 1 message of acme-one has no" in notes
 
 
 @pytest.mark.usefixtures("spent")

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any
 
 import apsw
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.index import schema
@@ -75,6 +75,7 @@ def _settled(db: apsw.Connection, before: Any) -> Any:
     return now
 
 
+@settings(deadline=None)
 @given(st.lists(_statement(), max_size=8), st.randoms(use_true_random=False))
 def test_order_does_not_matter(batches: list[tuple[str, Stated]], dice: Any) -> None:
     expected = _table(batches)
@@ -83,6 +84,7 @@ def test_order_does_not_matter(batches: list[tuple[str, Stated]], dice: Any) -> 
     assert _table(batches) == expected
 
 
+@settings(deadline=None)
 @given(st.lists(_statement(), max_size=6), st.sampled_from(sorted(OWNERS)))
 def test_moving_a_transcript_to_another_session_moves_its_messages(
     batches: list[tuple[str, Stated]], transcript: int

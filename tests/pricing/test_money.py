@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hansard.model import Rate, Tokens
@@ -26,6 +26,10 @@ RATE = st.builds(lambda *prices: priced(prices), PRICE, PRICE, PRICE, PRICE, PRI
 UNPRICED = Rate("m", "", "", "", None, None, None, None, None, None, None, None, None, None, None, "test")
 
 
+# How long it takes says something about the machine, not about money.
+at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
 def fraction(amount: Decimal | None) -> Fraction:
     assert amount is not None
     assert amount.is_finite()
@@ -41,6 +45,7 @@ def slowly(rate: Rate, tokens: Tokens) -> Fraction:
     return per_million / 10**6 + fraction(rate.web_search) * tokens.web_searches / 1000
 
 
+@at_leisure
 @given(RATE, TOKENS)
 def test_cost_is_tokens_times_rate(rate: Rate, tokens: Tokens) -> None:
     assert fraction(cost(rate, tokens)) == slowly(rate, tokens)
@@ -49,6 +54,7 @@ def test_cost_is_tokens_times_rate(rate: Rate, tokens: Tokens) -> None:
     assert fraction(total(charged.values())) == slowly(rate, tokens)
 
 
+@at_leisure
 @given(RATE, TOKENS)
 def test_what_caching_saved_and_cost(rate: Rate, tokens: Tokens) -> None:
     effect = cache_effect(rate, tokens)
@@ -62,6 +68,7 @@ def test_what_caching_saved_and_cost(rate: Rate, tokens: Tokens) -> None:
     assert slowly(rate, written) - slowly(rate, as_input) == fraction(effect[1])
 
 
+@at_leisure
 @given(RATE, st.lists(TOKENS, max_size=20), st.randoms(use_true_random=False))
 def test_the_order_of_a_sum_does_not_matter(rate: Rate, many: list[Tokens], dice: Any) -> None:
     amounts = [cost(rate, tokens) or Decimal(0) for tokens in many]

@@ -265,6 +265,7 @@ def directly(
     """The prices for one message, found without any grid."""
     names = {asked.model, asked.model.removeprefix("anthropic/"), asked.model.removesuffix("-20250101")}
     prices: dict[str, Any] | None = None
+    has_batch = False
     for one in overrides:  # the last one that fits
         if (
             one.model.lower() in names
@@ -275,8 +276,7 @@ def directly(
             and (one.above is None or prompt > one.above)
         ):
             prices = {name: price for name in CLASSES if (price := getattr(one, name)) is not None}
-            if asked.service_tier == "batch" and one.service_tier is None:
-                prices |= {name: price / 2 for name, price in prices.items() if name != "web_search"}
+            has_batch = one.service_tier is not None
     if prices is None:
         if not {"claude-x", "claude-x-20250101"} & names or asked.model == "claude-z":
             return None
@@ -285,7 +285,6 @@ def directly(
         prices = {name: at_size(price, prompt) for name, price in standard.prices.items()}
         context = {"speed": asked.speed, "inference_geo": asked.inference_geo, "processing": asked.service_tier}
         special: dict[str, Decimal] = {}
-        has_batch = False
         for card in listed.variants:
             begun = card.since is None or day >= card.since
             if begun and all(context.get(name) == value for name, value in card.when.items()):
@@ -293,8 +292,8 @@ def directly(
                 for name, price in card.prices.items():
                     special.setdefault(name, at_size(price, prompt))
         prices |= special
-        if asked.service_tier == "batch" and not has_batch:
-            prices = {name: amount if name == "web_search" else amount / 2 for name, amount in prices.items()}
+    if asked.service_tier == "batch" and not has_batch:
+        prices = {name: amount if name == "web_search" else amount / 2 for name, amount in prices.items()}
     for name, factor in DERIVED.items():
         if prices.get(name) is None:
             prices[name] = prices["input"] * factor

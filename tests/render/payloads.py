@@ -202,7 +202,7 @@ def write_hostile_history(root: Path, payloads: tuple[str, ...] = PAYLOADS) -> s
 
 def _spawn(log: _Log, payload: str) -> str:
     given = {"subagent_type": payload, "description": payload, "prompt": payload}
-    outcome = {
+    outcome: dict[str, Any] = {
         "toolUseResult": {"agentId": AGENT, "status": "completed", "content": [{"type": "text", "text": payload}]}
     }
     return log.call(payload, "Agent", given, [{"type": "text", "text": payload}], **outcome)

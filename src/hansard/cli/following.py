@@ -34,7 +34,7 @@ def follow(front: Front, name: str, agent: str | None, depth: Depth, *, newest: 
             told: Told | None = None
             for _ in h.watch(threading.Event()):
                 if told is None:
-                    told = Told(front, h, h.session(name), agent, replace(depth, agents=False), newest)
+                    told = Told(front, h, h.session(name), agent, depth._replace(agents=False), newest)
                 say(told.news(h))
     note("stopped")
 

@@ -106,7 +106,7 @@ def show(
     from hansard.render.depth import DEPTHS
 
     wanted = DEPTHS[depth]
-    wanted = replace(wanted, thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
+    wanted = wanted._replace(thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
     if follow:
         from hansard.cli.following import follow as follow_session
 

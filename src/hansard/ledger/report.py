@@ -105,8 +105,11 @@ class Ledger:
             )
         if totals.unpriced_messages:
             named = ", ".join(model or "no named model" for model in totals.unpriced_models)
+            one = totals.unpriced_messages == 1
             why = "no cost that the client wrote" if self.mode == "recorded" else "no price"
-            notes.append(f"{_messages(totals.unpriced_messages)} of {named} have {why} and are not in the cost")
+            notes.append(
+                f"{_messages(totals.unpriced_messages)} of {named} {'has' if one else 'have'} {why} and {'is' if one else 'are'} not in the cost"
+            )
         if totals.recorded_messages:
             notes.append(f"{_messages(totals.recorded_messages)} at the cost that the client wrote")
         return notes

@@ -7,66 +7,81 @@ which another one replaced.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.index.schema import OFFSET_MASK
 from hansard.model import Fork
 
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+
 ASIDE = frozenset({"attachment", "system", "progress"})
+_STEPS = 20  # from a prompt to what it answers; where there are more, all side records are read at once
+
+Parents = dict[str, str | None]
 
 
-class Node(NamedTuple):
-    """What of a record matters for the tree."""
+class Group(NamedTuple):
+    """Prompts that answer the same, or answers to the same line."""
 
-    id: int
-    uuid: str
-    parent_uuid: str | None
-    kind: str
-    says: str | None
-    message_id: int | None
+    anchor: str
+    uuids: tuple[str, ...]  # the first records, in the order of the file
 
 
-def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
-    """The branch of each record that is not on the main line, and the places where branches begin.
+class Branches:
+    """The branches of a transcript; `parents` has all its records in the order of the file, `groups` its forks."""
 
-    First orphans are promoted to roots and cycles are broken (in file order: a parent that would close a circle is
-    dropped), then each prompt is hung on the message it answers. Several prompts on one message are a fork, as are several
-    answers to one user line; the session went on with the one that holds the last record of the file.
+    def __init__(self, parents: Mapping[str, str | None], groups: Iterable[Group], leaf: str | None) -> None:
+        """The session went on with the one of a group that holds the last record of the file, the `leaf`."""
+        self._parents = unbroken(parents)
+        self._line: set[str] = set()
+        self._heads: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        self.forks: list[Fork] = []
+        step = leaf
+        while step is not None and step not in self._line:
+            self._line.add(step)
+            step = self._parents[step]
+        forks = []
+        for anchor, uuids in groups:
+            # Without one of them on the way to the last record, the last one written is what the session went on with.
+            current = next((uuid for uuid in uuids if uuid in self._line), uuids[-1])
+            others = [uuid for uuid in uuids if uuid != current]
+            numbers = range(len(self._heads) + 1, len(self._heads) + len(others) + 1)
+            self._heads.update(zip(others, numbers, strict=True))
+            forks.append((anchor, current, others, numbers))
+        for anchor, current, others, numbers in forks:
+            self.forks.append(Fork(anchor, (self.of(current), *numbers), (current, *others)))
+
+    def of(self, uuid: str | None) -> int:
+        """The branch that a record is on; 0 is the line that the session went on with."""
+        if not self._heads:
+            return 0
+        trail: list[str] = []
+        branch = 0
+        while uuid is not None and uuid not in self._line:
+            trail.append(uuid)
+            known = self._known.get(uuid) or self._heads.get(uuid)
+            if known is not None or uuid in self._known:
+                branch = known or 0
+                break
+            uuid = self._parents.get(uuid)
+        self._known.update(dict.fromkeys(trail, branch))
+        return branch
+
+
+def unbroken(stated: Mapping[str, str | None]) -> Parents:
+    """Parents without orphans, which are roots, and without circles: the first record of the file in each loses its parent.
+
+    Every record is looked at once, also where parents stand further down the file.
     """
-    by_uuid: dict[str, Node] = {}
-    for node in nodes:
-        by_uuid.setdefault(node.uuid, node)
-    parents = _parents(by_uuid)
-    anchors: dict[str, str | None] = {}
-    # Of the records under one anchor, the first for each prompt, and the first for each answer however many lines it has.
-    groups: dict[tuple[str, str], dict[str | int | None, Node]] = {}
-    answered: set[int] = set()  # messages whose first line has been seen; an answer hangs where that one does
-    for node in by_uuid.values():
-        _, uuid, _, kind, says, message_id = node
-        if kind == "assistant":
-            if message_id not in answered:
-                parent = parents[uuid]
-                if message_id is not None:
-                    answered.add(message_id)
-                if parent is not None and by_uuid[parent].kind == "user":
-                    groups.setdefault((parent, "answer"), {}).setdefault(message_id, node)
-        elif says == "prompt" and kind == "user":
-            anchor = _anchor(parents[uuid], parents, by_uuid, anchors)
-            if anchor is not None:
-                groups.setdefault((anchor, "prompt"), {})[uuid] = node
-    forks_at = {key: list(group.values()) for key, group in groups.items() if len(group) > 1}
-    if not forks_at:
-        return {}, []
-    return _number(forks_at, parents, by_uuid, nodes[-1].uuid)
-
-
-def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
-    """The parent of each record; every record is looked at once, also where parents stand further down the file."""
-    parents: dict[str, str | None] = {}
-    for uuid, node in by_uuid.items():
+    parents: Parents = {}
+    rank: dict[str, int] = {}
+    for uuid, above in stated.items():
         if uuid in parents:
             continue
-        above = node.parent_uuid
         if above is None or above in parents:  # as nearly everywhere
             parents[uuid] = above
             continue
@@ -74,79 +89,112 @@ def _parents(by_uuid: dict[str, Node]) -> dict[str, str | None]:
         step: str | None = uuid
         while step is not None and step not in parents and step not in trail:
             trail[step] = len(trail)
-            above = by_uuid[step].parent_uuid
-            step = above if above in by_uuid else None
+            higher = stated[step]
+            step = higher if higher in stated else None
         for passed in trail:
-            above = by_uuid[passed].parent_uuid
-            parents[passed] = above if above in by_uuid else None
+            higher = stated[passed]
+            parents[passed] = higher if higher in stated else None
         if step in trail:
+            rank = rank or {name: place for place, name in enumerate(stated)}
             circle = list(trail)[trail[step] :]
-            parents[min(circle, key=lambda uuid: by_uuid[uuid].id)] = None
+            parents[min(circle, key=rank.__getitem__)] = None
     return parents
 
 
-def _anchor(
-    uuid: str | None, parents: dict[str, str | None], by_uuid: dict[str, Node], known: dict[str, str | None]
-) -> str | None:
-    """The nearest record above that is part of the conversation itself; `known` remembers what was found on the way."""
-    trail: list[str] = []
-    while uuid is not None and by_uuid[uuid].kind in ASIDE:
-        if uuid in known:
-            uuid = known[uuid]
-            break
-        trail.append(uuid)
-        uuid = parents[uuid]
-    known.update(dict.fromkeys(trail, uuid))
-    return uuid
+def open_branches(reader: Reader, low: int, prompts: Iterable[tuple[str, str | None]]) -> Branches:
+    """The branches of a transcript whose ids begin at `low`; `prompts` are its typed lines with their parents.
+
+    Few transcripts have any, so first it is looked whether there can be a fork: the records are read only where there can.
+    """
+    own = low, low + OFFSET_MASK
+    typed = {uuid: parent for uuid, parent in reversed([*prompts]) if parent is not None}
+    answered = [
+        row[0]
+        for row in reader.rows(
+            "SELECT parent_uuid FROM records WHERE id BETWEEN ? AND ? AND kind = 'assistant' AND parent_uuid IS NOT NULL"
+            " AND (message_id IS id OR message_id IS NULL) GROUP BY parent_uuid HAVING count(*) > 1",
+            own,
+        )
+    ]
+    if not answered and not _meet(reader, own, list(typed.values())):
+        return Branches({}, (), None)
+    rows = list(
+        reader.rows(
+            "SELECT uuid, parent_uuid FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL ORDER BY id", own
+        )
+    )
+    stated: Parents = dict(rows)
+    if len(stated) < len(rows):  # of records with the same id the first counts
+        stated = {}
+        for uuid, parent in rows:
+            stated.setdefault(uuid, parent)
+    asides = dict.fromkeys(
+        row[0]
+        for row in reader.rows(
+            f"SELECT uuid FROM records WHERE id BETWEEN ? AND ? AND kind IN ({', '.join(map(repr, sorted(ASIDE)))})",
+            own,
+        )
+    )
+    answers = reader.rows(
+        "SELECT a.uuid, a.parent_uuid, a.message_id FROM records a WHERE a.id BETWEEN ? AND ? AND a.kind = 'assistant'"
+        " AND (a.message_id IS a.id OR a.message_id IS NULL) AND a.uuid IS NOT NULL"
+        " AND a.parent_uuid IN (SELECT value FROM json_each(?))"
+        " AND EXISTS (SELECT 1 FROM records u WHERE u.uuid = a.parent_uuid AND u.kind = 'user' AND u.id BETWEEN ? AND ?)"
+        " ORDER BY a.id",
+        (*own, json.dumps(answered), *own),
+    )
+    groups = find_groups(unbroken(stated), [uuid for uuid, _ in prompts], asides, answers)
+    return Branches(stated, groups, rows[-1][0] if rows else None)
 
 
-def _number(
-    forks_at: dict[tuple[str, str], list[Node]], parents: dict[str, str | None], by_uuid: dict[str, Node], leaf: str
-) -> tuple[dict[str, int], list[Fork]]:
-    line: set[str] = set()
-    step: str | None = leaf
-    while step is not None and step not in line:
-        line.add(step)
-        step = parents[step]
-    heads: dict[str, int] = {}
-    forks: list[Fork] = []
-    number = 0
-    for (anchor, _), group in forks_at.items():
-        # Without one of them on the way to the last record, the last one written is what the session went on with.
-        current = next((node for node in group if node.uuid in line), group[-1])
-        others = [node for node in group if node is not current]
-        numbers = []
-        for node in others:
-            number += 1
-            heads[node.uuid] = number
-            numbers.append(number)
-        forks.append(Fork(anchor, (0, *numbers), (current.uuid, *(node.uuid for node in others))))
-    found: dict[str, int] = {}
-    resolved: dict[str, int] = {}
-    for uuid in by_uuid:
-        if uuid in resolved:
-            continue
-        above = parents[uuid]
-        if uuid not in heads and above in resolved:  # as nearly everywhere
-            branch = resolved[uuid] = resolved[above]
-            if branch:
-                found[uuid] = branch
-            continue
+def _meet(reader: Reader, own: tuple[int, int], steps: list[str]) -> bool:
+    """Whether the ways up from these records may meet before they come to what a prompt can answer."""
+    passed: set[str] = set()
+    for _ in range(_STEPS):
+        if not passed.isdisjoint(steps) or len(set(steps)) < len(steps):
+            return True
+        if not steps:
+            return False
+        passed.update(steps)
+        above = reader.rows(
+            "SELECT kind, parent_uuid, min(id) FROM records WHERE uuid IN (SELECT value FROM json_each(?))"
+            " AND id BETWEEN ? AND ? GROUP BY uuid",
+            (json.dumps(steps), *own),
+        )
+        steps = [parent for kind, parent, _ in above if kind in ASIDE and parent]
+    return True
+
+
+def find_groups(
+    parents: Parents,
+    prompts: Iterable[str],
+    asides: Mapping[str, object],
+    answers: Iterable[tuple[str, str, int | None]],
+) -> list[Group]:
+    """Several prompts on one message, and several answers to one user line, by where the first of them stands.
+
+    Each prompt hangs on the message it answers, whatever side records are between them; an answer hangs where the first of
+    its lines does.
+    """
+    anchors: dict[str, str | None] = {}  # of side records, as far as they were passed
+    found: dict[tuple[str, str], dict[str | int | None, str]] = {}
+    for uuid in prompts:
         trail: list[str] = []
-        step = uuid
-        branch = 0
-        while step is not None:
-            if step in resolved:
-                branch = resolved[step]
+        step = parents.get(uuid)
+        while step is not None and step in asides:
+            if step in anchors:
+                step = anchors[step]
                 break
             trail.append(step)
-            if step in heads:
-                branch = heads[step]
-                break
             step = parents[step]
-        for passed in trail:
-            resolved[passed] = branch
-            if branch:
-                found[passed] = branch
-    forks = [Fork(fork.parent_uuid, (resolved[fork.uuids[0]], *fork.branches[1:]), fork.uuids) for fork in forks]
-    return found, forks
+        anchors.update(dict.fromkeys(trail, step))
+        if step is not None:
+            found.setdefault((step, "prompt"), {})[uuid] = uuid
+    for uuid, parent, message in answers:
+        if parents.get(uuid) == parent:
+            found.setdefault((parent, "answer"), {}).setdefault(message, uuid)
+    forks = [Group(anchor, tuple(group.values())) for (anchor, _), group in found.items() if len(group) > 1]
+    if not forks:
+        return []
+    place = {uuid: number for number, uuid in enumerate(parents)}
+    return sorted(forks, key=lambda group: place[group.uuids[0]])

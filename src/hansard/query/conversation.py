@@ -15,13 +15,13 @@ import msgspec
 from hansard.errors import NotFound
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import Agent, Conversation, Entry, Fork, Session, ToolCall
+from hansard.model import Agent, Conversation, Entry, Session, ToolCall
 from hansard.parse import meaning as m
 from hansard.parse import wire
 from hansard.parse.decode import Record as Decoded
-from hansard.query.branches import Node, branches
+from hansard.query.branches import open_branches
 from hansard.query.reader import Reader, like, moment
-from hansard.query.starts import may_fork, typed_lines
+from hansard.query.starts import typed_lines
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -127,19 +127,13 @@ class ThreadReader:
         self.typed = typed_lines(reader, self.low)
         self.only: set[str] | None = None  # the records of a subagent inside a main file
         self.inside: frozenset[int] | None = None  # and where they stand
-        self.branch_of: dict[str, int] = {}
-        self.forks: list[Fork] = []
-        if sidechain_root or may_fork(reader, self.low, self.typed):
-            rows = reader.rows(
-                "SELECT id, uuid, parent_uuid, kind, says, message_id FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL"
-                " ORDER BY id",
-                self.all_ids,
-            )
-            nodes = list(map(Node._make, rows))
-            if sidechain_root:
-                self.only = only = _subtree(nodes, sidechain_root)
-                self.inside = frozenset(node.id - self.low for node in nodes if node.uuid in only)
-            self.branch_of, self.forks = branches(nodes) if nodes else ({}, [])
+        self.branches = open_branches(
+            reader,
+            self.low,
+            [(line.uuid, line.parent_uuid) for line in self.typed if line.is_prompt and line.uuid],
+        )
+        if sidechain_root:
+            self.only, self.inside = self._subtree(sidechain_root)
         # Before they had records of their own, prompts typed while the model worked stood in the queue's.
         self.queued: dict[int, str] = {
             row[0] - self.low: row[1]
@@ -163,6 +157,24 @@ class ThreadReader:
         """Between which the ids of the transcript's rows are."""
         return self.low, self.low + OFFSET_MASK
 
+    def _subtree(self, root: str) -> tuple[set[str], frozenset[int]]:
+        """A sidechain inside a main transcript: its first record and whatever hangs on it, and where they stand."""
+        children: dict[str | None, list[str]] = {}
+        places: dict[str, list[int]] = {}
+        for record_id, uuid, parent in self.reader.rows(
+            "SELECT id, uuid, parent_uuid FROM records WHERE id BETWEEN ? AND ? AND uuid IS NOT NULL ORDER BY id",
+            self.all_ids,
+        ):
+            children.setdefault(parent, []).append(uuid)
+            places.setdefault(uuid, []).append(record_id - self.low)
+        inside = {root}
+        waiting = [root]
+        while waiting:
+            new = [uuid for uuid in children.get(waiting.pop(), ()) if uuid not in inside]
+            inside.update(new)
+            waiting += new
+        return inside, frozenset(place for uuid in inside for place in places.get(uuid, ()))
+
     def first(self) -> Entry | None:
         """The first entry; nothing else is read for it."""
         probe = copy(self)
@@ -179,7 +191,7 @@ class ThreadReader:
             self.session.session_id,
             self.agent_id,
             entries,
-            tuple(self.forks),
+            tuple(self.branches.forks),
             self.agents,
             dict(sorted(self.not_shown.items())),
         )
@@ -245,7 +257,7 @@ class ThreadReader:
                 transcript=self.path,
                 offset=record.offset,
                 length=record.length,
-                branch=self.branch_of.get(uuid, 0) if uuid else 0,
+                branch=self.branches.of(uuid),
                 **more,
             )
         )
@@ -368,7 +380,7 @@ class ThreadReader:
                 persisted=full is not None,
                 is_error=bool(block.is_error),
                 patch=patch_of(body.tool_use_result) if call.change else None,
-                has_image=b'"image"' in bytes(block.content) and not m.raw_is_string(block.content),
+                has_image=not m.raw_is_string(block.content) and b'"image"' in bytes(block.content),
                 result_offset=record.offset,
             ),
         )
@@ -461,17 +473,3 @@ def patch_of(raw: msgspec.Raw) -> str | None:
         stated = hunk.get("lines")
         lines += [line for line in stated if isinstance(line, str)] if isinstance(stated, list) else []
     return "\n".join(lines)
-
-
-def _subtree(nodes: list[Node], root: str) -> set[str]:
-    """A sidechain inside a main transcript: its first record and whatever hangs on it."""
-    children: dict[str | None, list[str]] = {}
-    for node in nodes:
-        children.setdefault(node.parent_uuid, []).append(node.uuid)
-    inside = {root}
-    waiting = [root]
-    while waiting:
-        new = [uuid for uuid in children.get(waiting.pop(), ()) if uuid not in inside]
-        inside.update(new)
-        waiting += new
-    return inside

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.render.text import one_line
 from hansard.render.words import many
@@ -26,8 +25,7 @@ _NAMES = {
 _NAMED = 4  # kinds of the client's own records that are named
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
+class Depth(NamedTuple):
     """What is drawn of a session."""
 
     replies: bool = True  # and whatever else is not typed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from hansard.render.tree import ThreadTree
 
 
-@dataclass(frozen=True, slots=True)
-class Extract:
+class Extract(NamedTuple):
     """Turns of a thread, and how many stand around them."""
 
     thread: ThreadTree

@@ -98,7 +98,7 @@ class ThreadTree:
     def __init__(self, tree: Tree, source: ThreadReader) -> None:
         self._tree = tree
         self._source = source
-        self._forks: dict[str, Fork] = {fork.uuids[0]: fork for fork in source.forks}
+        self._forks: dict[str, Fork] = {fork.uuids[0]: fork for fork in source.branches.forks}
         self._last = (-1, 0)  # offset and number of the item before
         self.agents = source.agents  # of the whole session
         self.agent = next((agent for agent in source.agents if agent.agent_id == source.agent_id), None)
@@ -111,7 +111,7 @@ class ThreadTree:
     @property
     def branches(self) -> list[int]:
         """The numbers of its branches; 0 is what the session went on with."""
-        return sorted({0, *(branch for fork in self._source.forks for branch in fork.branches)})
+        return sorted({0, *(branch for fork in self._source.branches.forks for branch in fork.branches)})
 
     @property
     def transcript(self) -> int:

@@ -169,7 +169,9 @@ def test_payloads_in_every_place_of_a_transcript_are_only_text(tmp_path: Path) -
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_in_every_field_of_a_session_and_an_item_are_only_text(payload: str) -> None:
     words = {name: payload for name in session().__dataclass_fields__ if isinstance(getattr(session(), name), str)}
-    lists = dict.fromkeys(("models", "branches", "versions", "unpriced_models", "pull_requests"), (payload,))
+    lists = dict.fromkeys(
+        ("models", "branches", "versions", "unpriced_models", "pull_requests", "tags", "notes"), (payload,)
+    )
     said = item(
         payload,
         payload,
@@ -186,7 +188,7 @@ def test_payloads_in_every_field_of_a_session_and_an_item_are_only_text(payload:
     )
     values: dict[str, Any] = {**words, **lists, "api_messages": 1, "started_at": NOW}
     about = tree([turn(1, said)], not_shown={payload: 2}, **values)
-    found = read("".join(page(about, title=payload, tags=(payload,), note=payload, home="index.html", now=NOW)))
+    found = read("".join(page(about, title=payload, home="index.html", now=NOW)))
     assert found.tags["script"] == found.tags["style"] == 1
     assert "img" not in found.tags
     assert found.items == [item_id(payload)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -20,16 +20,14 @@ def page(
     tree: Tree,
     *,
     title: str = "",
-    tags: Sequence[str] = (),
-    note: str = "",
     home: str = "",
     now: datetime | None = None,
     zone: tzinfo = UTC,
 ) -> Iterator[str]:
     """The pieces of a session's page, in order; no more than one item is drawn at a time.
 
-    `title` stands instead of the session's own, `tags` and `note` are the user's, `home` is a link to the page that lists the
-    session, `now` is told at the foot, and times are those of `zone`.
+    `title` stands instead of the session's own, `home` is the address of the page that lists it, `now` is told at the foot, and
+    times are those of `zone`.
     """
     session = tree.session
     shown = title.strip() or title_of(session)
@@ -40,7 +38,7 @@ def page(
         ("common.js", "page.js"),
         {
             "title": one_line(shown, 200),
-            "header": header(session, shown, zone, tags=tags, note=note, home=home),
+            "header": header(session, shown, zone, home),
             "conversation": _conversation(tree, drawing),
             "outline": _outline(drawing.headings),
             "footer": footer(now, zone),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.render.html.escaping import escaped, one_line
+from hansard.render.html.escaping import escaped, linked, one_line
 from hansard.render.html.figures import lasting, local, machine, span
 from hansard.render.money import dollars
 from hansard.render.words import many, short
@@ -20,17 +20,24 @@ def title_of(session: Session) -> str:
     return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
-def header(session: Session, title: str, zone: tzinfo, *, tags: Sequence[str], note: str, home: str) -> str:
+def marks_of(session: Session) -> Iterable[str]:
+    """What the user marked a session with."""
+    if session.pinned:
+        yield "pinned"
+    yield from session.tags
+
+
+def header(session: Session, title: str, zone: tzinfo, home: str) -> str:
     """The head of a session's page."""
     back = f'<p class="home"><a href="{escaped(home)}">All sessions</a></p>' if home else ""
-    marks = "".join(f'<li class="badge">{one_line(tag, 60)}</li>' for tag in tags)
+    marks = "".join(f'<li class="badge">{one_line(mark, 60)}</li>' for mark in marks_of(session))
+    notes = "".join(f'<p class="note plain">{linked(note)}</p>' for note in session.notes)
     facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, zone))
     return (
         f'<header class="head">{back}<p class="project">{one_line(session.project, 300)}</p>'
         f'<h1 dir="auto">{one_line(title, 400)}</h1>'
         + (f'<ul class="tags" aria-label="Tags">{marks}</ul>' if marks else "")
-        + (f'<p class="note plain">{escaped(note)}</p>' if note else "")
-        + f'<dl class="about">{facts}</dl></header>'
+        + f'{notes}<dl class="about">{facts}</dl></header>'
     )
 
 
@@ -57,6 +64,8 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
                 f'<span class="minus">&minus;{session.lines_removed:,}</span>'
             ),
         )
+    if session.pull_requests:
+        yield "Pulls", ", ".join(linked(address) for address in session.pull_requests[:20])
     yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
     kept = "the client has deleted it; Hansard keeps it" if session.source_state == "gone" else session.source_state
     place = "/".join(filter(None, (session.root, session.project_dir)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.figures import lasting, local, machine, month
-from hansard.render.html.head import title_of
+from hansard.render.html.head import marks_of, title_of
 from hansard.render.html.shell import document
 from hansard.render.money import dollars
 from hansard.render.words import many, model_name, project_name, short
@@ -28,9 +28,6 @@ class Listed:
 
     session: Session
     href: str
-    title: str = ""  # instead of the session's own
-    tags: tuple[str, ...] = ()
-    pinned: bool = False
 
 
 def index_page(
@@ -102,7 +99,6 @@ def _month(session: Session, zone: tzinfo) -> str:
 
 def _row(entry: Listed, zone: tzinfo) -> str:
     session = entry.session
-    title = entry.title.strip() or title_of(session)
     ended = session.ended_at
     facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]
     if session.started_at is not None and ended is not None and ended > session.started_at:
@@ -113,13 +109,12 @@ def _row(entry: Listed, zone: tzinfo) -> str:
         here = local(ended, zone)
         when = f'<time datetime="{machine(ended)}">{here.year:04}-{here:%m-%d %H:%M}</time>'
     cost = "" if session.cost_usd is None else dollars(session.cost_usd)
-    marks = "".join(f'<span class="badge">{one_line(tag, 40)}</span>' for tag in entry.tags)
-    pin = '<span class="badge pin">pinned</span>' if entry.pinned else ""
+    marks = "".join(f'<span class="badge">{one_line(mark, 40)}</span>' for mark in marks_of(session))
     return (
         f'<li class="session" data-at="{ended.timestamp() if ended else 0:.0f}" data-cost="{session.cost_usd or 0:f}"'
         f' data-tokens="{_tokens(session)}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
-        f'<a href="{escaped(entry.href)}" dir="auto">{one_line(title, 140)}</a>'
-        f'<span class="facts">{pin}{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
+        f'<a href="{escaped(entry.href)}" dir="auto">{one_line(title_of(session), 140)}</a>'
+        f'<span class="facts">{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
         f'<span class="cost">{escaped(cost)}</span></li>'
     )
 

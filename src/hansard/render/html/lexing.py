@@ -50,7 +50,7 @@ def _plainly(lexer: Any, class_of: Classes, text: str) -> Marks:
     current = ""
     for position, token, value in lexer.get_tokens_unprocessed(text):
         found = class_of(token)
-        if found != current and not value[:1].isspace():
+        if value and found != current and not value[0].isspace():
             marks.append((position, found))
             current = found
     return marks
@@ -121,7 +121,7 @@ class _Tables:
                 if code == 10:
                     stack = ["root"]
                     table = self._table("root")
-                elif current:
+                elif current and not text[position].isspace():
                     marks.append((position, ""))
                     current = ""
                 position += 1

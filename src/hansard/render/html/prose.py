@@ -25,7 +25,7 @@ LONGEST = 400_000  # beyond this it is shown as it was written
 # A text in which nothing of this occurs is paragraphs and nothing else.
 _MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {2,}|\t)|  $|://", re.MULTILINE)
 # What a line is often made of, and what else it would take markdown-it to understand.
-_CODE_OR_STRONG = re.compile(r"`([^`\n ](?:[^`\n]*[^`\n ])?)`|\*\*")
+_CODE_OR_STRONG = re.compile(r"(?<!`)`([^`\n ](?:[^`\n]*[^`\n ])?)`(?!`)|(?<!\*)\*\*(?!\*)")
 _HARDER = re.compile(r"[\\\[\]<&_~`*]|\s\n|\n\s")
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)

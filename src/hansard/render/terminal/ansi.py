@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from hansard.render.terminal.spans import Span
 from hansard.render.text import ESCAPES, clean
@@ -15,13 +14,13 @@ _ON = {1, 2, 3, 4, 7, 9}  # not 5, 6 and 8, which blink and hide
 _OFF = {22: {1, 2}, 23: {3}, 24: {4}, 27: {7}, 29: {9}}
 
 
-@dataclass(slots=True)
 class _State:
     """How a terminal would draw the next character."""
 
-    marks: set[int] = field(default_factory=set)
-    text: str = ""
-    ground: str = ""
+    def __init__(self) -> None:
+        self.marks: set[int] = set()
+        self.text = ""
+        self.ground = ""
 
     def style(self) -> str:
         """Its parameters; text in the colour of its ground would not be seen, so that loses both."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.head import family, head
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 WIDEST = 110  # columns: longer lines are hard to read
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(NamedTuple):
     """How a session is to be drawn; `command` is what to type to show it again."""
 
     columns: int
@@ -75,8 +73,7 @@ def _numbers(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Items that somebody looks for, among those around them."""
 
     items: Sequence[Item]

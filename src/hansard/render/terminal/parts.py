@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.terminal import ansi, code, prose
@@ -23,8 +23,7 @@ _SIGNS = {"+": GREEN, "-": RED, "@": CYAN}
 _NAME = 20  # columns of a fact's name
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(NamedTuple):
     """What parts are drawn on: so many columns, with colours or without."""
 
     columns: int

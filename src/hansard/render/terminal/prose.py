@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from hansard.render.terminal import code
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, ITALIC, STRUCK, Span, joined, lay, painted
@@ -21,7 +22,7 @@ _RULE = re.compile(r" {0,3}([-*_])(?: *\1){2,} *")
 _ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)]) +(?=\S)")
 _QUOTE = re.compile(r" {0,3}> ?")
 _DELIMITERS = re.compile(r" *\|?(?: *:?-+:? *\|)+(?: *:?-+:?)? *\|? *")
-_INLINE = re.compile(
+_INLINE = (
     r"(?P<ticks>`+)(?!`)(?P<code>.{1,400}?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?=\S)(?P<bold>[^\n]{1,400}?)(?<=\S)\*\*"
     r"|(?<!\w)__(?=\S)(?P<bold2>[^_\n]{1,400}?)(?<=\S)__(?!\w)"
@@ -133,7 +134,7 @@ def inline(text: str, style: str = "", depth: int = 0) -> list[Span]:
         return [(style, text)]
     spans: list[Span] = []
     last = 0
-    for match in _INLINE.finditer(text):
+    for match in _inline().finditer(text):
         spans.append((style, text[last : match.start()]))
         last = match.end()
         if match["code"] is not None:
@@ -150,6 +151,12 @@ def inline(text: str, style: str = "", depth: int = 0) -> list[Span]:
             spans += inline(match["struck"], joined(style, STRUCK), depth + 1)
     spans.append((style, text[last:]))
     return [span for span in spans if span[1]] or [("", "")]
+
+
+@cache
+def _inline() -> re.Pattern[str]:
+    """Compiled only where it is used: that takes longer than most answers."""
+    return re.compile(_INLINE)
 
 
 def cells(line: str) -> list[str]:

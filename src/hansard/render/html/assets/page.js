@@ -112,7 +112,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // -- find: texts are gathered block by block, in slices of time, so that a long session stays usable
 
-  const found = { ranges: [], at: -1, run: 0 };
+  const found = { ranges: [], at: -1, run: 0, text: "", done: Promise.resolve() };
   const marks = globalThis.Highlight && CSS.highlights ? { all: new Highlight(), now: new Highlight() } : null;
   if (marks) { CSS.highlights.set("found", marks.all); CSS.highlights.set("found-now", marks.now); }
   const LIMIT = 5000;
@@ -157,6 +157,7 @@ document.addEventListener("DOMContentLoaded", () => {
   function search() {
     const wanted = input.value.toLowerCase();
     const run = ++found.run;
+    found.text = input.value;
     found.ranges = [];
     found.at = -1;
     marks?.all.clear();
@@ -190,7 +191,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   async function move(by) {
     if (!input.value.trim()) return;
-    if (!found.run || found.text !== input.value) { found.text = input.value; search(); }
+    if (found.text !== input.value) search();
     await found.done;
     const total = found.ranges.length;
     if (!total) { tell(); return; }
@@ -222,7 +223,6 @@ document.addEventListener("DOMContentLoaded", () => {
   let typing = 0;
   input.addEventListener("input", () => {
     clearTimeout(typing);
-    found.text = input.value;
     typing = setTimeout(search, 150);
   });
   document.getElementById("find").addEventListener("submit", (event) => event.preventDefault());
@@ -262,7 +262,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   document.addEventListener("keydown", (event) => {
     if (event.target === input) {
-      if (event.key === "Enter") { event.preventDefault(); clearTimeout(typing); if (found.at < 0) search(); move(event.shiftKey ? -1 : 1); }
+      if (event.key === "Enter") { event.preventDefault(); clearTimeout(typing); move(event.shiftKey ? -1 : 1); }
       if (event.key === "Escape") { input.value = ""; search(); input.blur(); }
       return;
     }

@@ -1,0 +1,26 @@
+"""The display tree as JSON: the same as the tree, turn by turn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hansard.engine import Hansard
+from hansard.model import plain
+from hansard.render.document import pieces
+from hansard.render.tree import Tree
+
+
+def test_the_document_is_the_tree(hard: tuple[Hansard, str]) -> None:
+    h, name = hard
+    for session in h.sessions(limit=None, debris=True).sessions:
+        data = b"".join(pieces(Tree(h.reader, h.record, session)))
+        assert json.loads(data) == json.loads(json.dumps(plain(Tree(h.reader, h.record, session).display())))
+    assert b'"kind": "tool"' in b"".join(pieces(Tree(h.reader, h.record, h.session(name))))
+
+
+def test_half_a_character_is_escaped(hard: tuple[Hansard, str]) -> None:
+    h, name = hard
+    session = replace(h.session(name), title="half \ud800 a pair")
+    data = b"".join(pieces(Tree(h.reader, h.record, session)))
+    assert json.loads(data)["session"]["title"] == "half \ud800 a pair"
