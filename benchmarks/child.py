@@ -186,7 +186,7 @@ def versions() -> dict[str, str]:
 def _cases() -> dict[str, Callable[..., object]]:
     from benchmarks import counting, long_session, paging, searching
 
-    more = {"long-session": long_session.write_long_session, "load-page": paging.load}
+    more: dict[str, Callable[..., object]] = {"long-session": long_session.write_long_session, "load-page": paging.load}
     own: tuple[Callable[..., object], ...] = (sync, warm, append, watch, unpack, bulk, dense, versions)
     return {case.__name__: case for case in (*own, *searching.CASES)} | counting.CASES | more
 

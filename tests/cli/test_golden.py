@@ -17,10 +17,12 @@ GOLDEN = Path(__file__).parent / "golden"
 # Not *.md: the formatter would rewrite the code in them.
 CASES = {
     "show.txt": [],
-    "show_wide_full.txt": ["--tools", "full", "--thinking"],
-    "show_colour.txt": ["--color", "always", "--tools", "none"],
+    "show_narrow.txt": ["--last", "14"],
+    "show_wide_all.txt": ["--depth", "all"],
+    "show_colour.txt": ["--color", "always", "--turn", "1-7"],
+    "show_prompts.txt": ["--depth", "prompts"],
     "markdown.txt": ["--markdown"],
-    "markdown_full.txt": ["--markdown", "--tools", "full", "--thinking"],
+    "markdown_all.txt": ["--markdown", "--depth", "all"],
     "show.json": ["--json"],
 }
 
@@ -28,7 +30,7 @@ CASES = {
 @pytest.mark.skipif(os.name == "nt", reason="the zone cannot be set there")
 @pytest.mark.parametrize("name", CASES)
 def test_show(run_hard: Run, hard: tuple[Path, str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "110" if "wide" in name else "80")
+    monkeypatch.setenv("COLUMNS", "200" if "wide" in name else "60" if "narrow" in name else "80")
     output = run_hard("show", hard[1], *CASES[name]).stdout
     if name.endswith(".json"):
         answer = json.loads(output)

@@ -261,3 +261,15 @@ def test_following_really_watches(run: Run, long: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Hansard, "watch", watch)
     assert asked(run("show", SESSION, "--follow").stdout) == [7, 8]
+
+
+def test_what_the_user_said_about_it_stands_above(run: Run) -> None:
+    run("tag", SESSION, "sea")
+    run("pin", SESSION)
+    run("note", SESSION, "Look at \x1b[2Jthis <b>again</b>")
+    head = run("show", SESSION).stdout.partition("──")[0].splitlines()
+    assert head[0] == "◆ When is high tide?"
+    assert head[-3:-1] == ["Tags: sea", "Note: Look at this <b>again</b>"]
+    page = run("show", SESSION, "--markdown").stdout
+    assert '\ntags: ["sea"]\n' in page
+    assert "\n> Look at this &lt;b>again&lt;/b>\n" in page

@@ -403,10 +403,7 @@ def test_a_link_instead_of_the_folder_of_pictures_is_not_followed(small: Hansard
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-_NO_REMARKS = pytest.mark.xfail(strict=False, reason="render/markdown.py does not draw tags and notes yet")
-
-
-@pytest.mark.parametrize("form", ["html", pytest.param("markdown", marks=_NO_REMARKS), "json"])
+@pytest.mark.parametrize("form", ["html", "markdown", "json"])
 def test_what_the_user_says_is_in_the_files(small: Hansard, tmp_path: Path, form: str) -> None:
     out = tmp_path / "out"
     small.export(None, out, format=form)

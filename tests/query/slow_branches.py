@@ -1,4 +1,4 @@
-"""Which records of a transcript belong to which branch: a fork only where a prompt was replaced or an answer made again.
+"""Branches the plain way, with all records in memory, to compare the quick one with.
 
 A parent with several children is nearly always parallel tool calls or side records, so walking back from the last leaf would
 lose most of a session. Instead everything stays on the line, except the subtrees that begin with a prompt (or an answer)

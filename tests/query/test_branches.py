@@ -3,25 +3,63 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from hansard.model import Fork
-from hansard.query.branches import Node, branches
+from hansard.query.branches import open_branches
+from hansard.query.reader import Reader
+
+from . import slow_branches
+from .slow_branches import Node
 
 MANY = 50_000
+LOW = 3 << 40
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without a store: an empty index in memory is asked."""
+    monkeypatch.chdir(tmp_path)
+
+
+def branches(nodes: list[Node]) -> tuple[dict[str, int], list[Fork]]:
+    """The branch of each record that is not on the main line, and the forks; the same as the plain way gives."""
+    firsts: dict[int, int] = {}
+    placed = []
+    for place, node in enumerate(nodes):
+        record_id = LOW + 100 * place
+        message = firsts.setdefault(node.message_id, record_id) if node.message_id is not None else None
+        placed.append(node._replace(id=record_id, message_id=message))
+    reader = Reader(".")
+    reader.db.execute("BEGIN")
+    reader.db.executemany(
+        "INSERT INTO records (id, length, kind, says, uuid, parent_uuid, sidechain, message_id) VALUES (?, 9, ?, ?, ?, ?, 0, ?)",
+        [(node.id, node.kind, node.says, node.uuid, node.parent_uuid, node.message_id) for node in placed],
+    )
+    prompts = [(node.uuid, node.parent_uuid) for node in placed if (node.kind, node.says) == ("user", "prompt")]
+    quick = open_branches(reader, LOW, prompts)
+    reader.close()
+    found = {node.uuid: branch for node in placed if (branch := quick.of(node.uuid))}
+    assert (found, quick.forks) == slow_branches.branches(placed)
+    return found, quick.forks
 
 
 def prompt(uuid: str, parent: str | None) -> Node:
     return Node(0, uuid, parent, "user", "prompt", None)
 
 
-def reply(uuid: str, parent: str | None, message: int) -> Node:
+def reply(uuid: str, parent: str | None, message: int | None) -> Node:
     return Node(0, uuid, parent, "assistant", "reply", message)
 
 
 def aside(uuid: str, parent: str | None) -> Node:
     return Node(0, uuid, parent, "system", None, None)
+
+
+def result(uuid: str, parent: str | None) -> Node:
+    return Node(0, uuid, parent, "user", "result", None)
 
 
 def test_a_straight_line_has_no_forks() -> None:
@@ -72,10 +110,17 @@ def test_every_shape_of_tree_is_read_in_one_pass() -> None:
 def test_whatever_hangs_on_whatever() -> None:
     """Random parents, circles among them: each record has one branch, and each fork's branches are known."""
     dice = random.Random(7)
-    for _ in range(200):
+    for _ in range(1000):
         names = [f"n{place}" for place in range(dice.randrange(1, 12))]
         nodes = [
-            dice.choice([prompt(name, parent), reply(name, parent, dice.randrange(3)), aside(name, parent)])
+            dice.choice(
+                [
+                    prompt(name, parent),
+                    reply(name, parent, dice.choice([0, 1, 2, None])),
+                    aside(name, parent),
+                    result(name, parent),
+                ]
+            )
             for name in names
             for parent in [dice.choice([*names, None, "elsewhere"])]
         ]

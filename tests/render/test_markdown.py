@@ -50,7 +50,7 @@ def test_the_hard_session_has_no_html_but_ours(hard: tuple[Hansard, str], depth:
 def test_front_matter(hard: tuple[Hansard, str]) -> None:
     head = page(hard).split("---\n")[1]
     values = dict(line.split(": ", 1) for line in head.splitlines())
-    assert list(values) == "id title project branch started ended models tokens cost_usd tags".split()
+    assert list(values) == "id title project branch started ended models tokens cost_usd tags pinned".split()
     assert json.loads(values["title"]) == "the hard one"
     assert values["started"] == "2026-09-01T09:00:00Z"
     assert json.loads(values["models"]) == ["claude-opus-5-5", "claude-haiku-5-5"]

@@ -63,8 +63,7 @@ def draw(form: str, tree: Tree, keep: Keep, *, zone: tzinfo, home: str) -> Itera
     if form == "html":
         from hansard.render.html import page
 
-        note = "\n\n".join(tree.session.notes)
-        for piece in page(tree, tags=tree.session.tags, note=note, home=home, zone=zone):
+        for piece in page(tree, home=home, zone=zone):
             yield piece.encode("utf-8", "replace")
     elif form == "markdown":
         from hansard.render.markdown import lines

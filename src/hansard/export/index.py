@@ -22,7 +22,7 @@ def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
         from hansard.render.html import Listed as Entry
         from hansard.render.html import index_page
 
-        entries = [Entry(session, name, tags=session.tags, pinned=session.pinned) for session, name in listed]
+        entries = [Entry(session, name) for session, name in listed]
         for piece in index_page(entries, zone=zone):
             yield piece.encode("utf-8", "replace")
     else:

@@ -8,7 +8,7 @@ which another one replaced.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_MASK
@@ -31,11 +31,11 @@ class Group(NamedTuple):
 
 
 class Branches:
-    """The branches of a transcript; `parents` has all its records in the order of the file, `groups` its forks."""
+    """The branches of a transcript, made of its tree and its forks."""
 
-    def __init__(self, parents: Mapping[str, str | None], groups: Iterable[Group], leaf: str | None) -> None:
+    def __init__(self, parents: Parents, groups: Iterable[Group], leaf: str | None) -> None:
         """The session went on with the one of a group that holds the last record of the file, the `leaf`."""
-        self._parents = unbroken(parents)
+        self._parents = parents
         self._line: set[str] = set()
         self._heads: dict[str, int] = {}
         self._known: dict[str, int] = {}
@@ -101,13 +101,13 @@ def unbroken(stated: Mapping[str, str | None]) -> Parents:
     return parents
 
 
-def open_branches(reader: Reader, low: int, prompts: Iterable[tuple[str, str | None]]) -> Branches:
+def open_branches(reader: Reader, low: int, prompts: Sequence[tuple[str, str | None]]) -> Branches:
     """The branches of a transcript whose ids begin at `low`; `prompts` are its typed lines with their parents.
 
     Few transcripts have any, so first it is looked whether there can be a fork: the records are read only where there can.
     """
     own = low, low + OFFSET_MASK
-    typed = {uuid: parent for uuid, parent in reversed([*prompts]) if parent is not None}
+    typed = {uuid: parent for uuid, parent in reversed(prompts) if parent is not None}
     answered = [
         row[0]
         for row in reader.rows(
@@ -143,8 +143,11 @@ def open_branches(reader: Reader, low: int, prompts: Iterable[tuple[str, str | N
         " ORDER BY a.id",
         (*own, json.dumps(answered), *own),
     )
-    groups = find_groups(unbroken(stated), [uuid for uuid, _ in prompts], asides, answers)
-    return Branches(stated, groups, rows[-1][0] if rows else None)
+    parents = unbroken(stated)
+    groups = find_groups(parents, [uuid for uuid, _ in prompts], asides, answers)
+    place = {uuid: number for number, uuid in enumerate(stated)} if groups else {}
+    groups.sort(key=lambda group: place[group.uuids[0]])
+    return Branches(parents, groups, rows[-1][0] if rows else None)
 
 
 def _meet(reader: Reader, own: tuple[int, int], steps: list[str]) -> bool:
@@ -171,7 +174,7 @@ def find_groups(
     asides: Mapping[str, object],
     answers: Iterable[tuple[str, str, int | None]],
 ) -> list[Group]:
-    """Several prompts on one message, and several answers to one user line, by where the first of them stands.
+    """Several prompts on one message, and several answers to one user line.
 
     Each prompt hangs on the message it answers, whatever side records are between them; an answer hangs where the first of
     its lines does.
@@ -193,8 +196,4 @@ def find_groups(
     for uuid, parent, message in answers:
         if parents.get(uuid) == parent:
             found.setdefault((parent, "answer"), {}).setdefault(message, uuid)
-    forks = [Group(anchor, tuple(group.values())) for (anchor, _), group in found.items() if len(group) > 1]
-    if not forks:
-        return []
-    place = {uuid: number for number, uuid in enumerate(parents)}
-    return sorted(forks, key=lambda group: place[group.uuids[0]])
+    return [Group(anchor, tuple(group.values())) for (anchor, _), group in found.items() if len(group) > 1]

@@ -93,7 +93,8 @@ class _Drawing:
             "models": [one_line(model) for model in session.models],
             "tokens": tokens,
             "cost_usd": session.cost_usd,
-            "tags": [],
+            "tags": [one_line(tag) for tag in session.tags],
+            "pinned": session.pinned,
         }
         yield "---"
         for name, value in values.items():
@@ -120,6 +121,8 @@ class _Drawing:
         if session.api_messages:
             facts.append(dollars(session.cost_usd))
         yield f"{code_span(one_line(session.project)) or 'no project'}, {', '.join(facts)}"
+        for note in session.notes:
+            yield f"\n{quoted(clean(note))}"
 
     def extract(self, part: Extract) -> Iterator[str]:
         from hansard.render.extract import on_branch

@@ -32,6 +32,8 @@ def by_the_long_way() -> Iterator[None]:
 
 
 def shape(html: str) -> str:
+    """Without what a browser does not show."""
+    html = re.sub(r"[ \t]*\n[ \t]*", "\n", html) if "<pre" not in html else html
     return html.replace("</p>\n", "</p>").replace("<p></p>", "").replace("&nbsp;", "\u00a0")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 400_000  # beyond this it is shown as it was written
 
 # A text in which nothing of this occurs is paragraphs and nothing else.
-_MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^(?: {2,}|\t)|  $|://", re.MULTILINE)
+_MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^ *(?: {2}|\t)|  $|://", re.MULTILINE)
 # What a line is often made of, and what else it would take markdown-it to understand.
 _CODE_OR_STRONG = re.compile(r"(?<!`)`([^`\n ](?:[^`\n]*[^`\n ])?)`(?!`)|(?<!\*)\*\*(?!\*)")
 _HARDER = re.compile(r"[\\\[\]<&_~`*]|\s\n|\n\s")

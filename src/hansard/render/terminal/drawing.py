@@ -33,6 +33,7 @@ _HEX = re.compile("[0-9a-f]{8,}")
 _BESIDE = "whole output from a file beside the transcript"
 _TASKS = frozenset({"TaskCreate", "TaskUpdate"})  # what they give back repeats what they were given
 _NUMBER = re.compile(r"#(\d{1,9})\b")
+_PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 _FILES = frozenset({"Read", "Write"})  # of these only the number of lines is told
 
 
@@ -250,10 +251,8 @@ class Drawing:
         if full:
             if not (isinstance(part, Plain) and item.thread is not None and item.thread.turns):
                 yield from self._inner.part(part)
-        elif isinstance(part, Checklist):
+        elif isinstance(part, Checklist) or (isinstance(part, Prose) and item.title in _PLANS):
             yield from self._inner.part(part)
-        elif isinstance(part, Prose) and item.title in ("ExitPlanMode", "exit_plan_mode"):
-            yield from self._inner.brief(part, "", _TYPED_LINES)
 
     def _results(self, item: Item, *, full: bool) -> Iterator[str]:
         lines: list[str] = []

@@ -23,7 +23,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     title = one_line(session.title[:1000]) or "(untitled)"
     if agent is not None:
         title = f"{one_line(agent.description) or one_line(agent.agent_id)} ({one_line(agent.agent_type) or 'subagent'} of: {title})"
-    yield from board.lay([(BOLD, fit(title, _TITLE_LINES * board.columns - 20))])
+    yield from board.lay([(BOLD, fit("◆ " * session.pinned + title, _TITLE_LINES * board.columns - 20))])
     place = [one_line(session.project), one_line(session.branch), one_line(session.version)]
     yield from board.lay([(DIM, "  ".join(filter(None, place)))])
     if agent is not None:
@@ -51,6 +51,12 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     yield from board.lay([(DIM, ", ".join(facts))])
     gone = "  (gone from the source, kept here)" if session.source_state == "gone" else ""
     yield from board.lay([(DIM, one_line(session.session_id) + gone)])
+    if session.tags:
+        yield from board.lay([("", "Tags: "), (CYAN, "  ".join(map(one_line, session.tags)))])
+    for note in session.notes:
+        first, *others = board.narrower(6).words(note)
+        yield f"Note: {first}"
+        yield from (f"      {other}".rstrip() for other in others)
 
 
 def measures(turn: Turn) -> list[str]:
