@@ -96,7 +96,7 @@ def _beside(synced: Run, ours: list[Run], theirs: list[tuple[Run, Run]]) -> Iter
     yield Figure("  divided by hansard's html, in turn with it", ratios, "x", 10, at_least=True)
     if all(own.cpu_seconds for own in ours):
         spent = tuple(theirs.cpu_seconds / own.cpu_seconds for theirs, own in pairs)
-        yield Figure("  the same in CPU time", spent, "x")
+        yield Figure("  the same in CPU time", spent, "x", 10, at_least=True)
     both = tuple(theirs.seconds / (own.seconds + synced.seconds) for theirs, own in pairs)
     yield Figure("  divided by hansard's cold sync and html together", both, "x")
     yield Figure("claude-code-log with its cache, fresh folder", tuple(one.seconds for one in cached), "s")

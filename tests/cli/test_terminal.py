@@ -13,7 +13,8 @@ from hansard.cli.terminal import Paint, clean, fit, fit_path, one_line, pad, wid
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 NASTY = st.text(
-    st.one_of(st.characters(), st.sampled_from("\x1b\x9b\x9d\x07\x00\r\n\t[]m;0JPX^_\\雨e\u0301" + BIDI)), max_size=80
+    st.one_of(st.characters(), st.sampled_from("\x1b\x9b\x9d\x07\x00\r\n\t[]m;0JPX^_\\雨e\u0301⚠\ufe0f" + BIDI)),
+    max_size=80,
 )
 
 
@@ -96,3 +97,9 @@ def test_columns_that_say_least_go_first() -> None:
     assert table(shape, rows, 16, Paint(enabled=False))[1] == "aaaa  bbbb  cccc"
     assert table(shape, rows, 15, Paint(enabled=False))[1] == "aaaa  bbbb"
     assert table(shape, rows, 9, Paint(enabled=False))[1] == "aaaa"
+
+
+def test_sequences_that_do_not_end_take_no_time() -> None:
+    """Each is looked at as far as the next one: else this would take minutes."""
+    assert clean("\x9d" * 300_000 + "end") == "end"
+    assert clean("\x1b]" * 300_000 + "end") == "end"

@@ -47,6 +47,13 @@ def test_the_hard_session_has_no_html_but_ours(hard: tuple[Hansard, str], depth:
     assert [token.tag for token in headings].count("h2") == 20
 
 
+def test_front_matter_is_no_place_for_html(hard: tuple[Hansard, str]) -> None:
+    h, _ = hard
+    for session in h.sessions(limit=None, debris=True).sessions:
+        text = "\n".join(lines(Tree(h.reader, h.record, session), depth="prompts"))
+        assert [html for html in html_in(text) if not OURS.fullmatch(html)] == []
+
+
 def test_front_matter(hard: tuple[Hansard, str]) -> None:
     head = page(hard).split("---\n")[1]
     values = dict(line.split(": ", 1) for line in head.splitlines())

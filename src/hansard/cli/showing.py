@@ -17,10 +17,10 @@ from hansard.cli.front import Command, Front, pass_front, program, reads
 from hansard.cli.terminal import one_line
 from hansard.cli.words import full
 from hansard.errors import NotFound, UsageError
-from hansard.model import Conversation, Entry, Session, plain
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.model import Conversation, Entry, Session
     from hansard.render.depth import Depth
     from hansard.render.extract import Extract
     from hansard.render.terminal.page import Sheet
@@ -118,6 +118,8 @@ def show(
             _show_place(front, h, about, at, _AROUND if around is None else around, agent, branch, wanted, no_pager)
             return
         if front.as_json:
+            from hansard.model import plain
+
             conversation = h.conversation(about.session_id, agent=agent)
             conversation = conversation if branch is None else _only(conversation, branch)
             if turn is not None or last is not None:
@@ -259,6 +261,8 @@ def _show_place(
     entries = tuple(place.conversation.entries[number] for number in shown[low:high])
     here = range(start - low, stop - low)
     if front.as_json:
+        from hansard.model import plain
+
         conversation = replace(place.conversation, entries=entries)
         where = {
             "offset": place.offset,

@@ -23,7 +23,7 @@ _BY_ENDING = {
     "json5": "json", "jsonc": "json", "jsonl": "json", "jsx": "jsx", "kt": "kotlin", "kts": "kotlin", "less": "less",
     "lock": "text", "lua": "lua", "m": "objective-c", "md": "markdown", "mdx": "markdown", "mjs": "javascript",
     "ml": "ocaml", "mts": "typescript", "nim": "nim", "nix": "nix", "patch": "diff", "php": "php", "pl": "perl",
-    "plist": "xml", "prisma": "prisma", "properties": "properties", "proto": "protobuf", "ps1": "powershell", "py": "python",
+    "plist": "xml", "properties": "properties", "proto": "protobuf", "ps1": "powershell", "py": "python",
     "pyi": "python", "r": "r", "rb": "ruby", "rs": "rust", "rst": "rst", "sass": "sass", "scala": "scala", "scss": "scss",
     "sh": "bash", "sol": "solidity", "sql": "sql", "svelte": "html", "svg": "xml", "swift": "swift", "tex": "latex",
     "tf": "terraform", "toml": "toml", "ts": "typescript", "tsx": "tsx", "txt": "text", "vb": "vbnet", "vue": "html",

@@ -103,7 +103,8 @@ class _Drawing:
             elif name == "cost_usd":
                 yield f"{name}: {'null' if value is None else plain(value)}"
             else:
-                yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
+                # A reader that does not know front matter must not find a tag in it.
+                yield f"{name}: {json.dumps(value, ensure_ascii=False)}".replace("<", "\\u003c")
         yield "---"
         yield f"\n# {escape(title)}\n"
         failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""

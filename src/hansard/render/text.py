@@ -7,7 +7,7 @@ import re
 ESCAPES = re.compile(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
     "|\x9b[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC and other strings: titles, links
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC and other strings: titles, links
     "|\x1b[ -/]*[0-~]"
 )
 BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
@@ -21,6 +21,7 @@ _SPACES = re.compile(r"\s+")
 _NARROW = re.compile("[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*")
 _WORDS = re.compile(r" +|[^ ]+")
 _TAB = 4
+_SELECTOR = "\ufe0f"  # makes the character before it an emoji, which may be wider
 
 _SGR = {
     "bold": "1",
@@ -137,7 +138,7 @@ def _chop(word: str, columns: int) -> list[str]:
         return [word[start : start + columns] for start in range(0, len(word), columns)]
     pieces, piece, taken = [], "", 0
     for character in word:
-        size = width(character)
+        size = 1 if character == _SELECTOR else width(character)
         if piece and taken + size > columns:
             pieces.append(piece)
             piece, taken = "", 0

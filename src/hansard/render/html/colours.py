@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Run = tuple[str, str]  # class, text
 
 # Pygments does about a megabyte a second, and expressions of its lexers can be slow on purpose: long texts stay plain.
-LONGEST = 8_000
+LONGEST = 4_000
 _PLAIN = frozenset(
     {"", "text", "txt", "plain", "plaintext", "none", "output", "log", "console", "markdown", "md", "csv"}
 )

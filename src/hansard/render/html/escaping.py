@@ -40,13 +40,18 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Visible text for an element or for an attribute in double quotes."""
-    return marked_up(visible(text))
+    """Any text, for an element or for an attribute in double quotes."""
+    return quoted(visible(text))
 
 
 def marked_up(text: str) -> str:
-    """Text with the four characters that mean something to HTML as references."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    """Visible text for an element."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def quoted(text: str) -> str:
+    """Visible text for an element or for an attribute in double quotes."""
+    return marked_up(text).replace('"', "&quot;")
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -56,8 +61,12 @@ def one_line(text: str, limit: int = 300) -> str:
 
 
 def linked(text: str) -> str:
-    """Escaped text whose web addresses are links."""
-    text = visible(text)
+    """Any text, for an element; its web addresses are links."""
+    return with_links(visible(text))
+
+
+def with_links(text: str) -> str:
+    """Visible text for an element; its web addresses are links."""
     if "://" not in text:
         return marked_up(text)
     pieces: list[str] = []
@@ -67,7 +76,7 @@ def linked(text: str) -> str:
         if len(address) > 2000 or len(address) < 10:
             continue
         end = match.start() + len(address)
-        shown = marked_up(address)
+        shown = quoted(address)
         pieces += (
             marked_up(text[last : match.start()]),
             f'<a href="{shown}" rel="noopener noreferrer nofollow">{shown}</a>',

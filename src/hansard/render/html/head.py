@@ -35,7 +35,7 @@ def header(session: Session, title: str, zone: tzinfo, home: str) -> str:
     facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, zone))
     return (
         f'<header class="head">{back}<p class="project">{one_line(session.project, 300)}</p>'
-        f'<h1 dir="auto">{one_line(title, 400)}</h1>'
+        f'<h1 dir="auto">{one_line(title, 160)}</h1>'
         + (f'<ul class="tags" aria-label="Tags">{marks}</ul>' if marks else "")
         + f'{notes}<dl class="about">{facts}</dl></header>'
     )

@@ -161,7 +161,8 @@ def _fact(fact: str) -> str:
         return f'<span class="fact"><span class="plus">+{changed[1]}</span> <span class="minus">&minus;{changed[2]}</span></span>'
     if lasted := _LASTED.fullmatch(fact):
         return f'<span class="fact">{lasting(timedelta(milliseconds=int(lasted[1])))}</span>'
-    return f'<span class="fact{" bad" if fact == "failed" else ""}">{one_line(fact, 80)}</span>'
+    told = one_line(fact, 80)
+    return f'<span class="fact{" bad" if fact == "failed" else ""}" title="{told}">{told}</span>'
 
 
 def _rule(item: Item, inside: str) -> str:

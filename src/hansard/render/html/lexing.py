@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 Classes = Callable[[object], str]  # of a type of token
@@ -112,7 +113,10 @@ class _Tables:
                             current = kind
                 position = match.end()
                 if then is not None:
-                    _move(stack, then)
+                    if then == -1 and len(stack) > 1:
+                        stack.pop()
+                    else:
+                        _move(stack, then)
                     table = self._by_state.get(stack[-1]) or self._table(stack[-1])
                 break
             else:
@@ -145,6 +149,7 @@ def _move(stack: list[str], then: Any) -> None:
             stack.append(state)
 
 
+@cache
 def _beginnings(pattern: re.Pattern[str]) -> int:
     """The characters that a match can begin with, and more where that is hard to tell."""
     import re._parser as parser  # type: ignore[import-not-found]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.html.ansi import shown
 from hansard.render.html.colours import Run, coloured
-from hansard.render.html.escaping import escaped, linked, marked_up, one_line, visible
+from hansard.render.html.escaping import escaped, linked, marked_up, one_line, visible, with_links
 from hansard.render.html.pictures import picture
 from hansard.render.html.prose import prose
 
@@ -50,11 +50,11 @@ def part_html(part: Part) -> str:
 def _plain(text: str) -> str:
     place = _cut(text)
     if not place:
-        return f'<div class="plain" dir="auto">{linked(text)}</div>' if text else ""
+        return f'<div class="plain" dir="auto">{with_links(text)}</div>' if text else ""
     end = place - 1 if text[place - 1] == "\n" else place
     return (
-        f'<div class="plain" dir="auto">{linked(text[:end])}</div><details class="more"><summary>{_more(text, place)}</summary>'
-        f'<div class="plain" dir="auto">{linked(text[place:])}</div></details>'
+        f'<div class="plain" dir="auto">{with_links(text[:end])}</div><details class="more"><summary>{_more(text, place)}</summary>'
+        f'<div class="plain" dir="auto">{with_links(text[place:])}</div></details>'
     )
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from hansard.render.html.colours import CLASSES, coloured
-from hansard.render.html.escaping import linked, marked_up, visible
+from hansard.render.html.escaping import marked_up, quoted, visible, with_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,7 +129,7 @@ class _Drawing:
         for token in tokens:
             kind = token.type
             if kind == "text":
-                out.append(marked_up(token.content) if links else linked(token.content))
+                out.append(marked_up(token.content) if links else with_links(token.content))
             elif (tag := self._TAG.get(kind)) is not None:
                 out.append(tag)
             elif kind == "link_open":
@@ -153,7 +153,7 @@ def _simple(text: str, out: list[str]) -> bool:
             words = text[last:start]
             if _HARDER.search(words):
                 return False
-            drawn.append(linked(words))
+            drawn.append(with_links(words))
         if match[1] is not None:
             drawn.append(f"<code>{marked_up(match[1])}</code>")
         else:
@@ -167,7 +167,7 @@ def _simple(text: str, out: list[str]) -> bool:
     if is_open or (words and _HARDER.search(words)):
         return False
     out += drawn
-    out.append(linked(words))
+    out.append(with_links(words))
     return True
 
 
@@ -201,9 +201,9 @@ def _link(token: Token) -> tuple[str, str]:
     address = str(token.attrs.get("href", ""))
     title = str(token.attrs.get("title", ""))
     if _WEB.match(address):
-        told = f' title="{marked_up(title)}"' if title else ""
-        return f'<a href="{marked_up(address)}"{told}>', "</a>"
-    return f'<span class="ref" title="{marked_up(address)}">', "</span>"
+        told = f' title="{quoted(title)}"' if title else ""
+        return f'<a href="{quoted(address)}"{told}>', "</a>"
+    return f'<span class="ref" title="{quoted(address)}">', "</span>"
 
 
 def _image(token: Token) -> str:
@@ -211,8 +211,8 @@ def _image(token: Token) -> str:
     address = str(token.attrs.get("src", ""))
     name = marked_up(token.content or "image")
     if _WEB.match(address):
-        return f'<a href="{marked_up(address)}">{name}</a>'
-    return f'<span class="ref" title="{marked_up(address[:200])}">{name}</span>'
+        return f'<a href="{quoted(address)}">{name}</a>'
+    return f'<span class="ref" title="{quoted(address[:200])}">{name}</span>'
 
 
 def _block(text: str, language: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
-from hansard.render.html.escaping import marked_up
+from hansard.render.html.escaping import quoted
 
 _GAP = re.compile(r"\{\{(\w+)\}\}")
 
@@ -41,7 +41,7 @@ def document(
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return filled(template, {"policy": marked_up(policy), "style": style, "script": script, **values})
+    return filled(template, {"policy": quoted(policy), "style": style, "script": script, **values})
 
 
 def _digest(text: str) -> str:

@@ -97,8 +97,8 @@ class Drawing:
             when = f'<time datetime="{machine(turn.started_at)}">{stated}</time>'
         holds = " ".join(sorted({group_of(item) for item in turn.items}))
         return (
-            f'<section class="turn room-{room}" id="t{turn.number}" data-holds="{holds}" tabindex="-1" aria-label="Turn {turn.number}">'
-            f'<header class="turn-head"><h2><a href="#t{turn.number}">{turn.number}</a></h2>'
+            f'<section class="turn room-{room}" id="t{turn.number}" data-holds="{holds}" tabindex="-1">'
+            f'<header class="turn-head"><h2><a href="#t{turn.number}"><span class="unseen">Turn </span>{turn.number}</a></h2>'
             f'<p class="spent">{when}{_spent(turn)}</p></header>'
         )
 

@@ -248,10 +248,10 @@ class Drawing:
         """What of a tool's input is shown."""
         if says_again(part, item) and not (is_cut and full):
             return
-        if full:
-            if not (isinstance(part, Plain) and item.thread is not None and item.thread.turns):
-                yield from self._inner.part(part)
-        elif isinstance(part, Checklist) or (isinstance(part, Prose) and item.title in _PLANS):
+        if full and isinstance(part, Plain):
+            if item.thread is None or not item.thread.turns:  # else it stands there
+                yield from self._inner.words(part.text, DIM)
+        elif full or isinstance(part, Checklist) or (isinstance(part, Prose) and item.title in _PLANS):
             yield from self._inner.part(part)
 
     def _results(self, item: Item, *, full: bool) -> Iterator[str]:

@@ -104,7 +104,7 @@ class Board(NamedTuple):
         return [*spans, ("", "…")]
 
     def _code(self, part: Code) -> Iterator[str]:
-        text = clean(part.text).expandtabs(4)
+        text = clean(part.text).expandtabs(4).removesuffix("\n")
         rows = code.lines_of(text, part.language) if self.colours else [[("", line)] for line in text.split("\n")]
         if not part.first_line:
             for row in rows:

@@ -7,7 +7,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const help = document.getElementById("help");
   const toast = document.getElementById("toast");
   const buttons = [...document.querySelectorAll("[data-filter]")];
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   // -- places
 
