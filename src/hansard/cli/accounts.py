@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import aligned, dollars, row_cost
+from hansard.cli.money import aligned, row_cost
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, clean, fit, one_line, width
 from hansard.cli.words import duration, model_name, project_name, short
+from hansard.render.money import dollars
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -7,11 +7,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import dollars, notes, row_cost
+from hansard.cli.money import notes, row_cost
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, fit_path, one_line, wrap
 from hansard.cli.words import many, project_name
 from hansard.model.document import money
+from hansard.render.money import dollars
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

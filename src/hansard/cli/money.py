@@ -8,13 +8,14 @@ cannot show a sign it shows a question mark, and that means something here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, Decimal
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line, wrap
 from hansard.cli.words import many, project_name
+from hansard.render.money import dollars
 
 if TYPE_CHECKING:
     from hansard.model import Budget, PriceData, Pricing, UsageRow
@@ -31,16 +32,6 @@ _BUDGETS = (
     Column("", right=True, rank=1),
     Column(""),
 )
-
-
-def dollars(amount: Decimal | None) -> str:
-    """An amount to the cent; what is less is said to be less, what is not known is a question mark."""
-    if amount is None:
-        return "?"
-    if 0 < abs(amount) < _CENT:
-        return "<$0.01"
-    cents = amount.quantize(_CENT, ROUND_HALF_UP)
-    return f"-${-cents:,}" if cents < 0 else f"${cents:,}"
 
 
 def cost(amount: Decimal | None, *, lower_bound: bool, unpriced: bool) -> str:

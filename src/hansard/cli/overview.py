@@ -11,10 +11,10 @@ from hansard.cli.dates import parse_moment
 from hansard.cli.front import Front, has_store, note, now, program
 from hansard.cli.health import cleanup_lines
 from hansard.cli.listing import session_table
-from hansard.cli.money import dollars
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, wrap
 from hansard.cli.words import ago, many, odd_lines, short, size
+from hansard.render.money import dollars
 
 if TYPE_CHECKING:
     from hansard.config import Settings

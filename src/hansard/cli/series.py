@@ -12,10 +12,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import cost, dollars
+from hansard.cli.money import cost
 from hansard.cli.terminal import one_line
 from hansard.cli.words import model_name, project_name
 from hansard.errors import UsageError
+from hansard.render.money import dollars
 from hansard.render.words import tool_name
 
 if TYPE_CHECKING:
