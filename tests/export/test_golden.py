@@ -1,0 +1,79 @@
+"""The hard session in every format, compared with what was looked at and found good.
+
+HANSARD_GOLDEN=write writes the files anew; look at the difference before you keep it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard.demo.hard import write_hard_session
+from hansard.engine import Hansard
+from hansard.model.display import Thread
+from hansard.render.tree import Tree
+
+GOLDEN = Path(__file__).parent / "golden"
+ENDINGS = {"html": "html", "markdown": "md", "json": "json", "jsonl": "jsonl", "csv": "csv"}
+
+
+@pytest.fixture(scope="module")
+def hard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hansard, str, str]]:
+    root = tmp_path_factory.mktemp("hard") / "claude"
+    session = write_hard_session(root)
+    with hansard.open(root.parent / "store", [root]) as h:
+        h.sync()
+        h.tag(session, "hard")
+        h.note(session, "Everything is in it.")
+        yield h, session, str(root)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths are written otherwise there")
+@pytest.mark.parametrize("form", ENDINGS)
+def test_every_format(hard: tuple[Hansard, str, str], tmp_path: Path, form: str) -> None:
+    h, session, root = hard
+    target = tmp_path / f"hard.{ENDINGS[form]}"
+    assert not h.export([session], target, format=form, timezone="UTC").failed
+    text = target.read_text(encoding="utf-8").replace(root, "/ROOT")
+    if form == "html":
+        # How it looks and behaves is tested in a browser; here is what it says.
+        text = re.sub(r"(?s)<(style|script)\b.*?</\1>|<meta http-equiv[^>]*>", "", text)
+    # Not under the format's own ending: formatters and linters would have their say.
+    path = GOLDEN / f"hard_{form}.txt"
+    if os.environ.get("HANSARD_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    assert text == path.read_bytes().decode()
+
+
+def test_every_record_is_drawn_or_counted(hard: tuple[Hansard, str, str]) -> None:
+    h, session, _ = hard
+    tree = Tree(h.reader, h.record, h.session(session))
+    display = tree.display()
+    for thread in _threads(display.thread, *display.others):
+        if not thread.turns:
+            continue
+        path = thread.turns[0].items[0].transcript
+        number, _ = h.find_transcript(path)
+        lines = h.reader.one("SELECT records FROM transcripts WHERE id = ?", (number,))[0]
+        drawn = {item.offset for turn in thread.turns for item in turn.items}
+        results = h.reader.one(
+            "SELECT count(DISTINCT r.id) FROM records r WHERE r.id BETWEEN ?1 << 40 AND (?1 << 40) + 1099511627775"
+            " AND r.says = 'result'",
+            (number,),
+        )[0]
+        assert len(drawn) + results + sum(thread.not_shown.values()) >= lines, path
+
+
+def _threads(*threads: Thread) -> Iterator[Thread]:
+    for thread in threads:
+        yield thread
+        for turn in thread.turns:
+            for item in turn.items:
+                if item.thread is not None:
+                    yield from _threads(item.thread)
