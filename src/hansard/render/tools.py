@@ -209,7 +209,11 @@ def _ask(call: ToolCall, given: Given) -> _Shown:
 
 def _plan(call: ToolCall, given: Given) -> _Shown:
     plan = _text(given, "plan")
-    return plan.strip().split("\n", 1)[0].lstrip("# "), (Prose(plan),) if plan else (), _prose(call)
+    answer = output_of(call)
+    if plan.strip():
+        answer = answer.replace(plan.strip(), "").strip()  # an approval says the whole plan again
+    results = (Prose(answer),) if answer else ()
+    return plan.strip().split("\n", 1)[0].lstrip("# "), (Prose(plan),) if plan else (), results
 
 
 def _generic(call: ToolCall, given: Given) -> _Shown:
