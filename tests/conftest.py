@@ -10,8 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import zstandard
+
+# A loaded machine is no mistake in the code: no test is timed.
+hypothesis.settings.register_profile("hansard", deadline=None)
+hypothesis.settings.load_profile("hansard")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

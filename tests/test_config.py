@@ -101,7 +101,7 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nspeed = 2", "speed is a word"),
         ("budgets = 20", "budgets is a table"),
         ("[budgets]\nyear = 20", "budgets knows no year; it takes day, month"),
-        ("[budgets]\nday = 0", "budgets: day is a number of dollars above 0"),
+        ("[budgets]\nday = 0", "budgets: day is a number of dollars, at least 0.01"),
         ("[budgets]\nday = '20'", "budgets: day is a number of dollars"),
         ("[budgets]\nday = 20\nwarn_at = 0", "warn_at is a share between 0 and 1"),
         ("[budgets]\nday = 20\nwarn_at = 80", "warn_at is a share between 0 and 1"),

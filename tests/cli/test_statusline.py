@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -337,7 +338,7 @@ def test_a_home_that_cannot_be_written(place: str, store: Path, tmp_path: Path) 
 def test_closed_streams_and_readers_that_left(store: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("needs a shell")
-    base = f"{sys.executable} -W error -m hansard statusline --no-sync"
+    base = f"{shlex.quote(sys.executable)} -W error -m hansard statusline --no-sync"
     for tail in ("<&-", "<&- >&-", "</dev/null | true", "<&- 2>&- >/dev/full"):
         done = subprocess.run(["/bin/sh", "-c", f"{base} {tail}"], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")

@@ -79,7 +79,7 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
             raise StoreUnusable(f"{path}: the record is {what}. Run `hansard sync` to bring it up to date.")
         if version == 0:
             db.pragma("page_size", schema.PAGE_SIZE)
-            db.pragma("journal_mode", "wal")
+            _use_log(db, busy_seconds)
         db.pragma("synchronous", "full")
         _migrate(db, path, busy_seconds)
     if not readonly:
@@ -89,6 +89,19 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
         db.pragma("journal_size_limit", WAL_LIMIT)
     db.pragma("cell_size_check", 1)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+
+
+def _use_log(db: apsw.Connection, busy_seconds: float) -> None:
+    """Switch to a write-ahead log; SQLite does not wait by itself where two processes do so at the same moment."""
+    until = time.monotonic() + busy_seconds
+    while True:
+        try:
+            db.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _configure(db: apsw.Connection, busy_seconds: float) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
@@ -47,6 +47,7 @@ def test_runs_are_those_of_pygments(language: str) -> None:
         assert quick(text + "\n") == lexing._plainly(lexer, _class_of, text + "\n")
 
 
+@settings(deadline=None)  # the first text of a language loads its lexer
 @given(st.text(max_size=200), st.sampled_from(LANGUAGES))
 def test_nothing_of_a_text_is_lost(text: str, language: str) -> None:
     runs = coloured(text, language)
