@@ -91,23 +91,24 @@ def repricing(home: str, times: str) -> dict[str, Any]:
 
 def answer(home: str, root: str, path: str, times: str) -> dict[str, list[float]]:
     """Append an answer to a transcript, and time the work until a report counts it; and of that the settling."""
-    took, settled = [], []
+    took, used, settled = [], [], []
     with hansard.open(home, [root]) as h:
         h.sync()
         counted = h.usage(by="total").totals.api_messages
         for number in range(int(times) + 1):
             add_answer(path)
             with _clocked() as clock:
-                before = time.perf_counter()
+                before, busy = time.perf_counter(), time.process_time()
                 h.sync(only=[path])
-                spent = time.perf_counter() - before
+                spent, busy = time.perf_counter() - before, time.process_time() - busy
             found = h.usage(by="total").totals.api_messages
             if found != counted + number + 1:
                 raise SystemExit(f"{found - counted} of {number + 1} answers are counted")
             if number:  # the first one imports
                 took.append(spent)
+                used.append(busy)
                 settled.append(clock[0])
-    return {"seconds": took, "settling": settled}
+    return {"seconds": took, "cpu": used, "settling": settled}
 
 
 def add_answer(path: str) -> None:
