@@ -17,7 +17,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test check bench pin clean
+.PHONY: help run install test browser check bench pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -38,8 +38,24 @@ $(STAMP): pyproject.toml constraints.txt
 	@"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation -e .
 	@printf '%s\n' "$(CURDIR)" > "$(STAMP)"
 
-test: check ## install, check, run every test
+test: check browser ## install, check, run every test
 	"$(BIN)/python" -m pytest -n $(WORKERS)
+
+# Never fails and never asks for a password: without a browser its tests are skipped.
+browser: ## install Chromium for the tests in a browser, if there is none and apt can do it
+	@for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do \
+		if command -v "$$name" >/dev/null; then exit 0; fi; \
+	done; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "No Chromium, and no apt-get to install it: the tests in a browser will be skipped." >&2; exit 0; \
+	fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; elif sudo -n true 2>/dev/null; then as_root="sudo -n"; else \
+		echo "No Chromium: the tests in a browser will be skipped. To run them: sudo apt-get install chromium" >&2; exit 0; \
+	fi; \
+	echo "Installing Chromium for the tests (once) ..." >&2; \
+	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
+	{ $$apt update && $$apt install -y --no-install-recommends chromium; } </dev/null >/dev/null 2>&1 || \
+		echo "Chromium could not be installed: the tests in a browser will be skipped." >&2
 
 check: install ## lint, formatting, types, layers
 	"$(BIN)/ruff" check

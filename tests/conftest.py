@@ -1,4 +1,4 @@
-"""What every test shares: a home of its own, and the real transcripts where they are at hand."""
+"""What every test shares: a home of its own, and real transcripts and a real browser where they are at hand."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ hypothesis.settings.load_profile("hansard")
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from playwright.sync_api import Browser
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROJECT = Path(__file__).resolve().parent.parent
 
 
@@ -95,3 +98,28 @@ def _one_worker(lock: Path) -> Iterator[None]:
     with closing(sqlite3.connect(lock, timeout=600, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         yield
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's own Chromium, driven by Playwright; nothing is downloaded."""
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
+    )
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is on PATH")
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with playwright.sync_playwright() as driver:
+        try:
+            browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if as_root else [])
+        except playwright.Error as error:  # a stub that wants a snap, or libraries that are missing
+            pytest.skip(f"{path} does not start: {error}")
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to write pages into."""
+    return tmp_path_factory.mktemp("pages")

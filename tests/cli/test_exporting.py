@@ -82,6 +82,7 @@ def test_nothing_that_fits_is_told(run: Run, tmp_path: Path, asked: list[str]) -
         (["--to", "x.html"], 2, "--all"),
         (["--all", "--to", "x"], 2, "--format"),
         (["--all", "--to", ""], 2, "empty"),
+        (["--all", "--format", "jsonl", "--to", "-"], 2, "writes to stdout"),
         (["--all"], 2, "--to"),
         (["cormorant", "--to", "x.html"], 1, "add --all"),
         (["--all", "--to", "x.html"], 2, "folder"),
@@ -137,7 +138,7 @@ def test_a_session_that_cannot_be_drawn_is_told_and_the_exit_code_says_so(
 def test_lines_and_tables(run: Run, tmp_path: Path) -> None:
     run("export", "--all", "--to", str(tmp_path / "items.jsonl"))
     kinds = [json.loads(line)["kind"] for line in (tmp_path / "items.jsonl").read_bytes().splitlines()]
-    assert kinds == ["prompt", "reply"] * 2
+    assert kinds == ["session", "prompt", "reply"] * 2
     run("export", "--project", "sail", "--table", "usage", "--to", str(tmp_path / "usage.csv"))
     assert len((tmp_path / "usage.csv").read_text(encoding="utf-8").splitlines()) == 2
     pytest.importorskip("duckdb")

@@ -235,6 +235,26 @@ def test_results_that_come_later_name_their_calls(run: Run, root: Path, monkeypa
     ]
 
 
+def test_a_call_whose_result_says_nothing_is_told_to_have_ended(
+    run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_log(root, SESSION, [said(1, "both")])
+    task, read = called(2, "toolu_a"), called(4, "toolu_b")
+    task["message"]["content"][0] |= {"name": "TaskCreate", "input": {"subject": "Look", "description": "Look it up"}}
+    read["message"]["content"][0] |= {"name": "Read", "input": {"file_path": "tides.py"}}
+    answers = (
+        answered(3, "toolu_a", "Task #1 created successfully: Look"),
+        answered(5, "toolu_b", "     1→high\n     2→low"),
+    )
+    output = followed(run, monkeypatch, path, [task], [answers[0]], [read], [answers[1]])
+    assert re.sub(r"  \d\.\d s", "", output.partition("Claude")[2]).splitlines()[1:] == [
+        "  • TaskCreate Look  running",
+        "  • TaskCreate #1 Look",
+        "  • Read tides.py  running",
+        "  • Read tides.py  2 lines",
+    ]
+
+
 def test_more_than_the_last_turn(run: Run, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert numbered(followed(run, monkeypatch, long, options=["--last", "3"])) == [5, 6, 7]
 

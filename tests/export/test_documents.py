@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.export.display_schema import display_schema
+from hansard.model import plain
 from hansard.model.display import Item, Thread
 from hansard.render.tree import Tree
 
@@ -53,7 +56,7 @@ def test_lines_hold_every_item_of_the_tree_once(demo: Hansard, tmp_path: Path) -
     sessions = demo.sessions(limit=None).sessions
     demo.export(sessions, tmp_path / "all.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
-    place = iter(lines)
+    place = iter([line for line in lines if line["kind"] not in ("session", "not_shown")])
     for session in sessions:
         display = Tree(demo.reader, demo.record, session).display()
         for thread in (display.thread, *display.others):
@@ -65,9 +68,41 @@ def test_lines_hold_every_item_of_the_tree_once(demo: Hansard, tmp_path: Path) -
                     item.kind,
                 )
                 assert len(line["parts"]) == len(item.parts)
+                assert (line["session"], line["not_shown"]) == (None, None)
     assert next(place, None) is None
     assert len({(line["session_id"], line["agent_id"], line["anchor"]) for line in lines}) == len(lines)
     assert len({tuple(line) for line in lines}) == 1  # every line has the same fields
     made = {line["made_agent_id"] for line in lines} - {None}
     assert made
     assert made <= {line["agent_id"] for line in lines}
+
+
+def test_lines_begin_with_the_session_and_count_what_is_not_shown(demo: Hansard, tmp_path: Path) -> None:
+    sessions = demo.sessions(limit=None).sessions
+    demo.export(sessions, tmp_path / "all.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
+    about = [line for line in lines if line["kind"] == "session"]
+    assert [line["session"] for line in about] == [plain(session) for session in sessions]
+    for first, after in itertools.pairwise([None, *lines]):
+        assert after is not None
+        assert (after["kind"] == "session") is (first is None or first["session_id"] != after["session_id"])
+    told = [(line["session_id"], line["agent_id"], line["not_shown"]) for line in lines if line["kind"] == "not_shown"]
+    wanted = []
+    for session in sessions:
+        display = Tree(demo.reader, demo.record, session).display()
+        for thread in threads_of(display.thread, *display.others):
+            if thread.not_shown:
+                agent_id = thread.agent.agent_id if thread.agent is not None else None
+                wanted.append((session.session_id, agent_id, thread.not_shown))
+    assert sorted(map(str, told)) == sorted(map(str, wanted))
+    types = [{name: type(value) for name, value in line.items() if value is not None} for line in lines]
+    assert all(types[0].get(name, kind) is kind for line in types for name, kind in line.items())
+
+
+def threads_of(*threads: Thread) -> Iterator[Thread]:
+    for thread in threads:
+        yield thread
+        for turn in thread.turns:
+            for item in turn.items:
+                if item.thread is not None:
+                    yield from threads_of(item.thread)

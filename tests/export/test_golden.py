@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,6 +44,23 @@ def test_every_format(hard: tuple[Hansard, str, str], tmp_path: Path, form: str)
     if form == "html":
         # How it looks and behaves is tested in a browser; here is what it says.
         text = re.sub(r"(?s)<(style|script)\b.*?</\1>|<meta http-equiv[^>]*>", "", text)
+    _compare(form, text)
+
+
+def test_every_table(hard: tuple[Hansard, str, str], tmp_path: Path) -> None:
+    duckdb: Any = pytest.importorskip("duckdb")
+    h, session, _ = hard
+    assert not h.export([session], tmp_path, format="parquet").failed
+    told = []
+    with duckdb.connect(":memory:") as db:
+        for path in sorted(tmp_path.glob("*.parquet")):
+            (count,) = db.execute(f"SELECT count(*) FROM '{path}'").fetchone()
+            told.append(f"{path.stem}: {count} rows")
+            told += [f"  {name} {kind}" for name, kind, *_ in db.execute(f"DESCRIBE SELECT * FROM '{path}'").fetchall()]
+    _compare("parquet", "\n".join(told) + "\n")
+
+
+def _compare(form: str, text: str) -> None:
     # Not under the format's own ending: formatters and linters would have their say.
     path = GOLDEN / f"hard_{form}.txt"
     if os.environ.get("HANSARD_GOLDEN") == "write":

@@ -15,6 +15,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import UsageError
+from hansard.export.sheets import cell
 from hansard.export.tables import TABLES, VIEWS, Table, Type
 from hansard.index.schema import TABLES as SCHEMA
 from hansard.model import Session, plain
@@ -152,6 +153,12 @@ def test_the_sheet_of_sessions_says_what_the_list_says(demo: Hansard, tmp_path: 
     for row, session in zip(rows, listed, strict=True):
         assert row["cost_usd"] == ("" if session.cost_usd is None else plain(session.cost_usd))
         assert int(row["output_tokens"]) == session.output_tokens
+
+
+def test_words_stand_in_a_line_and_notes_below_each_other() -> None:
+    assert cell(("infra", "client/acme")) == "infra client/acme"
+    assert cell(("Ask the pilot.", "Sail.")) == "Ask the pilot.\nSail."
+    assert cell(()) == ""
 
 
 def test_any_table_may_be_a_sheet(demo: Hansard, tmp_path: Path) -> None:

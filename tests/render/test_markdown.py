@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC
+from decimal import Decimal
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -15,7 +17,11 @@ from hansard.engine import Hansard
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS
 from hansard.render.markdown import _Drawing, lines
+from hansard.render.terminal.head import head
+from hansard.render.terminal.page import Sheet
+from hansard.render.text import one_line
 from hansard.render.tree import Tree
+from tests.render.html.stubs import session
 
 from .making import item, thread, turn
 
@@ -49,8 +55,8 @@ def test_the_hard_session_has_no_html_but_ours(hard: tuple[Hansard, str], depth:
 
 def test_front_matter_is_no_place_for_html(hard: tuple[Hansard, str]) -> None:
     h, _ = hard
-    for session in h.sessions(limit=None, debris=True).sessions:
-        text = "\n".join(lines(Tree(h.reader, h.record, session), depth="prompts"))
+    for about in h.sessions(limit=None, debris=True).sessions:
+        text = "\n".join(lines(Tree(h.reader, h.record, about), depth="prompts"))
         assert [html for html in html_in(text) if not OURS.fullmatch(html)] == []
 
 
@@ -63,6 +69,45 @@ def test_front_matter(hard: tuple[Hansard, str]) -> None:
     assert json.loads(values["models"]) == ["claude-opus-5-5", "claude-haiku-5-5"]
     assert 0 < float(values["cost_usd"]) < 1
     assert int(values["tokens"]) > 100_000
+
+
+@given(st.text(max_size=40))
+@example("\ufffe \uffff \ufeff")
+@example("\"quotes\": 'x' # - {} \\ <b>")
+def test_front_matter_is_yaml_whatever_a_session_is_called(text: str) -> None:
+    about = session(title=text, project=text, branch=text, models=(text,), tags=(text,))
+    made = list(_Drawing(DEPTHS["all"], None, UTC).front(about))
+    head = made[1 : made.index("---", 1)]
+    # All that YAML allows outside of escapes; the values are JSON, which is YAML.
+    assert re.fullmatch("[\t\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*", "".join(head))
+    values = dict(line.split(": ", 1) for line in head)
+    assert json.loads(values["title"]) == (one_line(text) or "(untitled)")
+    assert json.loads(values["tags"]) == [one_line(text)]
+    assert "<" not in "".join(head)
+
+
+def test_notes_are_boxes_and_keep_their_lines() -> None:
+    about = session(notes=("Ask the pilot.\nThen sail.", "<b>"))
+    text = "\n".join(_Drawing(DEPTHS["all"], None, UTC).front(about))
+    assert text.endswith("\n\n> [!NOTE]\n> Ask the pilot.  \n> Then sail.\n\n> [!NOTE]\n> &lt;b>")
+
+
+@pytest.mark.parametrize(
+    ("cost", "more", "told"),
+    [
+        ("0.44", {}, ", $0.44"),
+        ("0.44", {"lower_bound_messages": 1}, ", at least $0.44"),
+        ("0.44", {"unpriced_models": ("odd",)}, ", at least $0.44"),
+        (None, {"unpriced_models": ("odd",)}, ", no price known"),
+        (None, {"api_messages": 0}, ", 0 tool calls"),
+    ],
+)
+def test_a_cost_that_is_not_certain_is_told_so(cost: str | None, more: dict[str, Any], told: str) -> None:
+    values = {"api_messages": 3, "cost_usd": None if cost is None else Decimal(cost), "tool_calls": 0, **more}
+    about = session(**values)
+    assert list(_Drawing(DEPTHS["all"], None, UTC).front(about))[-1].endswith(told)
+    board = Sheet(200, colours=False, depth=DEPTHS["all"], command="").board()
+    assert told in " ".join(head(about, None, board))
 
 
 def test_what_a_page_has(hard: tuple[Hansard, str]) -> None:

@@ -85,6 +85,18 @@ def test_prose_stays_in_its_quotation(text: str, levels: int) -> None:
     assert tokens[headings[-1]].level == levels
 
 
+def test_lines_stay_lines_in_a_quotation() -> None:
+    assert quoted("a\nb\n\nc\n```\nd\ne\n```\nf  \ng ") == ("> a  \n> b\n>\n> c  \n> ```\n> d\n> e\n> ```\n> f  \n> g")
+    assert nested("a  \nb\n\n", 2) == "> > a  \n> > b\n> >\n> >"
+    typed = "07:07 INFO gauge\n07:08 WARN  harbour\\\n07:09 <b> tide"
+    children = GFM.parse(nested(quoted(typed), 1))[3].children or []
+    assert [child.type for child in children].count("hardbreak") == 2
+
+
+def test_no_formula_is_made_of_dollars() -> None:
+    assert escape("$x^2$") == "\\$x^2\\$"
+
+
 def test_headings_go_below_those_of_the_page() -> None:
     assert demoted("# a\n\n```\n# b\n```\n  ## c\n\n##### d\n- # e\n#f", 2) == (
         "### a\n\n```\n# b\n```\n  #### c\n\n###### d\n- # e\n#f"
@@ -105,7 +117,7 @@ def test_inline_code_holds_any_line(text: str) -> None:
     assert children[1].content == text
 
 
-@given(st.text(st.sampled_from("a`*_[]<>#|~\\&;() "), max_size=30).map(one_line))
+@given(st.text(st.sampled_from("a`*_[]<>#|~\\&;()$ "), max_size=30).map(one_line))
 def test_escaped_text_means_nothing(text: str) -> None:
     children = GFM.parse(f"x{escape(text)}x")[1].children or []
     assert "".join(child.content for child in children) == f"x{text}x"

@@ -97,6 +97,8 @@ def export(
     given = {name: value for name, value in conditions.items() if value is not None}
     if not to:
         raise UsageError("--to is empty; is a variable unset?")
+    if to == "-":
+        raise UsageError("an export goes to files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
     if not words and not everything and not given:
         raise UsageError("name the sessions to export, say which ones by --project or another condition, or say --all")
     from hansard.export.formats import TABULAR, find_format

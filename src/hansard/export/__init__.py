@@ -31,12 +31,17 @@ def export(
     zone: Zone,
     force: bool = False,
     prune: bool = False,
+    wait_seconds: float = 10.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Exported:
-    """Write sessions to a file or a folder; nothing is written into `roots`, or into any root that was ever synced."""
+    """Write sessions to a file or a folder; nothing is written into `roots`, or into any root that was ever synced.
+
+    While another export writes to the same folder this one waits, but no longer than it may.
+    """
     from hansard.errors import NotFound, UsageError
-    from hansard.export.files import refuse_roots
+    from hansard.export.files import refuse_roots, remove_remains
     from hansard.export.formats import TABULAR, find_format
+    from hansard.export.lock import locked
     from hansard.export.run import Export
 
     found = find_format(form, to)
@@ -49,11 +54,21 @@ def export(
     if not chosen and not whole:
         raise NotFound("there is no session to export")
     work = Export(reader, record, to, found, home=home, zone=_info(zone), force=force)
-    if found in TABULAR:
-        from hansard.export.tabular import export_tables
 
-        return export_tables(work, chosen, tables, whole=whole, progress=progress)
-    return work.sessions(chosen, prune=prune, progress=progress)
+    def run() -> Exported:
+        if found in TABULAR:
+            from hansard.export.tabular import export_tables
+
+            return export_tables(work, chosen, tables, whole=whole, progress=progress)
+        return work.sessions(chosen, prune=prune, progress=progress)
+
+    if work.single:
+        return run()
+    with locked(work.to, work.manifest.path, wait_seconds):
+        work.manifest.reload()
+        if work.manifest.is_broken_off:
+            remove_remains(work.to, whole=True)
+        return run()
 
 
 def _info(zone: Zone) -> tzinfo:

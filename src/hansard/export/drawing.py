@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from hansard.export.files import digest_of, make_folder, write_file
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model import Rate, Session
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -39,6 +39,7 @@ class Drawer:
         self.form = form
         self.zone = zone
         self.home = home
+        self._rates: Mapping[int, Rate] | None = None
 
     def draw(self, session: Session, path: str) -> Drawn:
         """Write a session's file, and its pictures beside it where the format wants them so."""
@@ -53,9 +54,12 @@ class Drawer:
 
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
         """A session's drawing."""
+        from hansard.pricing.stored import rates_of
         from hansard.render.tree import Tree
 
-        tree = Tree(self.reader, self.record, session)
+        if self._rates is None:
+            self._rates = rates_of(self.reader.rows)
+        tree = Tree(self.reader, self.record, session, rates=self._rates)
         return formats.draw(self.form, tree, keep, zone=self.zone, home=self.home)
 
 

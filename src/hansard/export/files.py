@@ -66,13 +66,20 @@ def make_folder(path: str) -> None:
         ) from error
 
 
-def remove_remains(folder: str) -> None:
-    """Remove what an export that was killed left half written; one that may still be at work keeps its files."""
+def remove_remains(folder: str, *, whole: bool = False) -> None:
+    """Remove what an export that was killed left half written; one that may still be at work keeps its files.
+
+    `whole`: of whatever age, and also in the folders of pictures.
+    """
+    latest = time.time() - _STALE
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if _TEMPORARY.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < time.time() - _STALE:
-                with suppress(OSError):
-                    os.unlink(entry.path)
+            with suppress(OSError):
+                if _TEMPORARY.fullmatch(entry.name):
+                    if whole or entry.stat(follow_symlinks=False).st_mtime < latest:
+                        os.unlink(entry.path)
+                elif whole and entry.name.endswith(".assets") and entry.is_dir(follow_symlinks=False):
+                    remove_remains(entry.path, whole=True)
 
 
 def temporary_beside(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.render.text import one_line
@@ -12,8 +12,9 @@ from hansard.render.words import many, model_name, project_name
 if TYPE_CHECKING:
     from hansard.model import Session
 
+_NEVER = datetime.min.replace(tzinfo=UTC)
 Listed = Sequence[tuple["Session", str]]
-"""Sessions with the addresses of their files, the newest first."""
+"""Sessions with the addresses of their files."""
 
 
 def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
@@ -32,28 +33,42 @@ def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
 
 def _markdown(listed: Listed, zone: tzinfo) -> Iterator[str]:
     from hansard.render.markdown_text import escape
-    from hansard.render.money import dollars
+    from hansard.render.money import cost
 
     yield "# Sessions\n"
     yield f"{many(len(listed), 'session')}, the newest first."
     projects: dict[str, list[tuple[Session, str]]] = {}
-    for session, name in listed:
+    for session, name in sorted(listed, key=lambda entry: entry[0].ended_at or _NEVER, reverse=True):
         projects.setdefault(session.project, []).append((session, name))
     for project, entries in projects.items():
         yield f"\n## {escape(project_name(project)) or '(no project)'}\n"
         yield "| when | session | prompts | tool calls | cost | model |"
         yield "|---|---|--:|--:|--:|---|"
         for session, name in entries:
-            at = session.started_at
+            spent = cost(
+                session.cost_usd,
+                lower_bound=session.lower_bound_messages > 0,
+                unpriced=bool(session.unpriced_models),
+            )
             cells = (
-                "" if at is None else f"{at.astimezone(zone):%Y-%m-%d %H:%M}",
+                _when(session.ended_at, zone),
                 f"[{escape(one_line(session.title[:400])) or '(untitled)'}]({name}){_marks(session)}",
                 f"{session.prompts:,}",
                 f"{session.tool_calls:,}",
-                "" if session.cost_usd is None else escape(dollars(session.cost_usd)).replace("$", "\\$"),
+                escape(spent) if session.api_messages else "",
                 escape(model_name(session.models[0])) if session.models else "",
             )
             yield f"| {' | '.join(cells)} |"
+
+
+def _when(moment: datetime | None, zone: tzinfo) -> str:
+    if moment is None:
+        return ""
+    try:
+        here = moment.astimezone(zone)
+    except (OverflowError, OSError, ValueError):  # at the ends of the calendar no zone fits
+        here = moment
+    return f"{here.year:04}-{here:%m-%d %H:%M}"
 
 
 def _marks(session: Session) -> str:

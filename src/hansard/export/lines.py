@@ -1,9 +1,9 @@
-"""A session as lines of JSON: one for each thing said or done, subagents' included, for jq and data frames."""
+"""A session as lines of JSON: one for it, and one for each thing said or done, subagents' included, for jq and data frames."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,36 +15,70 @@ if TYPE_CHECKING:
     from hansard.render.tree import Tree
 
 _FIELDS = tuple(field.name for field in fields(Item) if field.name != "thread")
+# Of the lines that are no items: every line has the same fields, each of the same type.
+_NO_ITEM: dict[str, Any] = {
+    **dict.fromkeys(_FIELDS, ""),
+    "who": "client",
+    **dict.fromkeys(("at", "model", "uuid")),
+    **dict.fromkeys(("facts", "parts", "results", "forks"), ()),
+    **dict.fromkeys(("is_error", "queued"), False),
+    **dict.fromkeys(("branch", "offset", "length"), 0),
+}
 
 
 def lines(tree: Tree) -> Iterator[bytes]:
     """The lines of a session; what a subagent did follows the call that made it."""
+    about = tree.session
+    yield _line(
+        tree, None, 0, {**_NO_ITEM, "anchor": "session", "kind": "session", "at": about.started_at}, session=about
+    )
     main = tree.main()
     if main is not None:
-        yield from _thread(tree, None, main.turns())
+        yield from _turns(tree, None, main.turns())
+        yield from _rest(tree, None, main.not_shown)
     for other in tree.others():
-        yield from _thread(tree, other.agent.agent_id if other.agent else None, other.turns())
+        agent_id = other.agent.agent_id if other.agent else None
+        yield from _turns(tree, agent_id, other.turns())
+        yield from _rest(tree, agent_id, other.not_shown)
 
 
-def _thread(tree: Tree, agent_id: str | None, turns: Iterable[Turn]) -> Iterator[bytes]:
+def _turns(tree: Tree, agent_id: str | None, turns: Iterable[Turn]) -> Iterator[bytes]:
     for turn in turns:
         for item in turn.items:
             made = item.thread.agent.agent_id if item.thread is not None and item.thread.agent is not None else None
-            yield _line(
-                {
-                    "session_id": tree.session.session_id,
-                    "project": tree.session.project,
-                    "agent_id": agent_id,
-                    "turn": turn.number,
-                    **{name: plain(getattr(item, name)) for name in _FIELDS},
-                    "made_agent_id": made,
-                }
-            )
+            yield _line(tree, agent_id, turn.number, {name: getattr(item, name) for name in _FIELDS}, made=made)
             if item.thread is not None:
-                yield from _thread(tree, made, item.thread.turns)
+                yield from _turns(tree, made, item.thread.turns)
+                yield from _rest(tree, made, item.thread.not_shown)
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _rest(tree: Tree, agent_id: str | None, not_shown: Mapping[str, int]) -> Iterator[bytes]:
+    """What of a thread is in no line."""
+    if not_shown:
+        values = {**_NO_ITEM, "anchor": "not_shown", "kind": "not_shown"}
+        yield _line(tree, agent_id, 0, values, not_shown=dict(not_shown))
+
+
+def _line(
+    tree: Tree,
+    agent_id: str | None,
+    turn: int,
+    values: Mapping[str, Any],
+    *,
+    made: str | None = None,
+    session: Any = None,
+    not_shown: Any = None,
+) -> bytes:
+    value = {
+        "session_id": tree.session.session_id,
+        "project": tree.session.project,
+        "agent_id": agent_id,
+        "turn": turn,
+        **{name: plain(value) for name, value in values.items()},
+        "made_agent_id": made,
+        "session": plain(session),
+        "not_shown": not_shown,
+    }
     try:
         return json.dumps(value, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:  # half a character is fine in JSON, as an escape

@@ -1,7 +1,8 @@
 """What former exports wrote into a folder: the name of each session, and each file with what it was made from.
 
 It stands in the folder itself (`.hansard-export.json`), or, for single files, in Hansard's own home. Before files are written it
-says which ones will be, so that after a crash the next export knows them as its own.
+says which ones will be, so that after a crash the next export knows them as its own. Who writes into a folder holds its lock;
+the list of single files is shared, and each export changes only what it knows better.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from hansard.errors import UsageError
 from hansard.export.files import digest_of, write_file
+from hansard.export.lock import held
 from hansard.export.names import is_name
 from hansard.sources.names import printable
 
@@ -42,8 +44,12 @@ class Manifest:
         self.base = "" if single else os.path.dirname(path)
         self.names: dict[str, str] = {}
         self.files: dict[str, Written] = {}  # by path: in the folder with /, for single files absolute
-        self._saved = b""
-        self._load()
+        self.reload()
+
+    def reload(self) -> None:
+        """Read it again, as another export may have left it."""
+        self.names, self.files, self._saved = self._read()
+        self._known = dict(self.files)
 
     def where(self, path: str) -> str:
         """Where a file of the manifest stands."""
@@ -57,7 +63,7 @@ class Manifest:
         known = self.files.get(path)
         if known is None or os.path.islink(place) or not os.path.isfile(place):
             return False
-        return not known.fingerprint or self._as_written(place, known)
+        return not known.fingerprint or self._as_written(path, known)
 
     def is_current(self, path: str, fingerprint: str) -> bool:
         """Whether a file is there and was made from just that."""
@@ -70,8 +76,36 @@ class Manifest:
         nothing = Written(session_id, form, "", 0, 0, "")
         self.files[path] = replace(known, fingerprint="") if known is not None else nothing
 
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether an export was killed while it wrote files."""
+        return any(not written.fingerprint for written in self.files.values())
+
     def save(self) -> bool:
         """Write it, if it says anything new."""
+        if self.base:
+            return self._write()
+        if self.files == self._known:
+            return False
+        with held(self.path + ".lock", self.path):
+            self._join()
+            return self._write()
+
+    def _join(self) -> None:
+        """Take over what other exports of single files wrote meanwhile."""
+        _, others, self._saved = self._read()
+        for path in self.files.keys() | self._known.keys():
+            mine, theirs = self.files.get(path), others.get(path)
+            if mine == self._known.get(path):
+                continue
+            if mine is None:
+                others.pop(path, None)
+            elif theirs is None or self._as_written(path, mine) or not self._as_written(path, theirs):
+                others[path] = mine
+        self.files = others
+        self._known = dict(others)
+
+    def _write(self) -> bool:
         names = {session_id: self.names[session_id] for session_id in sorted(self.names)}
         files = {path: asdict(self.files[path]) for path in sorted(self.files)}
         value = {"made_by": "hansard", "version": _VERSION, "names": names, "files": files}
@@ -82,7 +116,8 @@ class Manifest:
         self._saved = text
         return True
 
-    def _as_written(self, place: str, known: Written) -> bool:
+    def _as_written(self, path: str, known: Written) -> bool:
+        place = self.where(path)
         try:
             status = os.stat(place)
             if status.st_size != known.size:
@@ -92,29 +127,35 @@ class Manifest:
         except OSError:
             return False
 
-    def _load(self) -> None:
+    def _read(self) -> tuple[dict[str, str], dict[str, Written], bytes]:
+        """Names, files, and the text that they stand in."""
+        files: dict[str, Written] = {}
+        nothing: tuple[dict[str, str], dict[str, Written], bytes] = {}, files, b""
         try:
             if os.path.getsize(self.path) > _LARGEST:
-                return
+                return nothing
             with open(self.path, "rb") as file:
-                self._saved = file.read()
-            value = json.loads(self._saved)
+                text = file.read()
+            value = json.loads(text)
         except (OSError, ValueError, RecursionError):
-            return  # unreadable: then nothing here is known as ours, and nothing is overwritten
+            return nothing  # unreadable: then nothing here is known as ours, and nothing is overwritten
         version = value.get("version") if isinstance(value, dict) else None
         if isinstance(version, int) and version > _VERSION:
             raise UsageError(f"{printable(self.path)} was written by a newer Hansard. Export to another place")
         if version != _VERSION:
-            return
-        for session_id, name in _pairs(value.get("names")):
-            if isinstance(name, str) and is_name(name):
-                self.names[session_id] = name
+            return nothing
+        names = {
+            session_id: name
+            for session_id, name in _pairs(value.get("names"))
+            if isinstance(name, str) and is_name(name)
+        }
         for path, facts in _pairs(value.get("files")):
             if isinstance(facts, dict) and (not self.base or _is_inside(path)):
                 kinds = (str, str, str, int, int, str)
                 values: Any = [facts.get(name) for name in Written.__slots__]
                 if all(isinstance(item, kind) for item, kind in zip(values, kinds, strict=True)):
-                    self.files[path] = Written(*values)
+                    files[path] = Written(*values)
+        return names, files, text
 
 
 def _pairs(value: Any) -> list[tuple[str, Any]]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hansard.model import plain
 from hansard.render.text import clean
 
+if TYPE_CHECKING:
+    from hansard.model import UsageRow
+
 # A cell that begins so is a formula, or becomes one when its white space is cut off.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_SPACE = re.compile(r"\s")
 _BATCH = 500
 
 
@@ -43,6 +48,23 @@ def cell(value: Any) -> str:
     if isinstance(value, (int, Decimal, datetime)):
         return str(plain(value))
     if isinstance(value, (list, tuple)):
-        value = " ".join(map(str, value))
+        words = [str(word) for word in value]
+        value = ("\n" if any(map(_SPACE.search, words)) else " ").join(words)  # notes have blanks themselves
     text = clean(str(value))
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def names_of(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """All columns that rows have, in the order in which they come first."""
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def flat(row: UsageRow) -> dict[str, Any]:
+    """A row of usage as one line of a sheet."""
+    from dataclasses import asdict
+
+    cells = row.as_plain()
+    cells.pop("breakdown", None)
+    if row.work is not None:
+        cells = {**{name: value for name, value in cells.items() if name != "work"}, **asdict(row.work)}
+    return cells

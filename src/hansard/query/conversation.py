@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 
@@ -18,23 +18,21 @@ from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model import Agent, Conversation, Entry, Session, ToolCall
 from hansard.parse import meaning as m
 from hansard.parse import wire
+from hansard.parse.decode import Issue, decode, is_main_progress, is_progress, salvage
 from hansard.parse.decode import Record as Decoded
 from hansard.query.branches import open_branches
+from hansard.query.calls import Pending, blocks_of, given, has_image, patch_of
 from hansard.query.reader import Reader, like, moment
 from hansard.query.starts import typed_lines
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
 
-_any = msgspec.json.Decoder().decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
-_hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
 _SAVED = re.compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 
-# Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
-_MAX_DEPTH = 100
+_UNKNOWN = (None, None, None, None, 0, 0, None)  # a call that the index does not have
 
 # What a user line that is no prompt is called for a reader; the rest says nothing to one.
 _SHOWN = {
@@ -113,16 +111,20 @@ class ThreadReader:
         self.transcript = transcript
         self.agent_id = agent_id
         self.agents = agents
-        self.entries: deque[Entry] = deque()  # those that wait for a result, and what stands behind them
+        self.entries: deque[Entry | Pending] = deque()  # calls that wait for a result, and what stands behind them
         self.given = 0  # how many went before
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
-        row = reader.one("SELECT path, kind FROM transcripts WHERE id = ?", (transcript,))
-        self.path, kind = row
+        row = reader.one("SELECT path, kind, indexed, issues FROM transcripts WHERE id = ?", (transcript,))
+        self.path, kind, indexed, issues = row
         self.is_agent_file = kind == "agent"
+        self.sound = (
+            0 if issues or sidechain_root else indexed
+        )  # up to where every line is known to be one whole record
         self.low = transcript << OFFSET_BITS
         self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
         self.begun = 0  # where the reading begins
+        self.fetched: set[str] = set()  # calls whose results were read before their place
         self.calls: dict[str, Any] = {}  # those that begin there or later
         self.typed = typed_lines(reader, self.low)
         self.only: set[str] | None = None  # the records of a subagent inside a main file
@@ -178,11 +180,7 @@ class ThreadReader:
     def first(self) -> Entry | None:
         """The first entry; nothing else is read for it."""
         probe = copy(self)
-        probe.entries, probe.places, probe.not_shown, probe.given = deque(), {}, {}, 0
-        for _ in probe._collected(0):  # noqa: SLF001 - it is one of us
-            if probe.entries:
-                break
-        return probe.entries[0] if probe.entries else None
+        return next(probe.stream(None, 0, 0), None)
 
     def conversation(self) -> Conversation:
         """All of it."""
@@ -196,70 +194,105 @@ class ThreadReader:
             dict(sorted(self.not_shown.items())),
         )
 
-    def stream(self, backlog: int | None, start: int = 0) -> Iterator[Entry]:
-        """Entries in reading order, each when its result is there or when `backlog` others wait behind it (None: any number)."""
-        self.begun = start
+    def stream(self, backlog: int | None, start: int = 0, end: int | None = None) -> Iterator[Entry]:
+        """Entries from one offset up to another in reading order, each call with its result, wherever that stands.
+
+        No more than `backlog` entries (None: any number) wait behind a call: then its result is read by itself.
+        """
+        self.entries, self.places, self.not_shown, self.given = deque(), {}, {}, 0
+        self.begun, self.fetched = start, set()
         self.calls = {
             row[0]: row[1:]
             for row in self.reader.rows(
                 "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted FROM tool_calls"
                 " WHERE id BETWEEN ? AND ?",
-                (self.low + start, self.low + OFFSET_MASK),
+                (self.low + start, self.low + (OFFSET_MASK if end is None else end - 1)),
             )
         }
-        for _ in self._collected(start):
-            while self.entries and (_is_settled(self.entries[0]) or (backlog and len(self.entries) > backlog)):
-                self.given += 1
-                yield self.entries.popleft()
-        self.given += len(self.entries)
-        yield from self.entries
-        self.entries.clear()
+        entries = self.entries
+        for record in self._decoded(start, end):
+            self._take(record)
+            while entries:
+                if isinstance(entries[0], Pending) and entries[0].answer is None:
+                    if backlog is None or len(entries) <= backlog:
+                        break
+                    self._fetch(entries[0])
+                yield self._given()
+        if end is not None:
+            for entry in entries:
+                if isinstance(entry, Pending) and entry.answer is None:
+                    self._fetch(entry)
+        while entries:
+            yield self._given()
 
-    def _collected(self, start: int) -> Iterator[None]:
-        for record in self._decoded(start):
-            yield
-            if record.kind in wire.ENTRY_KINDS:
-                body = record.body
-                aside = bool(body.is_sidechain or body.stream_parent_tool) and not self.is_agent_file
-                if self.only is not None:
-                    if body.uuid not in self.only:
-                        continue
-                elif aside:
-                    self._skip("sidechain")
-                    continue
-                self._entry(record, body)
-            elif record.kind == "queue-operation" and record.offset in self.queued and self.only is None:
-                self._add(record, "prompt", self.queued[record.offset], queued=True)
+    def _given(self) -> Entry:
+        self.given += 1
+        entry = self.entries.popleft()
+        return self._called(entry) if isinstance(entry, Pending) else entry
+
+    def _fetch(self, call: Pending) -> None:
+        """Read the result of a waiting call where the index says that it stands."""
+        tool_use_id, place = call.block.id or "", self.low + call.record.offset
+        row = self.reader.one(
+            "SELECT b.id - b.n FROM tool_calls c JOIN blocks b ON b.id = c.result_id"
+            " WHERE c.id BETWEEN ? AND ? AND c.tool_use_id = ?",
+            (place, place + call.record.length, tool_use_id),
+        )
+        for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
+            for block in blocks_of(record):
+                if block.type == "tool_result" and block.tool_use_id == tool_use_id:
+                    self._tool_result(record, block)
+                    self.fetched.add(tool_use_id)
+                    break
+
+    def _take(self, record: Decoded) -> None:
+        if record.kind in wire.ENTRY_KINDS:
+            body = record.body
+            if self.only is not None:
+                if body.uuid in self.only:
+                    self._entry(record, body)
+            elif (body.is_sidechain or body.stream_parent_tool) and not self.is_agent_file:
+                self._skip("sidechain")
             else:
-                self._skip(record.kind or "without type")
+                self._entry(record, body)
+        elif record.kind == "queue-operation" and record.offset in self.queued and self.only is None:
+            self._add(record, "prompt", self.queued[record.offset], queued=True)
+        else:
+            self._skip(record.kind or "without type")
 
-    def _decoded(self, start: int) -> Iterator[Decoded]:
-        lines = Lines(self.record.read(self.transcript, start), start)
+    def _decoded(self, start: int, end: int | None) -> Iterator[Decoded]:
+        lines = Lines(self.record.read(self.transcript, start, end), start)
+        sound, is_idle = self.sound, is_progress if self.is_agent_file else is_main_progress
         for offset, line in lines:
-            for item in items(line, offset):
-                if isinstance(item, Decoded):
-                    yield item
-        for item in unfinished(lines.rest, lines.offset):
-            if isinstance(item, Decoded):
-                yield item
+            if offset < sound and is_idle(line):
+                self._skip("progress")
+                continue
+            record = decode(line, offset)
+            if record is not None:
+                yield record
+            else:
+                yield from filter(_is_record, salvage(line, offset))
+        # An end may be inside a line, where records are glued together: what stands before it is no unfinished line.
+        yield from filter(_is_record, (unfinished if end is None else items)(lines.rest, lines.offset))
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
 
     def _add(self, record: Decoded, kind: str, text: str, **more: Any) -> None:
+        self.entries.append(self._said(record, kind, text, **more))
+
+    def _said(self, record: Decoded, kind: str, text: str, **more: Any) -> Entry:
         uuid: str | None = getattr(record.body, "uuid", None)
-        self.entries.append(
-            Entry(
-                kind=kind,
-                at=moment(m.milliseconds(record.body.timestamp)),
-                text=text,
-                uuid=uuid,
-                transcript=self.path,
-                offset=record.offset,
-                length=record.length,
-                branch=self.branches.of(uuid),
-                **more,
-            )
+        return Entry(
+            kind=kind,
+            at=m.moment(record.body.timestamp),
+            text=text,
+            uuid=uuid,
+            transcript=self.path,
+            offset=record.offset,
+            length=record.length,
+            branch=self.branches.of(uuid),
+            **more,
         )
 
     def _entry(self, record: Decoded, body: wire.Entry) -> None:
@@ -289,7 +322,7 @@ class ThreadReader:
             for block in content:
                 if block.type == "tool_result":
                     has_result = True
-                    self._tool_result(record, block, body)
+                    self._tool_result(record, block)
                 elif block.type in ("image", "document"):
                     images += 1
         text = m.user_text(content)
@@ -327,66 +360,63 @@ class ThreadReader:
             elif block.type in ("tool_use", "server_tool_use", "mcp_tool_use"):
                 self._tool_use(record, block, model)
             elif block.type == "tool_result":
-                self._tool_result(record, block, body)
+                self._tool_result(record, block)
             else:
                 self._skip(f"block/{block.type}")
 
     def _tool_use(self, record: Decoded, block: wire.Block, model: str | None) -> None:
-        tool_use_id = block.id or ""
-        ts, result_ts, path, change, added, removed, _ = self.calls.get(
-            tool_use_id, (None, None, None, None, 0, 0, None)
-        )
-        if tool_use_id:
-            self.places[tool_use_id] = self.given + len(self.entries)
-        self._add(
-            record,
-            "tool",
-            "",
-            model=model,
-            tool=ToolCall(
-                tool_use_id=tool_use_id,
-                tool=block.name or "",
-                input=given(block.input),
-                output=None,
-                is_error=False,
-                at=moment(ts),
-                duration_ms=max(0, result_ts - ts) if ts is not None and result_ts is not None else None,
-                path=path,
-                change=change,
-                added=added,
-                removed=removed,
-                patch=None,
-                persisted=False,
-                agent_id=self.spawned.get(tool_use_id),
-            ),
-        )
+        if block.id:
+            self.places[block.id] = self.given + len(self.entries)
+        self.entries.append(Pending(record, block, model))
 
-    def _tool_result(self, record: Decoded, block: wire.Block, body: wire.Entry) -> None:
-        place = self.places.get(block.tool_use_id or "", -1) - self.given
-        text = m.result_text(block.content)
-        entry = self.entries[place] if place >= 0 else None
-        call = entry.tool if entry is not None else None
-        if entry is None and self._is_answer(block.tool_use_id or "", record.offset):
+    def _tool_result(self, record: Decoded, block: wire.Block) -> None:
+        tool_use_id = block.tool_use_id or ""
+        place = self.places.get(tool_use_id, -1) - self.given
+        call = self.entries[place] if place >= 0 else None
+        if call is None and self._is_answer(tool_use_id, record.offset):
             return
-        if entry is None or call is None or call.output is not None:
-            self._add(record, "output", text)  # of a call that is not here, or that has its result already
-            return
-        full = self._persisted(block.tool_use_id or "", text)
-        self.entries[place] = replace(
-            entry,
-            tool=replace(
-                call,
-                output=full if full is not None else text,
-                persisted=full is not None,
-                is_error=bool(block.is_error),
-                patch=patch_of(body.tool_use_result) if call.change else None,
-                has_image=not m.raw_is_string(block.content) and b'"image"' in bytes(block.content),
-                result_offset=record.offset,
-            ),
+        if isinstance(call, Pending) and call.answer is None:
+            call.answer = record, block
+        else:  # of a call that is not here, or that has its result already
+            self._add(record, "output", m.result_text(block.content))
+
+    def _called(self, call: Pending) -> Entry:
+        """A call as an entry, with its result where there is one."""
+        tool_use_id = call.block.id or ""
+        ts, result_ts, path, change, added, removed, persisted = self.calls.get(tool_use_id, _UNKNOWN)
+        outcome: dict[str, Any] = {"output": None, "is_error": False, "patch": None, "persisted": False}
+        if call.answer is not None:
+            line, result = call.answer
+            text = m.result_text(result.content)
+            full = self._persisted(tool_use_id, persisted, text)
+            outcome = {
+                "output": text if full is None else full,
+                "is_error": bool(result.is_error),
+                "patch": patch_of(line.body.tool_use_result) if change else None,
+                "persisted": full is not None,
+                "has_image": has_image(result),
+                "result_offset": line.offset,
+            }
+        made = ToolCall(
+            tool_use_id=tool_use_id,
+            tool=call.block.name or "",
+            input=given(call.block.input),
+            at=moment(ts),
+            duration_ms=max(0, result_ts - ts) if ts is not None and result_ts is not None else None,
+            path=path,
+            change=change,
+            added=added,
+            removed=removed,
+            agent_id=self.spawned.get(tool_use_id),
+            **outcome,
         )
+        return self._said(call.record, "tool", "", model=call.model, tool=made)
 
     def _is_answer(self, tool_use_id: str, offset: int) -> bool:
-        """Whether a line has the result of a call that stands before the place where the reading began."""
+        """Whether a line has the result of a call that was given with it, or that stands before where the reading began."""
+        if tool_use_id in self.fetched:
+            self.fetched.remove(tool_use_id)
+            return True
         if not self.begun or not tool_use_id or tool_use_id in self.places:
             return False
         row = self.reader.one(
@@ -395,10 +425,8 @@ class ThreadReader:
         )
         return row is not None
 
-    def _persisted(self, tool_use_id: str, text: str) -> str | None:
+    def _persisted(self, tool_use_id: str, persisted: str | None, text: str) -> str | None:
         """The whole output of a call that did not fit its line, from the file beside the transcript."""
-        call = self.calls.get(tool_use_id)
-        persisted = call[6] if call else None
         if not persisted:  # subagents only say it in the text
             said = _SAVED.match(text[:4000])
             persisted = said[1] if said else None
@@ -434,42 +462,5 @@ class ThreadReader:
             self._skip(m.full_kind("system", sub))
 
 
-def _is_settled(entry: Entry) -> bool:
-    return entry.tool is None or entry.tool.output is not None
-
-
-def given(raw: msgspec.Raw) -> Any:
-    """A tool's input; as the JSON text that it is where it is nested too deep to be walked."""
-    value = m.lenient(_any, raw)
-    data = bytes(raw)
-    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
-        return value
-    level = [value]
-    for _ in range(_MAX_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return value
-    return m.string(raw)
-
-
-def _inside(value: Any) -> Sequence[Any]:
-    if isinstance(value, dict):
-        return tuple(value.values())
-    return value if isinstance(value, list) else ()
-
-
-def patch_of(raw: msgspec.Raw) -> str | None:
-    """The unified diff that a file-changing result carries."""
-    if not raw:
-        return None
-    outcome = m.lenient(_hunks, raw)
-    hunks = m.lenient(_patch, outcome["structuredPatch"]) if outcome and "structuredPatch" in outcome else None
-    if not hunks:
-        return None
-    lines: list[str] = []
-    for hunk in hunks:
-        numbers = [hunk.get(name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
-        lines.append("@@ -{},{} +{},{} @@".format(*numbers))
-        stated = hunk.get("lines")
-        lines += [line for line in stated if isinstance(line, str)] if isinstance(stated, list) else []
-    return "\n".join(lines)
+def _is_record(item: Decoded | Issue) -> TypeGuard[Decoded]:
+    return isinstance(item, Decoded)

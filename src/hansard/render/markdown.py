@@ -14,7 +14,7 @@ from hansard.model import plain
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
 from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
-from hansard.render.money import dollars
+from hansard.render.money import dollars, session_cost
 from hansard.render.text import clean, fit, one_line
 from hansard.render.words import duration, many, remark, short
 
@@ -30,6 +30,8 @@ _SUBJECT = 120
 _HEADING = 60
 _TITLE = 150
 _LANGUAGE = re.compile(r"[a-z0-9+#-]{1,30}")
+# What YAML allows only as an escape, and tags, which a reader that does not know front matter must not find in it.
+_NOT_IN_FRONT = re.compile("[<\ufeff\ufffe\uffff]")
 _BOXES = {"completed": "[x]", "chosen": "[x]", "deleted": "[x]"}
 _LABELS = {"note": "Note", "notification": "Notification", "teammate": "Teammate", "output": "Output"}
 _DEEPEST = 6  # quotations inside each other
@@ -103,8 +105,7 @@ class _Drawing:
             elif name == "cost_usd":
                 yield f"{name}: {'null' if value is None else plain(value)}"
             else:
-                # A reader that does not know front matter must not find a tag in it.
-                yield f"{name}: {json.dumps(value, ensure_ascii=False)}".replace("<", "\\u003c")
+                yield f"{name}: {_NOT_IN_FRONT.sub(_escaped, json.dumps(value, ensure_ascii=False))}"
         yield "---"
         yield f"\n# {escape(title)}\n"
         failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
@@ -119,11 +120,12 @@ class _Drawing:
             )
         if session.started_at is not None:
             facts.insert(0, self._time(session.started_at))
-        if session.api_messages:
-            facts.append(dollars(session.cost_usd))
+        if told := session_cost(session):
+            facts.append(told)
         yield f"{code_span(one_line(session.project)) or 'no project'}, {', '.join(facts)}"
         for note in session.notes:
-            yield f"\n{quoted(clean(note))}"
+            # GitHub and Obsidian show it as a box.
+            yield f"\n> [!NOTE]\n{quoted(clean(note))}"
 
     def extract(self, part: Extract) -> Iterator[str]:
         from hansard.render.extract import on_branch
@@ -306,6 +308,10 @@ class _Drawing:
         except (OverflowError, OSError, ValueError):
             here = moment
         return f"{here.year:04}-{here:%m-%d %H:%M}"
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\u{ord(sign[0]):04x}"
 
 
 def _heading(turn: Turn) -> str:

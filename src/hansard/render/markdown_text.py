@@ -15,7 +15,7 @@ _HEADING = re.compile(r"^ {0,3}#", re.MULTILINE)
 _INDENTS = re.compile(r"^[ \t]*\t[ \t]*", re.MULTILINE)
 _RUNS = re.compile(r"`+")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")  # between dollars some readers see a formula
 
 
 def escape(text: str) -> str:
@@ -43,11 +43,11 @@ def code_span(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Markdown in a quotation: nothing in it reaches beyond its end, and its HTML is text."""
+    """Markdown in a quotation, line by line as it was typed: nothing in it reaches beyond its end, and its HTML is text."""
     for attempt in (text, _without_tags(text)):
-        if not _has_html(marked := _quotation(attempt)):
+        if not _has_html(marked := _quotation(_broken(attempt))):
             return marked
-    return _quotation(_TAG.sub("&lt;", text))
+    return _quotation(_broken(_TAG.sub("&lt;", text)))
 
 
 def contained(text: str) -> str:
@@ -79,7 +79,8 @@ def nested(text: str, levels: int) -> str:
     """Markdown as a part of a quotation of so many levels."""
     if not levels:
         return text
-    return "\n".join(("> " * levels + line).rstrip() for line in text.split("\n"))
+    mark = "> " * levels
+    return "\n".join(mark + line if line.strip() else mark.rstrip() for line in text.split("\n"))
 
 
 def prose(text: str, levels: int = 0) -> str:
@@ -92,7 +93,25 @@ def prose(text: str, levels: int = 0) -> str:
 
 
 def _quotation(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+    return "\n".join(f"> {line}" if line.strip() else ">" for line in text.split("\n"))
+
+
+def _broken(text: str) -> str:
+    """Text whose lines stay lines: two blanks at the end of one say so, but not in code, where it is so anyway."""
+    lines = text.split("\n")
+    fence = ""
+    for number, line in enumerate(lines[:-1]):
+        mark = _FENCE.match(line)
+        if fence:
+            stripped = line.strip(" ")
+            fence = "" if set(stripped) == {fence[0]} and len(stripped) >= len(fence) else fence
+        elif mark:
+            fence = mark[1]
+        elif line.strip() and lines[number + 1].strip():
+            kept = line.rstrip()
+            lines[number] = kept + ("   " if kept.endswith("\\") else "  ")  # some readers give one to a backslash
+    lines[-1] = lines[-1].rstrip()
+    return "\n".join(lines)
 
 
 _parser: MarkdownIt | None = None

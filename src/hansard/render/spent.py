@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.ledger.sums import Sums
@@ -11,13 +10,23 @@ from hansard.model import Tokens
 from hansard.pricing.stored import rates_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Container, Iterable, Mapping
     from decimal import Decimal
 
-    from hansard.model import Agent
+    from hansard.model import Agent, Rate
     from hansard.query.reader import Reader
 
-_NUMBERS = "messages, lower_bounds, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches, recorded, first_ts, last_ts"
+_COLUMNS = (
+    "c.record_id, c.rate, c.has_recorded, c.messages, c.lower_bounds, c.input, c.output, c.cache_read, c.cache_write_5m,"
+    " c.cache_write_1h, c.web_searches, c.recorded, c.first_ts, c.last_ts"
+)
+# By its owner line, which is one of the lines between two ids: a message's key, and those of what it asked advisors, begin alike.
+# The plus signs keep SQLite from reading all that the session owns.
+_OWNED = (
+    f"SELECT {_COLUMNS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
+    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
+    " WHERE r.id BETWEEN ? AND ? AND +c.session_id = ?"
+)
 
 
 class Used(NamedTuple):
@@ -29,24 +38,14 @@ class Used(NamedTuple):
 
 
 class Spent:
-    """The messages that a session owns, by the transcript and the place of their owner lines."""
+    """The messages that a session owns, asked for by the transcript and the place of their owner lines."""
 
     def __init__(
-        self, reader: Reader, session_id: str, agents: Iterable[Agent], transcript: int = 0, start: int = 0
+        self, reader: Reader, session_id: str, agents: Iterable[Agent], rates: Mapping[int, Rate] | None = None
     ) -> None:
-        """Of `transcript` only what stands at `start` or later is read."""
-        self._rates = rates_of(reader.rows)
-        self._left_out = (transcript, start)
-        self._by_transcript: dict[int, list[tuple[int, Any]]] = {}
-        low = transcript << OFFSET_BITS
-        rows = reader.rows(
-            f"SELECT record_id, rate, has_recorded, {_NUMBERS} FROM charges WHERE session_id = ?"
-            " AND (record_id < ? OR record_id >= ?) ORDER BY record_id",
-            (session_id, low, low + start),
-        )
-        for record_id, *numbers in rows:
-            place = self._by_transcript.setdefault(record_id >> OFFSET_BITS, [])
-            place.append((record_id & OFFSET_MASK, numbers))
+        self._reader = reader
+        self._session_id = session_id
+        self._rates = rates_of(reader.rows) if rates is None else rates
         self._transcripts: dict[str, int] = {
             row[0]: row[1]
             for row in reader.rows(
@@ -57,11 +56,6 @@ class Spent:
         for agent in agents:
             if agent.parent_agent and agent.parent_agent != agent.agent_id:
                 self._children.setdefault(agent.parent_agent, []).append(agent.agent_id)
-
-    def knows(self, transcript: int, start: int) -> bool:
-        """Whether all of a transcript from an offset on was read."""
-        left_out, until = self._left_out
-        return transcript != left_out or start >= until
 
     def between(
         self,
@@ -100,10 +94,8 @@ class Spent:
     def _add(
         self, sums: Sums, transcript: int, low: int, high: int | None, inside: Container[int] | None = None
     ) -> None:
-        owned = self._by_transcript.get(transcript, [])
-        for place in range(bisect_left(owned, low, key=lambda item: item[0]), len(owned)):
-            offset, (rate, has_recorded, *numbers) = owned[place]
-            if high is not None and offset >= high:
-                break
-            if inside is None or offset in inside:
+        base = transcript << OFFSET_BITS
+        own = base + low, base + (OFFSET_MASK if high is None else high - 1), self._session_id
+        for record_id, rate, has_recorded, *numbers in self._reader.rows(_OWNED, own):
+            if inside is None or record_id - base in inside:
                 sums.add(rate, has_recorded, numbers)

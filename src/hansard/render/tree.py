@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,28 +16,39 @@ from hansard.render.spent import Spent
 from hansard.render.tools import view
 
 if TYPE_CHECKING:
-    from hansard.model import Entry, Fork, Session
+    from hansard.model import Agent, Entry, Fork, Rate, Session
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 _USER = frozenset({"prompt", "command", "bash"})
 _ASSISTANT = frozenset({"reply", "thinking", "tool"})
-_BACKLOG = 500  # entries that may wait behind a call without a result
+_BACKLOG = 500  # entries that may wait behind a call for its result
 _DEEPEST = 30  # subagents inside each other; what is deeper is shown beside them
 _any = msgspec.json.Decoder().decode
 
 
 class Tree:
-    """Makes the tree of one session; `pictures` and `agents` (what subagents did) are read only if they are wanted."""
+    """Makes the tree of one session; `pictures` and `agents` (what subagents did) are read only if they are wanted.
+
+    Whoever makes many trees may give the `rates` of the index, which are read otherwise.
+    """
 
     def __init__(
-        self, reader: Reader, record: Record, session: Session, *, pictures: bool = True, agents: bool = True
+        self,
+        reader: Reader,
+        record: Record,
+        session: Session,
+        *,
+        pictures: bool = True,
+        agents: bool = True,
+        rates: Mapping[int, Rate] | None = None,
     ) -> None:
         self.reader = reader
         self.record = record
         self.session = session
         self.pictures = pictures
         self.agents = agents
+        self._rates = rates
         self._spent: Spent | None = None
         self._open: set[str] = set()  # subagents that are being read, so that a circle ends
         self._drawn: set[str] = set()  # those that were shown where they were called
@@ -70,10 +81,10 @@ class Tree:
         """A thread to be read turn by turn."""
         return ThreadTree(self, open_thread(self.reader, self.record, self.session, agent_id))
 
-    def spent(self, thread: ThreadReader, start: int) -> Spent:
-        """What the session's messages used, those of the thread from an offset on."""
-        if self._spent is None or not self._spent.knows(thread.transcript, start):
-            self._spent = Spent(self.reader, self.session.session_id, thread.agents, thread.transcript, start)
+    def spent(self, agents: Iterable[Agent]) -> Spent:
+        """What the session's messages used; `agents` are all that it has."""
+        if self._spent is None:
+            self._spent = Spent(self.reader, self.session.session_id, agents, self._rates)
         return self._spent
 
     def of_agent(self, agent_id: str | None) -> Thread | None:
@@ -105,7 +116,7 @@ class ThreadTree:
 
     @property
     def not_shown(self) -> dict[str, int]:
-        """Records that say nothing to a reader, by kind, as far as it has been read."""
+        """Records that say nothing to a reader, by kind, as far as `turns` was last read."""
         return dict(sorted(self._source.not_shown.items()))
 
     @property
@@ -127,14 +138,17 @@ class ThreadTree:
         """Where its turns begin, for `turns`: the first of them is number 1."""
         return find_starts(self._source)
 
-    def turns(self, start: int = 0, number: int = 1) -> Iterator[Turn]:
-        """The turns from a byte offset on, which is the beginning of the turn with that number."""
+    def turns(self, start: int = 0, number: int = 1, end: int | None = None) -> Iterator[Turn]:
+        """The turns from one byte offset up to another: the beginnings of the turn with that number, and of the first not wanted.
+
+        Nothing behind `end` is read, except single lines with results of calls before it: a call has its result with it, wherever
+        that stands.
+        """
         items: list[Item] = []
         agents: list[str] = []
         first = start
         self._last = (-1, 0)
-        self._tree.spent(self._source, start)
-        for entry in self._source.stream(_BACKLOG, start):
+        for entry in self._source.stream(_BACKLOG, start, end):
             if entry.kind in _USER and items:
                 yield self._turn(number, items, agents, first, entry.offset)
                 number, items, agents, first = number + 1, [], [], entry.offset
@@ -142,7 +156,7 @@ class ThreadTree:
                 agents.append(entry.tool.agent_id)
             items.append(self._item(entry))
         if items:
-            yield self._turn(number, items, agents, first, None)
+            yield self._turn(number, items, agents, first, end)
 
     def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
         """Some of its entries, as they are shown."""
@@ -150,9 +164,7 @@ class ThreadTree:
 
     def _turn(self, number: int, items: list[Item], agents: list[str], low: int, high: int | None) -> Turn:
         times = [item.at for item in items if item.at is not None]
-        used = self._tree.spent(self._source, low).between(
-            self._source.transcript, low, high, agents, self._source.inside
-        )
+        used = self._tree.spent(self.agents).between(self._source.transcript, low, high, agents, self._source.inside)
         return Turn(number, tuple(items), min(times, default=None), max(times, default=None), *used)
 
     def _item(self, entry: Entry) -> Item:

@@ -82,14 +82,18 @@ def _class_of(kind: object) -> str:
 
 @lru_cache(maxsize=200)
 def _lexer(language: str) -> Callable[[str], Marks] | None:
-    if language in _PLAIN or not _NAME.fullmatch(language):
+    if language in _PLAIN or not _NAME.fullmatch(language) or language not in _known():
         return None
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
     from hansard.render.html.lexing import marks_by
 
-    try:
-        return marks_by(get_lexer_by_name(language), _class_of)
-    except ClassNotFound:
-        return None
+    return marks_by(get_lexer_by_name(language), _class_of)
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The languages that Pygments itself knows: asked for another, it would look through everything that is installed."""
+    from pygments.lexers import get_all_lexers
+
+    return frozenset(alias for _, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases)

@@ -6,9 +6,10 @@ Nothing loads from anywhere: images become links or words, and only addresses of
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from hansard.render.html import blocks
 from hansard.render.html.colours import CLASSES, coloured
 from hansard.render.html.escaping import marked_up, quoted, visible, with_links
 
@@ -45,7 +46,7 @@ def prose(text: str) -> str:
         )
     if len(text) > LONGEST:
         return f'<pre class="wrap">{marked_up(text)}</pre>'
-    return _cleaner().clean(_parser().render(text))
+    return _cleaner().clean(blocks.draw(text, _ink()))
 
 
 @cache
@@ -56,6 +57,11 @@ def _parser() -> MarkdownIt:
     return parser.enable(["table", "strikethrough"]).disable(
         ["inline", "html_block", "html_inline"]
     )  # the drawing asks for that where it is needed
+
+
+@cache
+def _ink() -> _Drawing:
+    return _Drawing(_parser())
 
 
 @cache
@@ -114,15 +120,28 @@ class _Drawing:
         out: list[str] = []
         for token in tokens:
             if token.type == "inline":
-                if not _simple(token.content, out):
-                    inner: list[Token] = []
-                    self._parser.inline.parse(token.content, self._parser, env, inner)
-                    self._inline(inner, out)
+                self.words(token.content, out, env)
             elif (tag := self._TAG.get(token.type)) is not None:
                 out.append(tag)
             else:
                 out.append(self._write.get(token.type, _text)(token))
         return "".join(out)
+
+    def words(self, text: str, out: list[str], env: EnvType | None = None) -> None:
+        """The content of a paragraph."""
+        if not _simple(text, out):
+            inner: list[Token] = []
+            self._parser.inline.parse(text, self._parser, {} if env is None else env, inner)
+            self._inline(inner, out)
+
+    def code(self, text: str, language: str) -> str:
+        """A block of code."""
+        return _block(text, language)
+
+    def anything(self, text: str) -> str:
+        """Any Markdown."""
+        drawn: str = self._parser.render(text)
+        return drawn
 
     def _inline(self, tokens: Sequence[Token], out: list[str]) -> None:
         links: list[str] = []  # how each of those that are open is closed
@@ -145,6 +164,7 @@ class _Drawing:
 def _simple(text: str, out: list[str]) -> bool:
     """Write a text in which there is nothing but words, code and strong words; False where it takes more to understand it."""
     drawn: list[str] = []
+    escape = with_links if "://" in text else marked_up
     last = 0
     is_open = False
     for match in _CODE_OR_STRONG.finditer(text):
@@ -153,9 +173,10 @@ def _simple(text: str, out: list[str]) -> bool:
             words = text[last:start]
             if _HARDER.search(words):
                 return False
-            drawn.append(with_links(words))
-        if match[1] is not None:
-            drawn.append(f"<code>{marked_up(match[1])}</code>")
+            drawn.append(escape(words))
+        code = match[1]
+        if code is not None:
+            drawn.append(f"<code>{marked_up(code)}</code>")
         else:
             opens, closes = _flanks(text[start - 1] if start else " ", text[end] if end < len(text) else " ")
             if opens is is_open or closes is not is_open:
@@ -167,10 +188,11 @@ def _simple(text: str, out: list[str]) -> bool:
     if is_open or (words and _HARDER.search(words)):
         return False
     out += drawn
-    out.append(with_links(words))
+    out.append(escape(words))
     return True
 
 
+@lru_cache(maxsize=4096)
 def _flanks(before: str, after: str) -> tuple[bool, bool]:
     """Whether two stars between these characters may begin, and may end, strong words."""
     from markdown_it.common.utils import isMdAsciiPunct, isPunctChar, isWhiteSpace

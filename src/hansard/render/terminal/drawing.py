@@ -116,13 +116,14 @@ class Drawing:
         yield from self._body(item, full=whole or self.depth.is_full)
 
     def answer(self, item: Item, *, again: bool) -> Iterator[str]:
-        """The result of a call that was drawn without it; with the call `again` where something stands between them."""
+        """The result of a call that was drawn without it.
+
+        With the call `again` where something stands between them, or where the result alone would say nothing.
+        """
         if not self.depth.shows(item.kind):
             return
-        if again:
-            yield from self.item(item)
-        else:
-            yield from self._results(item, full=self.depth.is_full)
+        results = [] if again else list(self._results(item, full=self.depth.is_full))
+        yield from results or self.item(item)
 
     def closing(self, turn: Turn) -> Iterator[str]:
         """What a turn came to, below it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hansard.render.money import dollars
+from hansard.render.money import dollars, session_cost
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
 from hansard.render.text import fit, one_line, width
@@ -40,7 +40,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
             many(session.messages, "message"),
             many(session.tool_calls, "tool call") + failed,
             f"{short(session.output_tokens)} tokens out",
-            dollars(session.cost_usd),
+            *filter(None, [session_cost(session)]),
         ]
         if session.lines_added or session.lines_removed:
             facts.append(

@@ -135,11 +135,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (nodes.length) yield nodes;
   }
 
+  // Any case, any kind of space; places stay what they are, so the one letter whose small form is longer is replaced.
+  const folded = (text) => text.replaceAll("\u0130", "I").toLowerCase().replace(/\s/g, " ");
+
   function matchesIn(nodes, wanted) {
-    const text = nodes.length === 1 ? nodes[0].data : nodes.map((node) => node.data).join("");
-    const low = text.toLowerCase();
+    const low = folded(nodes.length === 1 ? nodes[0].data : nodes.map((node) => node.data).join(""));
     const ranges = [];
-    if (low.length !== text.length) return ranges; // a letter that changes its length: places would not fit
     let [node, begins] = [0, 0];
     for (let at = low.indexOf(wanted); at >= 0; at = low.indexOf(wanted, at + wanted.length)) {
       while (at >= begins + nodes[node].length) begins += nodes[node++].length;
@@ -154,7 +155,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 
   function search() {
-    const wanted = input.value.toLowerCase();
+    const wanted = folded(input.value);
     const run = ++found.run;
     found.text = input.value;
     found.ranges = [];

@@ -1,0 +1,81 @@
+"""Every real transcript is exported in every format."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import hansard
+from hansard.engine import Hansard
+from hansard.export.formats import DRAWN, ENDINGS, FORMATS
+from hansard.export.tables import TABLES
+
+ARCHIVES = ("public", "real-client")
+
+
+@pytest.fixture(scope="module", params=ARCHIVES)
+def kept(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
+    """All that an archive has, in one store."""
+    place = corpus / request.param
+    roots = [place] if (place / "projects").is_dir() else sorted(place.glob("*/*/dot-claude"))
+    with hansard.open(tmp_path_factory.mktemp(request.param), roots) as h:
+        h.sync()
+        yield h
+
+
+def test_no_archive_is_forgotten(corpus: Path) -> None:
+    assert {path.name for path in corpus.iterdir() if path.is_dir()} == set(ARCHIVES)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_session_is_exported_once_and_never_again(kept: Hansard, tmp_path: Path, form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("duckdb")
+    sessions = kept.sessions(limit=None, debris=True).sessions
+    assert len(sessions) > 50
+    chosen = sessions if form in DRAWN else None
+    out = tmp_path / "out"
+    done = kept.export(chosen, out, format=form, timezone="UTC")
+    assert done.failed == ()
+    files = [Path(file.path) for file in done.files if file.action == "written"]
+    assert len({str(path).casefold() for path in files}) == len(files) == done.written
+    if form in DRAWN:
+        assert {file.session_id for file in done.files if file.session_id} == {about.session_id for about in sessions}
+        assert len(files) == len(sessions) + (form in ("html", "markdown"))
+    else:
+        assert len(files) == (1 if form == "csv" else len(TABLES))
+    for path in files:
+        assert path.suffix == ENDINGS[form][0]
+        _check(path, form)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    again = kept.export(chosen, out, format=form, timezone="UTC")
+    assert (again.written, again.removed, again.unchanged) == (0, 0, done.written)
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+
+
+def _check(path: Path, form: str) -> None:
+    """What a reader needs of a file of this format."""
+    content = path.read_bytes()
+    if form == "parquet":
+        assert content.startswith(b"PAR1")
+        assert content.endswith(b"PAR1")
+        return
+    text = content.decode("utf-8")
+    if form == "html":
+        assert text.startswith("<!doctype html>")
+        assert text.endswith("</html>\n")
+        # Nothing is fetched: what a page loads is in it.
+        assert not re.search(r"<(?:link|iframe|object|embed|base)\b|<(?:img|script|source)[^>]*\bsrc=\"(?!data:)", text)
+    elif form == "markdown":
+        assert text.startswith(("---\n", "# Sessions\n"))
+        assert "\x1b" not in text
+    elif form == "json":
+        assert set(json.loads(text)) == {"session", "thread", "others"}
+    elif form == "jsonl":
+        lines = [json.loads(line) for line in content.splitlines()]
+        assert lines[0]["kind"] == "session"
+        assert len({tuple(line) for line in lines}) == 1
