@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, ledger, reading, search_cases, statusline, sync_cases
+from benchmarks import data, ledger, reading, search_cases, statusline, sync_cases, web
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading")
+_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading", "web")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -179,6 +179,16 @@ def _collect(source: Iterator[Figure]) -> tuple[tuple[Figure, ...], tuple[str, .
     return tuple(figures), ()
 
 
+def _web(options: argparse.Namespace, peers: Peers | None) -> Section:
+    try:
+        cases = web.Web(options.scratch, options.size, lambda text: tell(f"web: {text}"), peers)
+    except Failed as reason:
+        return Section(web.TITLE, notes=(str(reason),))
+    parts = [_collect(source) for source in cases.parts()]
+    title = f"{cases.dataset.title}, and a session of 50,000 records"
+    return Section(title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
+
+
 def main() -> None:
     """Measure what the options ask for."""
     options = _options()
@@ -204,9 +214,11 @@ def main() -> None:
             sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
         elif name == "reading":
             sections += _reading(options, peers)
+        elif name == "web":
+            sections.append(_web(options, peers))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline", "reading"):
+    if options.only not in ("search", "ledger", "statusline", "reading", "web"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))

@@ -107,6 +107,11 @@ def running(command: Sequence[str], env: Mapping[str, str]) -> Iterator[int]:
             process.terminate()
 
 
+def peak_of(pid: int) -> contextlib.AbstractContextManager[list[int]]:
+    """Watch the memory of a process that runs, and of its descendants: the most that they had at one moment."""
+    return _sampling(pid)
+
+
 @contextlib.contextmanager
 def _sampling(pid: int) -> Iterator[list[int]]:
     peak = [0]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import shutil
+import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -123,6 +125,27 @@ class Peers:
         ):
             yield beside_max(Figure(what, tuple(seconds * 1000 for seconds in took), "ms"))
         yield Figure("  agentsview's --fts divided by hansard's", tuple(ratios), "x")
+
+    @contextlib.contextmanager
+    def server(self, dataset: DataSet) -> Iterator[tuple[str, int]]:
+        """Its server on a history that it has synced: host and port."""
+        store, env = self._place(dataset)
+        self.tell("agentsview, sync")
+        shutil.rmtree(store, ignore_errors=True)
+        run([str(self.agentsview), "sync"], env)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        options = ["--no-browser", "--no-sync", "--no-update-check", "--port", str(port)]
+        with running([str(self.agentsview), "serve", *options], env):
+            deadline = time.monotonic() + _SERVER_SECONDS
+            while time.monotonic() < deadline:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                time.sleep(0.2)
+            else:
+                raise Failed("agentsview's server did not come up")
+            yield "127.0.0.1", port
 
     def _wait(self, command: list[str], env: dict[str, str]) -> None:
         """Let its server come up."""

@@ -31,9 +31,16 @@ if TYPE_CHECKING:
         Agent,
         Blocks,
         Budget,
+        CallPage,
         Conversation,
+        Drift,
         Explanation,
+        Facets,
         FileChange,
+        FileHistory,
+        FilePage,
+        FolderPage,
+        IssueKind,
         Limit,
         Link,
         PriceData,
@@ -46,18 +53,23 @@ if TYPE_CHECKING:
         Remarks,
         SearchPage,
         Session,
+        SessionGroups,
         SessionPage,
         SideFile,
         Standing,
         Tagged,
         Todo,
+        ToolCall,
+        ToolReport,
         Transcript,
         UsageReport,
     )
     from hansard.pricing.settle import Prices
+    from hansard.query.conditions import Condition
     from hansard.query.grep import Grep
     from hansard.query.health import Diagnosis, Status
     from hansard.query.relevance import Relevance
+    from hansard.query.stretches import Happened
     from hansard.record.restore import Restored, RestoreItem
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
@@ -146,15 +158,25 @@ class Hansard:
         self.close()
         return rebuild(self.home, listener=listener, prices=self._prices())
 
-    def watch(self, stop: threading.Event, *, poll: bool = False) -> Iterator[SyncReport]:
+    def watch(
+        self,
+        stop: threading.Event,
+        *,
+        poll: bool = False,
+        listener: Listener | None = None,
+        wait_seconds: float = 60.0,
+    ) -> Iterator[SyncReport]:
         """Stay current: sync whenever something changes, and give each report, until `stop` is set."""
         from hansard.sources.watch import watch
 
         changes = watch(self.roots, stop, poll=poll)
-        yield self.sync(wait_seconds=60)
+        report = self.sync(listener=listener, wait_seconds=wait_seconds)
+        yield report
         for paths in changes:
-            report = self.sync(only=paths, wait_seconds=60)
-            if report.changed or report.gone:
+            # After a sync that another process did not let in, everything is looked at: its paths are not told again.
+            only = None if report.busy else paths
+            report = self.sync(listener=listener, only=only, wait_seconds=wait_seconds)
+            if report.changed or report.gone or report.busy:
                 yield report
 
     def _prices(self) -> Prices:
@@ -198,23 +220,88 @@ class Hansard:
         has_errors: bool = False,
         source_state: str | None = None,
         debris: bool = False,
+        pinned: bool = False,
+        tag: str | None = None,
+        within: tuple[str, str] | None = None,
         sort: str = "ended",
         ascending: bool | None = None,
         limit: int | None = 50,
         cursor: str | None = None,
+        zone: tzinfo | None = None,
     ) -> SessionPage:
-        """Sessions that fit the query and every other condition given, the newest first unless told otherwise."""
-        asked = None
-        if query is not None:
-            from hansard.query.search.whole import of_query
+        """Sessions that fit the query and every other condition given, the newest first unless told otherwise.
 
-            asked = of_query(self.reader, query, now=datetime.now(UTC))
+        `within` is the kind and the key of one of `session_groups`.
+        """
+        group = None
+        if within is not None:
+            from hansard.query.grouping import of_group
+
+            group = of_group(*within, zone)
         from hansard.query.sessions import SessionFilter, list_sessions
 
+        asked = self._of_query(query, zone)
         wanted = SessionFilter(
-            project, since, until, branch, model, tool, version, text, has_errors, source_state, debris, asked
+            *(project, since, until, branch, model, tool, version, text, has_errors, source_state, debris),
+            *(asked, pinned, tag, group),
         )
         return list_sessions(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+
+    def session_groups(
+        self,
+        query: str | None = None,
+        *,
+        by: str,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        model: str | None = None,
+        tool: str | None = None,
+        has_errors: bool = False,
+        source_state: str | None = None,
+        pinned: bool = False,
+        tag: str | None = None,
+        sort: str = "ended",
+        ascending: bool | None = None,
+        each: int = 8,
+        limit: int = 20,
+        cursor: str | None = None,
+        zone: tzinfo | None = None,
+    ) -> SessionGroups:
+        """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
+        from hansard.query.grouping import list_groups
+        from hansard.query.sessions import SessionFilter
+
+        wanted = SessionFilter(
+            project=project,
+            since=since,
+            until=until,
+            model=model,
+            tool=tool,
+            has_errors=has_errors,
+            source_state=source_state,
+            query=self._of_query(query, zone),
+            pinned=pinned,
+            tag=tag,
+        )
+        return list_groups(
+            self.reader,
+            wanted,
+            by=by,
+            zone=zone,
+            sort=sort,
+            ascending=ascending,
+            each=each,
+            limit=limit,
+            cursor=cursor,
+        )
+
+    def _of_query(self, query: str | None, zone: tzinfo | None) -> Condition | None:
+        if query is None:
+            return None
+        from hansard.query.search.whole import of_query
+
+        return of_query(self.reader, query, now=datetime.now(UTC), zone=zone)
 
     def session(self, name: str) -> Session:
         """The session with that id, beginning of an id, title, or `@last`."""
@@ -238,6 +325,24 @@ class Hansard:
 
         cost = self.usage(by="total", since=since, until=until).totals.cost_usd
         return replace(count_activity(self.reader, since, until), cost_usd=cost)
+
+    def happened(self, *stretches: tuple[datetime, datetime]) -> list[Happened]:
+        """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""
+        from hansard.query.stretches import count_stretches
+
+        return count_stretches(self.reader, stretches)
+
+    def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
+        """How many sessions were going on between each of these times and the next."""
+        from hansard.query.stretches import count_sessions
+
+        return count_sessions(self.reader, bounds)
+
+    def live(self, since: datetime) -> dict[str, datetime]:
+        """The sessions whose files changed after a time, and when; the newest first."""
+        from hansard.query.stretches import list_live
+
+        return list_live(self.reader, since)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """A session's thread, or a subagent's, ready to read."""
@@ -269,6 +374,116 @@ class Hansard:
 
         return list_file_changes(self.reader, self._id(name), path)
 
+    def files(
+        self,
+        text: str | None = None,
+        *,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        under: str | None = None,
+        sort: str = "last",
+        ascending: bool | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> FilePage:
+        """Files that tool calls changed, the last changed first unless told otherwise; `text` is words of the path."""
+        from hansard.query.call_list import CallFilter
+        from hansard.query.changed_files import list_files
+
+        wanted = CallFilter(text=text, project=project, since=since, until=until, under=under)
+        return list_files(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+
+    def folder(
+        self,
+        under: str | None = None,
+        *,
+        text: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> FolderPage:
+        """The changed files of one folder, and the folders in it; `under` is a path with a slash at its end."""
+        from hansard.query.call_list import CallFilter
+        from hansard.query.changed_files import list_folder
+
+        return list_folder(self.reader, CallFilter(text=text, project=project, since=since, until=until, under=under))
+
+    def file_history(
+        self,
+        path: str,
+        *,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reads: bool = False,
+        limit: int = 25,
+        cursor: str | None = None,
+    ) -> FileHistory:
+        """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
+        from hansard.query.call_list import CallFilter
+        from hansard.query.changed_files import read_history
+
+        wanted = CallFilter(path=path, project=project, since=since, until=until)
+        return read_history(self.reader, wanted, reads=reads, limit=limit, cursor=cursor)
+
+    def calls(
+        self,
+        query: str | None = None,
+        *,
+        kind: str = "all",
+        tool: str | None = None,
+        text: str | None = None,
+        under: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        sort: str = "newest",
+        subjects: bool = False,
+        outputs: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+        zone: tzinfo | None = None,
+    ) -> CallPage:
+        """Tool calls of the sessions that a query selects: `kind` is all, changes or errors, `text` is words of the path.
+
+        `subjects` also says what each is about, and `outputs` how its result begins, which is read from the record.
+        """
+        from hansard.query.call_list import CallFilter, list_calls
+
+        asked = self._of_query(query, zone)
+        wanted = CallFilter(kind, None, text, under, tool, project, since, until, asked)
+        page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
+        if not (subjects or outputs) or not page.calls:
+            return page
+        from hansard.render.subjects import with_subjects
+
+        return with_subjects(self.reader, self.record, page, outputs=outputs)
+
+    def tool_call(
+        self,
+        transcript: str,
+        offset: int,
+        block: int = 0,
+        *,
+        session_id: str | None = None,
+        root: str | None = None,
+        generation: int | None = None,
+    ) -> ToolCall:
+        """One call with its input and its result, by the place of its block: a transcript's path and a byte offset."""
+        from hansard.query.call_lines import read_call
+
+        return read_call(
+            self.reader,
+            self.record,
+            transcript,
+            offset,
+            block,
+            session_id=session_id,
+            root=root,
+            generation=generation,
+        )
+
     def prompts(
         self,
         query: str | None = None,
@@ -281,17 +496,37 @@ class Hansard:
         reverse: bool = False,
         limit: int | None = 100,
         cursor: str | None = None,
+        counted: bool = True,
+        zone: tzinfo | None = None,
     ) -> PromptPage:
-        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once."""
+        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once.
+
+        Without `counted` the total tells only how many were looked at.
+        """
         from hansard.query.deeds import PromptFilter, list_prompts
 
         among = None
         if query:
             from hansard.query.search.typed import find_typed
 
-            among = find_typed(self.reader, query, now=datetime.now(UTC))
+            among = find_typed(self.reader, query, now=datetime.now(UTC), zone=zone)
         wanted = PromptFilter(project, since, until, source)
-        return list_prompts(self.reader, wanted, among, limit=limit, cursor=cursor, reverse=reverse, unique=unique)
+        return list_prompts(
+            self.reader,
+            wanted,
+            among,
+            limit=limit,
+            cursor=cursor,
+            reverse=reverse,
+            unique=unique,
+            counted=counted,
+        )
+
+    def prompt_text(self, transcript: str, offset: int) -> str | None:
+        """The prompt whose line begins at a byte of a transcript, which a `Prompt` names; None where there is none."""
+        from hansard.query.deeds import read_prompt
+
+        return read_prompt(self.reader, transcript, offset)
 
     def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
         """Sessions like this one, the most alike first, each with what they have in common."""
@@ -336,6 +571,27 @@ class Hansard:
 
         wish = Wish(query, now=now, zone=zone, project=project, since=since, until=until)
         return Search(self.reader, wish).finder.count()
+
+    def facets(
+        self,
+        query: str,
+        *,
+        most: int = 20_000,
+        now: datetime | None = None,
+        zone: tzinfo | None = None,
+    ) -> Facets:
+        """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
+        from hansard.query.search.facets import count_facets
+        from hansard.query.search.pages import Search, Wish
+
+        finder = Search(self.reader, Wish(query, now=now, zone=zone)).finder
+        return count_facets(self.reader, finder, most=most, zone=zone)
+
+    def field_values(self, field: str, *, limit: int = 200) -> list[str]:
+        """What a field of the query language can be asked for in this history, the most useful first."""
+        from hansard.query.search.values import list_values
+
+        return list_values(self.reader, field, limit)
 
     def relevance(
         self,
@@ -386,6 +642,30 @@ class Hansard:
         from hansard.query.health import diagnose
 
         return diagnose(self.reader, self._record_or_none(), self.home, self.roots)
+
+    def issues(self) -> tuple[IssueKind, ...]:
+        """What could not be read as it should, by kind, with examples; `doctor` tells the same and more, and takes longer."""
+        from hansard.query.health import list_issues
+
+        return list_issues(self.reader)
+
+    def drift(self) -> tuple[Drift, ...]:
+        """Records and fields that Hansard does not know, by client version, each with its first place."""
+        from hansard.query.health import list_drift
+
+        return list_drift(self.reader)
+
+    def revision(self) -> int:
+        """The state of the record that the index was last made from in full: a number that grows with every sync that brings something."""
+        row = self.reader.one("SELECT value FROM meta WHERE name = 'revision'")
+        return int(row[0]) if row is not None else 0
+
+    def state(self) -> str:
+        """All that answers are made from, as one text: another one where a sync brought something or prices have changed."""
+        row = self.reader.one(
+            "SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'revision', 'synced_at', 'prices')"
+        )
+        return str(row[0])
 
     def _record_or_none(self) -> Record | None:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
@@ -497,6 +777,24 @@ class Hansard:
 
         with self.reader.at_once():
             return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
+
+    def tools(
+        self,
+        query: str | None = None,
+        *,
+        tool: str | None = None,
+        project: str | None = None,
+        model: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        timezone: str | None = None,
+        now: datetime | None = None,
+    ) -> ToolReport:
+        """Every tool, or one: how often it was called, how long that took, how often it failed; counted as in `usage`."""
+        from hansard.ledger.toolwork import report_tools
+
+        with self.reader.at_once():
+            return report_tools(self._ledger(query, project, model, since, until, timezone, "auto", now), tool)
 
     def explain(
         self,

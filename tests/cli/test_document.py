@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from hansard.cli.document import document
+from hansard.model.document import encoded
 
 from .conftest import SESSION, Run, said
 
 
 def test_numbers_beyond_a_float_become_text() -> None:
-    assert json.loads(document({"a": [float("inf"), 1.5]})) == {"a": ["inf", 1.5]}
+    assert json.loads(encoded({"a": [float("inf"), 1.5]})) == {"a": ["inf", 1.5]}
 
 
 def test_half_a_character_is_escaped() -> None:
-    assert document({"a": "\ud800é"}) == b'{"a": "\\ud800\\u00e9"}\n'
-    assert document({"a": "é"}) == '{"a": "é"}\n'.encode()
+    assert encoded({"a": "\ud800é"}) == b'{"a": "\\ud800\\u00e9"}\n'
+    assert encoded({"a": "é"}) == '{"a": "é"}\n'.encode()
 
 
 @pytest.mark.parametrize("depth", [50, 450, 900, 5000, 100_000])

@@ -15,10 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hansard.cli.pictures import KINDS, draw
-from hansard.cli.series import Amount, Bar, days_of, levels_of, measure_of, shares_of, streaks, timeline
 from hansard.cli.terminal import ESCAPES, Paint, clean, width
 from hansard.errors import UsageError
 from hansard.model import PriceData, Pricing, UsageReport, UsageRow
+from hansard.render.series import Amount, Bar, days_of, levels_of, measure_of, shares_of, streaks, timeline
 
 GOLDEN = Path(__file__).parent / "golden"
 TODAY = date(2026, 11, 16)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from hansard import config
-from hansard.cli.money import aligned, cost
+from hansard.cli.money import aligned
 from hansard.cli.terminal import width
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.render.money import dollars
+from hansard.render.money import cost, dollars
 
 from .conftest import OTHER, SESSION, Run, said, write_log
 

@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 
 import hansard
 from hansard import config
-from hansard.cli.money import row_cost
 from hansard.cli.ticker import behind, door, json_text, known, words
 from hansard.cli.words import short
 from hansard.engine import Hansard
 from hansard.render.money import dollars as exact_dollars
+from hansard.render.money import row_cost
 
 SESSION = "5e551011-aaaa-4aaa-8aaa-000000000001"
 OTHER = "5e551011-bbbb-4bbb-8bbb-000000000002"

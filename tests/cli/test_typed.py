@@ -41,6 +41,8 @@ def test_prompts_json_has_the_agreed_shape(run: Run) -> None:
         "session_kept": True,
         "copies": 0,
         "times": 1,
+        "transcript": f"projects/-src-tide/{SESSION}.jsonl",
+        "offset": 0,
     }
     assert (last["source"], last["session_kept"], last["session_id"]) == ("history", False, LOST)
 

@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard.errors import NotFound
 from hansard.model import plain
-from hansard.query.conversation import given, patch_of
+from hansard.query.calls import given, patch_of
 from tests.sync.making import Line, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import aligned, row_cost
+from hansard.cli.money import aligned
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, clean, fit, one_line, width
-from hansard.cli.words import duration, model_name, project_name, short
-from hansard.render.money import dollars
+from hansard.cli.words import duration, model_name, short
+from hansard.render.money import dollars, row_cost
+from hansard.render.reports import key_names
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -140,7 +140,7 @@ def _work(rows: Sequence[UsageRow], count: Callable[[int], str]) -> Iterator[tup
 
 def _keys(name: str, rows: Sequence[UsageRow], zone: Zone) -> Iterator[_Key]:
     values = [row.key[name] for row in rows]
-    names = _names(name, {value for value in values if value is not None}, zone)
+    names = key_names(name, {value for value in values if value is not None}, zone)
     cells = [names[value] if value is not None else f"(no {name})" for value in values]
     least = None if name in _TIMES or name in _ABOUT else 16 if name == "project" else 12
     yield _Key(Column(name.upper(), least=least, style=_STYLES.get(name)), cells)
@@ -148,36 +148,3 @@ def _keys(name: str, rows: Sequence[UsageRow], zone: Zone) -> Iterator[_Key]:
         title, field = _ABOUT[name]
         words = [one_line((row.about.get(field) or row.about.get("agent_type", ""))[:400]) for row in rows]
         yield _Key(Column(title, least=28), [text or ("" if name == "subagent" else "(untitled)") for text in words])
-
-
-def _names(name: str, values: Iterable[str], zone: Zone) -> dict[str, str]:
-    """What keys are called: as short as can be told apart."""
-    values = list(values)
-    match name:
-        case "hour":
-            return _apart(values, lambda key: key[:16].replace("T", " "), lambda key: key.replace("T", " "))
-        case "block":
-            return _apart(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
-        case "session":
-            return _apart(values, lambda key: one_line(key)[:8], one_line)
-        case "subagent":
-            return _apart(values, lambda key: one_line(key)[:10], one_line)
-        case "project":
-            return _apart(values, project_name, lambda key: _parts(key, 2), lambda key: _parts(key, 3), one_line)
-        case "model":
-            return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
-        case _:
-            return _apart(values, one_line)
-
-
-def _apart(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for way in ways:
-        names = {value: way(value) or "-" for value in values}
-        if len(set(names.values())) == len(names):
-            break
-    return names
-
-
-def _parts(path: str, count: int) -> str:
-    return one_line("/".join(path.replace("\\", "/").rstrip("/").split("/")[-count:]))

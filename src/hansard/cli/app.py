@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "prompts": (READ, "typed", "List every prompt ever typed, the newest first, or those with some words."),
     "related": (READ, "relating", "List sessions like this one, and why."),
     "show": (READ, "showing", "Read a session as text, Markdown, HTML or JSON."),
+    "web": (READ, "serving", "Show everything in the browser, live."),
     "grep": (READ, "grepping", "Search every kept byte with a regular expression."),
     "usage": (COUNT, "spending", "Report tokens and money, by day, model, project or anything else."),
     "blocks": (COUNT, "blocking", "Report five-hour blocks, and where the present one leads."),

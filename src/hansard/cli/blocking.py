@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -175,7 +175,8 @@ def _ask(h: Hansard, asked: _Asked) -> _Answer:
 
 
 def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    from hansard.cli.money import footer, row_notes
+    from hansard.cli.money import footer
+    from hansard.render.reports import row_notes
 
     yield from _table(answer, when, columns, paint)
     for block in answer.blocks:
@@ -202,7 +203,9 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
-    from hansard.cli.money import aligned, row_cost
+    from hansard.cli.money import aligned
+    from hansard.render.money import row_cost
+    from hansard.render.reports import pause
 
     used = [(block, block.usage) for block in answer.blocks if block.usage is not None]
     costs = aligned([row_cost(usage) for _, usage in used])
@@ -224,27 +227,17 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     shown = [header]
     for number, block in enumerate(answer.blocks):
         if block.is_gap:
-            shown.append(paint(fit(f"  {_pause(answer.blocks, number)} pause", columns), "dim"))
+            shown.append(paint(fit(f"  {pause(answer.blocks, number)} pause", columns), "dim"))
         else:
             line = next(waiting)
             shown.append(paint(clean(line).rstrip(), "bold") if block.is_active else line)
     return shown
 
 
-def _pause(found: Sequence[Block], number: int) -> str:
-    """How long nothing happened: from message to message, which is more than what no block covers."""
-    start, end = found[number].start, found[number].end
-    if number and (before := found[number - 1].usage) is not None:
-        start = before.last_at or start
-    if number + 1 < len(found) and (after := found[number + 1].usage) is not None:
-        end = after.first_at or end
-    hours = round((end - start) / timedelta(hours=1))
-    return f"{hours} h" if hours < 48 else f"{round(hours / 24)} days"
-
-
 def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
-    from hansard.cli.money import bar, cost
+    from hansard.cli.money import bar
+    from hansard.render.money import cost
 
     usage = block.usage
     if usage is None:
@@ -273,7 +266,8 @@ def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator
 
 
 def _write_csv(answer: _Answer) -> None:
-    from hansard.cli.sheets import flat, names_of, write_csv
+    from hansard.cli.sheets import write_csv
+    from hansard.export.sheets import flat, names_of
 
     rows = []
     for block in answer.blocks:

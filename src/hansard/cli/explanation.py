@@ -7,55 +7,32 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import notes, row_cost
+from hansard.cli.money import notes
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, fit_path, one_line, wrap
-from hansard.cli.words import many, project_name
-from hansard.model.document import money
-from hansard.render.money import dollars
+from hansard.cli.words import many
+from hansard.render.explained import (
+    CLASSES,
+    COPIES,
+    arithmetic,
+    belongs,
+    counted_once,
+    decided,
+    known_cost,
+    rate_words,
+    shown_words,
+    stated,
+    title_of,
+    together,
+    used,
+)
+from hansard.render.money import dollars, exact, row_cost
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import (
-        Charge,
-        ExplainedClass,
-        ExplainedLine,
-        ExplainedMessage,
-        ExplainedRate,
-        Explanation,
-        Rate,
-        UsageRow,
-    )
+    from hansard.model import Charge, ExplainedLine, ExplainedMessage, Explanation
 
-_NAMES = {
-    "input_tokens": "input",
-    "output_tokens": "output",
-    "cache_read_tokens": "cache read",
-    "cache_write_5m_tokens": "write 5 min",
-    "cache_write_1h_tokens": "write 1 h",
-    "web_searches": "web searches",
-}
-_SAID = {
-    "input_tokens": "in",
-    "output_tokens": "out",
-    "cache_read_tokens": "read",
-    "cache_write_tokens": "write",
-    "cache_write_5m_tokens": "5 min",
-    "cache_write_1h_tokens": "1 h",
-    "web_searches": "searches",
-}
-_COPIES = {
-    "fork": "copy in a fork",
-    "branch": "copy in a branch",
-    "replay": "replayed by a subagent",
-    "resumed": "copy in a resumed session",
-    "context": "copy in a subagent's context",
-    "generation": "copy in another generation of the file",
-    "file": "in another file of the session",
-    "session": "in another session",
-}
 _MANY_LINES = 8
-_PLAIN = ("", "standard", "not_available", "global")
 
 
 def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) -> list[str]:
@@ -69,13 +46,6 @@ def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) ->
     ]
 
 
-def exact(amount: Decimal) -> str:
-    """An amount with all its digits."""
-    digits = money(amount)
-    whole, point, rest = digits.partition(".")
-    return f"${int(whole):,}{point}{rest}"
-
-
 class _Sheet:
     def __init__(self, zone: Zone, columns: int, paint: Paint) -> None:
         self.zone = zone
@@ -87,12 +57,12 @@ class _Sheet:
     def head(self, explanation: Explanation) -> Iterator[str]:
         """What is explained, and its amount: rounded, and to the last digit."""
         figure = explanation.figure
-        yield self.paint(fit(_title(explanation), self.columns), "bold")
+        yield self.paint(fit(title_of(explanation), self.columns), "bold")
         for sign, moment in (("since", explanation.since), ("until", explanation.until)):
             if moment is not None:
                 yield f"{sign} {self._time(moment)}"
         yield self.paint(f"{row_cost(figure)}  {many(figure.api_messages, 'message')}", "green")
-        yield from self._wrapped(_used(figure), "")
+        yield from self._wrapped(used(figure), "")
         found = "no known cost" if figure.cost_usd is None else f"exactly {exact(figure.cost_usd)}"
         yield from self._wrapped(
             f"{found}; mode {explanation.pricing.mode}, times in {one_line(explanation.timezone)}", ""
@@ -104,19 +74,19 @@ class _Sheet:
         """Tokens times rate for the whole figure, rate by rate."""
         if explanation.figure.api_messages == len(explanation.messages) == 1:
             return  # the message says the same
-        rates = _together(explanation.rates)
+        rates = together(explanation.rates)
         for item in rates:
             yield ""
             name = fit(one_line(item.rate.model) or "no named model", self.columns - 20)
             yield self.paint(name, "cyan") + "  " + many(item.messages, "message")
-            yield from self._dim(_rate_words(item.rate), "  ")
+            yield from self._dim(rate_words(item.rate), "  ")
             yield from self._charges(item.charges, item.found_by, item.cost_usd)
         if len(rates) > 1 and explanation.figure.cost_usd is not None:
             yield ""
             yield self.paint(f"together {exact(explanation.figure.cost_usd)}", "green")
 
     def _charges(self, charges: Iterable[Charge], found_by: str, cost: Decimal | None) -> Iterator[str]:
-        rows = [(_NAMES[item.name], f"{item.count:,}", *_priced(item)) for item in charges if item.count]
+        rows = [(CLASSES[item.name], f"{item.count:,}", *arithmetic(item)) for item in charges if item.count]
         if cost is not None:
             rows.append(("recorded by the client" if found_by == "recorded" else "sum", "", "", "= " + exact(cost)))
         yield from self._table((Column(""), Column("", right=True), Column("", rank=1), Column("")), rows, "  ")
@@ -132,14 +102,14 @@ class _Sheet:
             return
         if rest.api_messages or shown.api_messages > 1:
             yield ""
-            yield self.paint(_shown_words(shown.api_messages, rest.api_messages), "bold")
+            yield self.paint(shown_words(shown.api_messages, rest.api_messages), "bold")
         for number, message in enumerate(explanation.messages, 1):
             yield ""
             yield from self._message(number, message)
         if rest.api_messages:
             yield ""
-            yield from self._wrapped(f"shown: {many(shown.api_messages, 'message')}, {_known(shown.cost_usd)}", "")
-            others = f"{many(rest.api_messages, 'message')}, {_known(rest.cost_usd)}, {rest.tokens:,} tokens"
+            yield from self._wrapped(f"shown: {many(shown.api_messages, 'message')}, {known_cost(shown.cost_usd)}", "")
+            others = f"{many(rest.api_messages, 'message')}, {known_cost(rest.cost_usd)}, {rest.tokens:,} tokens"
             yield from self._wrapped(f"not shown: {others}", "")
 
     def _message(self, number: int, message: ExplainedMessage) -> Iterator[str]:
@@ -150,14 +120,14 @@ class _Sheet:
         yield paint(head, "green") + paint(at, "dim") + paint(model, "cyan")
         indent = "   "
         yield fit(f"{indent}{one_line(message.key)}", self.columns)
-        yield from self._wrapped(_belongs(message), indent)
-        yield from self._wrapped(_counted_once(message), indent)
+        yield from self._wrapped(belongs(message), indent)
+        yield from self._wrapped(counted_once(message), indent)
         yield from self._lines(message.lines, indent + "  ")
         yield from self._classes(message, indent)
         if message.is_lower_bound:
             yield from self._wrapped(f"output is a lower bound: {message.lower_bound}", indent, "yellow")
         if message.found_by != "recorded":
-            yield from self._dim(_rate_words(message.rate, message.prompt_tokens), indent)
+            yield from self._dim(rate_words(message.rate, message.prompt_tokens), indent)
         for text in message.notes:
             yield from self._wrapped(one_line(text), indent, "dim" if message.agrees else "yellow")
 
@@ -173,14 +143,14 @@ class _Sheet:
                 yield self.paint(indent + self._place(line, self.columns - len(indent)), "dim")
             number = f"{line.number}  "
             yield from self._wrapped(number + self._where(line), indent, hang=len(number))
-            yield from self._dim(_stated(line), indent + " " * len(number))
+            yield from self._dim(stated(line), indent + " " * len(number))
         if len(lines) > len(chosen):
             yield indent + f"and {many(len(lines) - len(chosen), 'line')} more that win nothing; --json has them all"
 
     def _place(self, line: ExplainedLine, room: int) -> str:
         told = f", generation {line.generation} ({line.state})" if line.state == "rewritten" else ""
         told += " (gone)" if line.state == "gone" else ""
-        told += f", {_COPIES.get(line.copy, line.copy)}" if line.copy else ""
+        told += f", {COPIES.get(line.copy, line.copy)}" if line.copy else ""
         return fit(fit_path(one_line(line.transcript), max(12, room - len(told))) + told, room)
 
     def _where(self, line: ExplainedLine) -> str:
@@ -189,7 +159,7 @@ class _Sheet:
 
     def _classes(self, message: ExplainedMessage, indent: str) -> Iterator[str]:
         rows = [
-            (_NAMES[item.name], f"{item.count:,}", *_priced(item), _decided(item))
+            (CLASSES[item.name], f"{item.count:,}", *arithmetic(item), decided(item))
             for item in message.classes
             if item.count
         ]
@@ -223,116 +193,3 @@ class _Sheet:
 
     def _time(self, moment: datetime | None) -> str:
         return f"{self.zone.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "at no known time"
-
-
-def _title(explanation: Explanation) -> str:
-    if not explanation.key:
-        return "everything" if explanation.since is None and explanation.until is None else "everything selected"
-    words = ", ".join(f"{name} {one_line(value) if value else 'unknown'}" for name, value in explanation.key.items())
-    about = one_line(explanation.figure.about.get("title") or explanation.figure.about.get("description") or "")
-    return f"{words}  {about}".rstrip()
-
-
-def _shown_words(shown: int, rest: int) -> str:
-    if not rest:
-        return many(shown, "message")
-    return "The dearest message" if shown == 1 else f"The {shown:,} dearest messages"
-
-
-def _used(figure: UsageRow) -> str:
-    used = [f"{word} {getattr(figure, name):,}" for name, word in _NAMES.items() if getattr(figure, name)]
-    return ", ".join(used) or "no tokens"
-
-
-def _stated(line: ExplainedLine) -> str:
-    said = [f"{word} {getattr(line, name):,}" for name, word in _SAID.items() if getattr(line, name)]
-    if line.cache_write_tokens == line.cache_write_5m_tokens + line.cache_write_1h_tokens:
-        said = [word for word in said if not word.startswith("write ")]  # the lifetimes say the same
-    said += [f"cost {exact(line.recorded_usd)}"] if line.recorded_usd is not None else []
-    stop = f"stop_reason {one_line(line.stop_reason)}" if line.stop_reason else "no stop_reason"
-    return line.note or ", ".join([stop, *(said or ["all counts zero"])])
-
-
-def _together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
-    """Rates that differ in nothing but a tier or place without a price of its own, as one."""
-    from dataclasses import replace
-
-    from hansard.pricing.money import EXACT
-
-    def add(one: Decimal | None, other: Decimal | None) -> Decimal | None:
-        return None if one is None or other is None else EXACT.add(one, other)
-
-    found: dict[tuple[object, ...], ExplainedRate] = {}
-    for item in rates:
-        prices = tuple(charge.price for charge in item.charges)
-        same = (item.rate.model, item.found_by, _rate_words(item.rate), prices)
-        known = found.get(same)
-        found[same] = (
-            item
-            if known is None
-            else replace(
-                known,
-                messages=known.messages + item.messages,
-                lower_bound_messages=known.lower_bound_messages + item.lower_bound_messages,
-                charges=tuple(
-                    replace(one, count=one.count + other.count, cost_usd=add(one.cost_usd, other.cost_usd))
-                    for one, other in zip(known.charges, item.charges, strict=True)
-                ),
-                cost_usd=add(known.cost_usd, item.cost_usd),
-            )
-        )
-    return sorted(found.values(), key=lambda item: (item.cost_usd is None, -(item.cost_usd or 0)))
-
-
-def _priced(item: Charge | ExplainedClass) -> tuple[str, str]:
-    if item.cost_usd is None or item.price is None:
-        return "", ""
-    return f"x {exact(item.price)}/{'k' if item.name == 'web_searches' else 'M'}", f"= {exact(item.cost_usd)}"
-
-
-def _decided(item: ExplainedClass) -> str:
-    why = item.why.replace("all lines", "all").replace("maximum", "max").replace("only line", "the only one")
-    return f"line {item.line}, {why}" if item.line is not None else why
-
-
-def _known(amount: Decimal | None) -> str:
-    return "no known cost" if amount is None else exact(amount)
-
-
-def _belongs(message: ExplainedMessage) -> str:
-    parts = [f"session {one_line(message.session_id)[:8]} {fit(one_line(message.title), 60)}".rstrip()]
-    if message.agent_id:
-        parts.append(f"subagent {one_line(message.agent_type)} {one_line(message.agent_id)}".replace("  ", " "))
-    parts += [f"project {project_name(message.project)}"] if message.project else []
-    parts += [f"branch {one_line(message.branch)}"] if message.branch else []
-    parts += [f"calls {one_line(message.tool)}"] if message.tool else []
-    return ", ".join(parts)
-
-
-def _counted_once(message: ExplainedMessage) -> str:
-    places = len({(line.root, line.transcript, line.generation) for line in message.lines})
-    if not message.lines:
-        return message.owner
-    lines = f"{many(len(message.lines), 'line')} in {many(places, 'transcript')}"
-    if len(message.lines) == 1:
-        return lines
-    return f"{lines}, counted once; line 1 owns it: {message.owner}"
-
-
-def _rate_words(rate: Rate, prompt: int | None = None) -> str:
-    """Which rate, since when, for which prompts, from where."""
-    if rate.priced_as is None:
-        return one_line("; ".join(("no price is known", *rate.notes, rate.source)))
-    parts = [f"priced as {rate.priced_as}"]
-    if rate.since is not None or rate.until is not None:
-        since = f"from {rate.since:%Y-%m-%d} " if rate.since is not None else ""
-        parts.append((since + (f"until {rate.until:%Y-%m-%d}" if rate.until is not None else "")).strip())
-    size = f"above {rate.above:,}" if rate.above is not None else ""
-    size += f" up to {rate.upto:,}" if rate.upto is not None else ""
-    if size:
-        has = f" (this one has {prompt:,})" if prompt is not None else ""
-        parts.append(f"prompts {size.strip()} tokens{has}")
-    for word, value in (("tier", rate.service_tier), ("speed", rate.speed), ("in", rate.inference_geo)):
-        if value not in _PLAIN:
-            parts.append(f"{word} {value}")
-    return one_line("; ".join((", ".join(parts), rate.source, *rate.notes)))

@@ -42,10 +42,10 @@ class Front:
 
     def emit(self, value: Any) -> None:
         """Write the answer as one JSON document."""
-        from hansard.cli.document import document
+        from hansard.model.document import encoded
 
         stream = sys.stdout.buffer
-        stream.write(document(value))
+        stream.write(encoded(value))
         stream.flush()
 
     def say(self, lines: Iterable[str]) -> None:

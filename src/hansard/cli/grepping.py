@@ -207,18 +207,18 @@ class _Out:
 
     def document(self, name: str, items: Iterable[dict[str, Any]]) -> None:
         """Write a JSON document up to the end of its list, which may be longer than memory is large."""
-        from hansard.cli.document import document
+        from hansard.model.document import encoded
 
         self._begin()
         stream = sys.stdout.buffer
         stream.write(f'{{"{name}": ['.encode())
         for number, item in enumerate(items):
             stream.write(b", " if number else b"")
-            stream.write(document(item).rstrip(b"\n"))
+            stream.write(encoded(item).rstrip(b"\n"))
 
     def end_document(self, found: Grep, seconds: float, *, lines_known: bool) -> None:
         """Write the rest of the JSON document."""
-        from hansard.cli.document import document
+        from hansard.model.document import encoded
 
         totals = {
             "files": found.files,
@@ -229,7 +229,7 @@ class _Out:
             "took_ms": round(seconds * 1000, 1),
         }
         stream = sys.stdout.buffer
-        stream.write(b"], " + document(totals).lstrip(b"{"))
+        stream.write(b"], " + encoded(totals).lstrip(b"{"))
         stream.flush()
 
     def _begin(self) -> None:

@@ -12,11 +12,11 @@ from hansard.cli.asking import Asking
 from hansard.cli.dates import Moment
 from hansard.cli.front import Command, Front, note, now, pass_front, reads
 from hansard.cli.money import aligned
-from hansard.cli.money import cost as marked_cost
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line
 from hansard.cli.words import model_name, project_name, short, when
 from hansard.query.sessions import SORTS
+from hansard.render.money import cost as marked_cost
 from hansard.render.money import dollars
 
 if TYPE_CHECKING:

@@ -14,7 +14,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.cli.money import aligned, notes
-from hansard.cli.series import (
+from hansard.cli.terminal import Paint, fit, pad, width, wrap
+from hansard.cli.words import many
+from hansard.errors import UsageError
+from hansard.render.series import (
     DAYS,
     MARK,
     MONTHS,
@@ -37,9 +40,6 @@ from hansard.cli.series import (
     timeline,
     year_of,
 )
-from hansard.cli.terminal import Paint, fit, pad, width, wrap
-from hansard.cli.words import many
-from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.model import UsageReport

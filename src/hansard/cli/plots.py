@@ -14,9 +14,12 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hansard.cli.money import data_words
 from hansard.cli.pictures import KINDS
-from hansard.cli.series import (
+from hansard.cli.terminal import fit, one_line, width
+from hansard.cli.words import many
+from hansard.errors import UsageError
+from hansard.render.reports import data_words
+from hansard.render.series import (
     DAYS,
     MONTHS,
     WEEKS,
@@ -36,9 +39,6 @@ from hansard.cli.series import (
     timeline,
     year_of,
 )
-from hansard.cli.terminal import fit, one_line, width
-from hansard.cli.words import many
-from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

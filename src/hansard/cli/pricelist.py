@@ -11,14 +11,13 @@ import click
 from hansard.cli.front import Command, Front, note, pass_front, reads
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line, wrap
-from hansard.cli.words import many, model_name, short
+from hansard.cli.words import many, model_name
 from hansard.errors import StoreBusy, UsageError
+from hansard.render.rates import PRICED, grouped, price, prompt_size
 
 if TYPE_CHECKING:
     from hansard.model import PriceData, Rate, UsageRow
 
-_CLASSES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
-_PLAIN = frozenset({"", "standard", "not_available", "global"})  # of a tier, a speed or a place that changes nothing
 _COLUMNS = (
     Column("MODEL", least=16),
     Column("FOR", least=12),
@@ -85,7 +84,7 @@ def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *
     priced = [rate for rate in rates if rate.is_priced]
     unpriced = list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced))
     if priced:
-        yield from _table(list(_grouped(priced, everything=everything)), columns, paint)
+        yield from _table(list(grouped(priced, everything=everything)), columns, paint)
         yield ""
     if unpriced:
         yield from _unpriced(unpriced, columns, paint)
@@ -118,50 +117,11 @@ def _cells(rate: Rate) -> tuple[str, ...]:
     return (
         f"{rate.since:%Y-%m-%d}" if rate.since else "",
         f"{rate.until:%Y-%m-%d}" if rate.until else "",
-        _size(rate),
-        *(_price(getattr(rate, name)) for name in _CLASSES),
+        prompt_size(rate),
+        *(price(getattr(rate, name)) for name in PRICED),
         one_line(rate.priced_as or ""),
         one_line(rate.source),
     )
-
-
-def _grouped(rates: Sequence[Rate], *, everything: bool) -> Iterator[tuple[str, Rate]]:
-    """The rates of each model; tiers, speeds and places that cost the same and have the same notes only once."""
-    for model in dict.fromkeys(rate.model for rate in rates):
-        kinds: dict[tuple[str, str, str], list[Rate]] = {}
-        for rate in rates:
-            if rate.model == model:
-                kinds.setdefault((rate.service_tier, rate.speed, rate.inference_geo), []).append(rate)
-        alike: dict[Any, list[tuple[str, str, str]]] = {}
-        for kind, listed in kinds.items():
-            alike.setdefault(kind if everything else tuple(map(_terms, listed)), []).append(kind)
-        for group in alike.values():
-            names = [
-                " / ".join(word or "-" for word in kind)
-                if everything
-                else " ".join(word for word in kind if word not in _PLAIN)
-                for kind in group
-            ]
-            name = "" if "" in names else ", ".join(dict.fromkeys(names))
-            yield from ((one_line(name), rate) for rate in kinds[group[0]])
-
-
-def _terms(rate: Rate) -> tuple[Any, ...]:
-    prices = tuple(getattr(rate, name) for name in _CLASSES)
-    return (rate.since, rate.until, rate.above, rate.upto, rate.priced_as, rate.source, rate.notes, *prices)
-
-
-def _size(rate: Rate) -> str:
-    parts = [f"over {short(rate.above)}" if rate.above else "", f"to {short(rate.upto)}" if rate.upto else ""]
-    return " ".join(filter(None, parts))
-
-
-def _price(amount: Decimal | None) -> str:
-    """All digits of a price, at least cents."""
-    if amount is None:
-        return ""
-    text = format(amount.normalize(), "f")
-    return f"{amount:.2f}" if len(text.partition(".")[2]) < 3 else text
 
 
 def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str]:
@@ -218,7 +178,8 @@ def _update(front: Front, url: str | None, *, everything: bool) -> None:
 def _told(
     data: PriceData, changes: Sequence[tuple[str, str]], before: UsageRow, after: UsageRow, columns: int
 ) -> Iterator[str]:
-    from hansard.cli.money import data_words, row_cost
+    from hansard.render.money import row_cost
+    from hansard.render.reports import data_words
 
     yield from wrap(f"Fetched {data_words(data)}", columns)
     if not changes:
@@ -243,7 +204,7 @@ def _changes(before: Sequence[Rate], after: Sequence[Rate]) -> Iterator[tuple[st
         rate = new or old
         if rate is None:
             continue
-        where = " ".join(filter(None, (_size(rate), f"from {rate.since:%Y-%m-%d}" if rate.since else "")))
+        where = " ".join(filter(None, (prompt_size(rate), f"from {rate.since:%Y-%m-%d}" if rate.since else "")))
         words = f"{where}: " if where else ""
         if old is None or new is None:
             yield rate.model, f"{words}{'new' if old is None else 'gone'} ({_summary(rate)})"
@@ -265,8 +226,8 @@ def _place(rate: Rate) -> tuple[Any, ...]:
 
 
 def _amounts(rate: Rate) -> tuple[Decimal | None, ...]:
-    return tuple(getattr(rate, name) for name in _CLASSES)
+    return tuple(getattr(rate, name) for name in PRICED)
 
 
 def _summary(rate: Rate) -> str:
-    return "no price" if rate.input is None else f"input {_price(rate.input)}, output {_price(rate.output)}"
+    return "no price" if rate.input is None else f"input {price(rate.input)}, output {price(rate.output)}"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from hansard.cli.front import SLOW_SECONDS, Command, Front, pass_front, reads, warn
-from hansard.cli.money import cost, footer
+from hansard.cli.money import footer
 from hansard.cli.progress import BytesBar
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, one_line, pad, width, wrap
 from hansard.cli.words import many, model_name, short
-from hansard.render.money import dollars
+from hansard.render.money import cost, dollars
 
 if TYPE_CHECKING:
     from hansard.model import ClientCheck, Counted, PeerCheck, Reconciliation, Step, Way

@@ -177,7 +177,8 @@ def _check(front: Front, settings: Settings, timezone: str | None, *, as_csv: bo
 
 
 def _write_csv(report: UsageReport) -> None:
-    from hansard.cli.sheets import flat, names_of, write_csv
+    from hansard.cli.sheets import write_csv
+    from hansard.export.sheets import flat, names_of
 
     rows = [flat(row) for row in report.rows]
     write_csv(names_of(rows or [dict.fromkeys(report.by), flat(report.totals)]), rows)

@@ -19,27 +19,19 @@ class Lines:
         """Give (offset, line without its newline); empty lines are passed over but counted in the offsets."""
         parts: list[bytes] = []
         for piece in self._pieces:
-            end = piece.find(b"\n")
-            if end < 0:
-                parts.append(piece)
+            lines = piece.split(b"\n")
+            parts.append(lines[0])
+            if len(lines) == 1:
                 continue
-            parts.append(piece[:end])
-            line = b"".join(parts) if len(parts) > 1 else parts[0]
-            parts = []
-            start = self.offset
-            self.offset = start + len(line) + 1
-            if line:
-                yield start, line
-            del line
-            lines = piece[end + 1 :].split(b"\n")
+            lines[0] = b"".join(parts) if len(parts) > 1 else parts[0]
             last = lines.pop()
-            if last:
-                parts.append(last)
+            parts = [last] if last else []
+            start = self.offset
             for line in lines:
-                start = self.offset
                 self.offset = start + len(line) + 1
                 if line:
                     yield start, line
+                start = self.offset
         self.rest = b"".join(parts)
 
 

@@ -8,6 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hansard.model.calls import (
+        Call,
+        CallPage,
+        ChangedFile,
+        ChangedFolder,
+        FileHistory,
+        FilePage,
+        FolderPage,
+        ToolDay,
+        ToolReport,
+        ToolSums,
+    )
     from hansard.model.document import plain
     from hansard.model.explained import (
         Charge,
@@ -45,12 +57,31 @@ if TYPE_CHECKING:
         Step,
         Way,
     )
-    from hansard.model.sessions import Activity, Project, Remarks, Session, SessionPage, Tagged
+    from hansard.model.sessions import (
+        Activity,
+        Project,
+        Remarks,
+        Session,
+        SessionGroup,
+        SessionGroups,
+        SessionPage,
+        Tagged,
+    )
     from hansard.model.standing import Spent, Standing
     from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
     from hansard.model.typed import Prompt, PromptPage
 
 _HOMES = {
+    "Call": "calls",
+    "CallPage": "calls",
+    "ChangedFile": "calls",
+    "ChangedFolder": "calls",
+    "FileHistory": "calls",
+    "FilePage": "calls",
+    "FolderPage": "calls",
+    "ToolDay": "calls",
+    "ToolReport": "calls",
+    "ToolSums": "calls",
     "Charge": "explained",
     "ExplainedClass": "explained",
     "ExplainedLine": "explained",
@@ -98,6 +129,8 @@ _HOMES = {
     "Project": "sessions",
     "Remarks": "sessions",
     "Session": "sessions",
+    "SessionGroup": "sessions",
+    "SessionGroups": "sessions",
     "SessionPage": "sessions",
     "Tagged": "sessions",
     "Spent": "standing",
@@ -118,6 +151,10 @@ __all__ = [
     "Block",
     "Blocks",
     "Budget",
+    "Call",
+    "CallPage",
+    "ChangedFile",
+    "ChangedFolder",
     "Charge",
     "ClientCheck",
     "ClientDifference",
@@ -132,6 +169,9 @@ __all__ = [
     "Explanation",
     "Facets",
     "FileChange",
+    "FileHistory",
+    "FilePage",
+    "FolderPage",
     "Fork",
     "GrepCount",
     "GrepFile",
@@ -156,6 +196,8 @@ __all__ = [
     "Remarks",
     "SearchPage",
     "Session",
+    "SessionGroup",
+    "SessionGroups",
     "SessionHits",
     "SessionPage",
     "SideFile",
@@ -166,6 +208,9 @@ __all__ = [
     "Todo",
     "Tokens",
     "ToolCall",
+    "ToolDay",
+    "ToolReport",
+    "ToolSums",
     "Transcript",
     "UsageReport",
     "UsageRow",

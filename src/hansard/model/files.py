@@ -85,6 +85,7 @@ class IssueExample:
     offset: int
     length: int
     detail: str
+    session_id: str = ""  # empty: of none, as in history.jsonl
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +107,4 @@ class Drift:
     count: int
     transcript: str
     offset: int
+    session_id: str = ""

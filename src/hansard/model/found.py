@@ -68,6 +68,8 @@ class Facets:
     month: tuple[tuple[str, int], ...]  # the latest first
     counted: int
     truncated: bool  # there are more than were counted
+    model: tuple[tuple[str, int], ...] = ()  # of the sessions that they stand in
+    day: tuple[tuple[str, int], ...] = ()  # the latest first
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,38 @@ class SessionPage:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionGroup:
+    """Sessions of one project or of one day, and what they add up to."""
+
+    by: str  # project, day
+    key: str  # a path, or a day as 2026-01-31; empty where there is none
+    total: int
+    prompts: int
+    messages: int
+    tool_calls: int
+    errors: int
+    tokens: int
+    files_changed: int
+    lines_added: int
+    lines_removed: int
+    last_at: datetime | None
+    cost_usd: Decimal | None  # of what has a price; None where nothing has
+    is_lower_bound: bool  # some messages have no price, or were cut off
+    sessions: tuple[Session, ...]  # the first of them, in the order that was asked for
+    next_cursor: str | None  # of the sessions in it
+
+
+@dataclass(frozen=True, slots=True)
+class SessionGroups:
+    """Groups of sessions, the latest first, and where the next page begins when there is one."""
+
+    groups: tuple[SessionGroup, ...]
+    next_cursor: str | None
+    total: int  # groups
+    sessions: int  # in all of them
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """A directory that sessions were started in; worktrees count with their repository."""
 

@@ -21,6 +21,8 @@ class Prompt:
     session_kept: bool  # False: the transcript was gone before Hansard first looked
     copies: int = 0  # other transcripts that have it: forks, synced copies
     times: int = 1  # how often it was typed, where equal texts are listed once
+    transcript: str = ""  # where its line stands, relative to the config dir
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +31,4 @@ class PromptPage:
 
     prompts: tuple[Prompt, ...]
     next_cursor: str | None
-    total: int
+    total: int  # at least so many, where nobody asked to count them

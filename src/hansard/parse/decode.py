@@ -84,6 +84,12 @@ def is_progress(line: bytes) -> bool:
     return tag > 0 and line.find(b"{", 1, tag) < 0
 
 
+def is_main_progress(line: bytes) -> bool:
+    """Whether a line is surely a progress record, and of no subagent."""
+    own = line.find(b'"isSidechain":false', 0, 1000)
+    return own > 0 and line.find(b"{", 1, own) < 0 and is_progress(line) and b'"parent_tool_use_id"' not in line
+
+
 def decode(line: bytes, offset: int) -> Record | None:
     """Decode one intact line, or return None when it needs `salvage`."""
     if line.startswith(_TAGGED):

@@ -65,6 +65,18 @@ def milliseconds(timestamp: str | None) -> int | None:
         return None
 
 
+def moment(timestamp: str | None) -> datetime | None:
+    """The same as an aware time in UTC."""
+    if not timestamp:
+        return None
+    try:
+        found = datetime.fromisoformat(timestamp)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+    except (ValueError, OverflowError):
+        return None
+
+
 def lenient(decoder: Any, raw: Raw) -> Any:
     """Decode a raw value into a small struct, without the fields that do not fit; None when it has another shape."""
     if not raw:

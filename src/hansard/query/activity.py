@@ -20,7 +20,8 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     # that speak for a session or a subagent: a copy of one elsewhere would count twice.
     inside = (
         "FROM transcripts t CROSS JOIN {table} x WHERE t.current = 1 AND coalesce(t.last_ts, 0) >= ?1"
-        " AND t.id IN (SELECT transcript FROM sessions UNION SELECT transcript FROM agents)"
+        " AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)"
+        " OR EXISTS (SELECT 1 FROM agents a WHERE a.session_id = t.session_id AND a.transcript = t.id))"
         f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
         " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2"
     )

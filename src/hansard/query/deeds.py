@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_BITS
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model import FileChange, Prompt, PromptPage
 from hansard.query.reader import Reader, like, moment
 
@@ -95,7 +95,7 @@ class Typed(NamedTuple):
         """What the list is ordered by; prompts without a time are the oldest."""
         known = self.ts is not None
         time = (known, self.ts or 0) if reverse else (not known, -(self.ts or 0))
-        return (*time, self.path, self.root, self.id & ((1 << OFFSET_BITS) - 1))
+        return (*time, self.path, self.root, self.id & OFFSET_MASK)
 
 
 def list_prompts(
@@ -107,21 +107,25 @@ def list_prompts(
     cursor: str | None = None,
     reverse: bool = False,
     unique: bool = False,
+    counted: bool = True,
 ) -> PromptPage:
     """One page of everything typed, or of those `among` it, the newest first; each prompt once, whatever number of transcripts have it.
 
-    All prompts are gone through, since the page tells how many there are, but only the page is held. A line of history.jsonl
-    counts only where no transcript has the prompt itself.
+    All prompts are gone through, since the page tells how many there are, but only the page is held; without `counted` not
+    more than the page, unless how often equal texts were typed must be known. A line of history.jsonl counts only where no
+    transcript has the prompt itself.
     """
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one prompt; no limit gives all of them")
     after = None if cursor is None else _read_cursor(cursor, reverse=reverse, unique=unique)
     texts = unique or limit is None
+    hurried = not (counted or unique)
     page: list[tuple[Typed, int]] = []
     times: dict[int, int] = {}
     total = 0
     more = False
-    for row, copies in _prompts(reader, wanted, among, reverse=reverse, texts=texts):
+    start = after if hurried else None
+    for row, copies in _prompts(reader, wanted, among, reverse=reverse, texts=texts, start=start):
         if unique:
             known = hash((row.text or "").strip())
             times[known] = times.get(known, 0) + 1
@@ -132,6 +136,8 @@ def list_prompts(
             continue
         if limit is not None and len(page) == limit:
             more = True
+            if hurried:
+                break
         else:
             page.append((row, copies))
     prompts = tuple(_prompt(reader, row, copies) for row, copies in page)
@@ -142,12 +148,18 @@ def list_prompts(
 
 
 def _prompts(
-    reader: Reader, wanted: PromptFilter, among: Collection[int] | None, *, reverse: bool, texts: bool
+    reader: Reader,
+    wanted: PromptFilter,
+    among: Collection[int] | None,
+    *,
+    reverse: bool,
+    texts: bool,
+    start: tuple[Any, ...] | None = None,
 ) -> Iterator[tuple[Typed, int]]:
-    """The prompts that are wanted, each once, with how many other places have it."""
+    """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
     shared = {row[0] for row in reader.rows(_SHARED)}
     transcripts = _Transcripts(reader)
-    for row in _in_order_of_time(_rows(reader, wanted, reverse=reverse, texts=texts)):
+    for row in _in_order_of_time(_rows(reader, wanted, reverse=reverse, texts=texts, start=start)):
         if among is not None and row.id not in among:
             continue
         if row.source == "history" and transcripts.have(row):
@@ -160,12 +172,21 @@ def _prompts(
             yield row, len(places) - 1
 
 
-def _rows(reader: Reader, wanted: PromptFilter, *, reverse: bool, texts: bool) -> Iterator[Typed]:
+def _rows(
+    reader: Reader, wanted: PromptFilter, *, reverse: bool, texts: bool, start: tuple[Any, ...] | None
+) -> Iterator[Typed]:
     """The prompts of all current transcripts by time.
 
     What belongs to a transcript or a session is looked up here and not joined: it is the same for many prompts.
     """
     where, values = wanted.where()
+    if start is not None:
+        has_time = start[0] is reverse  # as in a prompt's key
+        if has_time:
+            where += " AND ts >= ?" if reverse else " AND (ts <= ? OR ts IS NULL)"
+            values.append(start[1] if reverse else -start[1])
+        elif not reverse:
+            where += " AND ts IS NULL"
     text = "text" if texts else "CASE source WHEN 'history' THEN text END"
     direction = "ASC" if reverse else "DESC"
     transcripts: dict[int, tuple[str, str, str]] = {
@@ -270,7 +291,27 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
     if text is None:
         found = reader.one("SELECT text FROM prompts WHERE id = ?", (row.id,))
         text = found[0] if found is not None else ""
-    return Prompt(text, row.source, moment(row.ts), row.session_id, project_of(row.project), row.kept, copies=copies)
+    return Prompt(
+        text,
+        row.source,
+        moment(row.ts),
+        row.session_id,
+        project_of(row.project),
+        row.kept,
+        copies=copies,
+        transcript=row.path,
+        offset=row.id & OFFSET_MASK,
+    )
+
+
+def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:
+    """The text of the prompt at a place; of several roots with such a transcript, of the first that has one there."""
+    row = reader.one(
+        "SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << 40) + ?2"
+        " WHERE t.path = ?1 AND t.current = 1 ORDER BY t.root LIMIT 1",
+        (transcript, offset),
+    )
+    return None if row is None else str(row[0])
 
 
 def _write_cursor(key: tuple[Any, ...], *, reverse: bool, unique: bool) -> str:
@@ -284,7 +325,7 @@ def _read_cursor(cursor: str, *, reverse: bool, unique: bool) -> tuple[Any, ...]
         )
     except (ValueError, TypeError, RecursionError) as error:
         raise UsageError("that cursor is not one that this listing gave") from error
-    numbers = isinstance(time, int) and isinstance(offset, int) and isinstance(known, bool)
+    numbers = isinstance(time, int) and abs(time) < 1 << 63 and isinstance(offset, int) and isinstance(known, bool)
     if not numbers or not isinstance(path, str) or not isinstance(root, str):
         raise UsageError("that cursor is not one that this listing gave")
     if (made_reverse, made_unique) != (reverse, unique):

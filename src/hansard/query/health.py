@@ -311,7 +311,7 @@ def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
             tuple(
                 IssueExample(*row)
                 for row in reader.rows(
-                    "SELECT t.path, i.id & 1099511627775, i.length, i.detail FROM issues i JOIN transcripts t ON t.id = i.id >> 40"
+                    "SELECT t.path, i.id & 1099511627775, i.length, i.detail, t.session_id FROM issues i JOIN transcripts t ON t.id = i.id >> 40"
                     " WHERE i.reason = ? ORDER BY t.path, i.id LIMIT ?",
                     (reason, _EXAMPLES),
                 )
@@ -323,8 +323,9 @@ def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
 
 def list_drift(reader: Reader) -> tuple[Drift, ...]:
     """Record kinds and fields that Hansard does not know, per client version, with the first place of each."""
+    # The offset and the session beside the least path are those of its row: SQLite promises it for a single min().
     rows = reader.rows(
-        "SELECT d.version, d.kind, d.field, sum(d.count), min(t.path), min(d.first_offset) FROM drift d"
+        "SELECT d.version, d.kind, d.field, sum(d.count), min(t.path), d.first_offset, t.session_id FROM drift d"
         " JOIN transcripts t ON t.id = d.transcript GROUP BY d.version, d.kind, d.field ORDER BY d.version DESC, 4 DESC, d.kind, d.field"
     )
     return tuple(Drift(*row) for row in rows)

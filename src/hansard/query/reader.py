@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -86,17 +87,29 @@ class Reader:
 
         if not os.path.exists(self.text_path) or not os.path.getsize(self.text_path):
             return False
+        made_by = self._attached_version()
+        if made_by == VERSION:
+            return True
+        self.one("DETACH full")
+        if made_by:
+            raise StoreUnusable(f"{self.text_path} was made by another version of Hansard. Run `hansard sync`")
+        return False  # a sync is just making it
+
+    def _attached_version(self) -> int:
+        """Attach the full text; where that fails, it is as if it had not been tried."""
         self.one("ATTACH ? AS full", (_address(self.text_path, "mode=ro"),))
         try:
-            self.db.pragma("full.user_version")
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            self.one("DETACH full")
-            self.one("ATTACH ? AS full", (_unchanging(self.text_path),))
-        self.db.pragma("full.cache_size", _CACHE)
-        made_by = self.one("PRAGMA full.user_version")[0]
-        if made_by != VERSION:
-            raise StoreUnusable(f"{self.text_path} was made by another version of Hansard. Run `hansard sync`")
-        return True
+            try:
+                self.db.pragma("full.user_version")
+            except (apsw.CantOpenError, apsw.ReadOnlyError):
+                self.one("DETACH full")
+                self.one("ATTACH ? AS full", (_unchanging(self.text_path),))
+            self.db.pragma("full.cache_size", _CACHE)
+            return int(self.one("PRAGMA full.user_version")[0])
+        except BaseException:
+            with contextlib.suppress(apsw.Error):
+                self.db.execute("DETACH full")
+            raise
 
     def close(self) -> None:
         """Let go of the databases."""

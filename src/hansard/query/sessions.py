@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ SORTS = {
     "prompts": "prompts",
     "messages": "messages",
     "tools": "tool_calls",
+    "files": "files_changed",
     "errors": "tool_errors + api_errors",
     "tokens": "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens",
     "output": "output_tokens",
@@ -62,6 +64,9 @@ class SessionFilter:
     source_state: str | None = None
     debris: bool = False  # also sessions in which nothing was said
     query: Condition | None = None  # what the query language asks
+    pinned: bool = False
+    tag: str | None = None  # in any case, with or without accents
+    within: Condition | None = None  # a group of sessions
 
     def where(self) -> tuple[str, list[Any]]:
         """The condition and its values."""
@@ -103,8 +108,15 @@ class SessionFilter:
             add("tool_errors + api_errors > 0")
         if self.source_state is not None:
             add("source_state = ?", self.source_state)
-        if self.query is not None:
-            add(self.query.sql, *self.query.values)
+        if self.pinned:
+            add("session_id IN (SELECT session_id FROM remarks WHERE kind = 'pin')")
+        if self.tag is not None:
+            from hansard.index.tokens import fold_text
+
+            add("session_id IN (SELECT session_id FROM remarks WHERE kind = 'tag' AND folded = ?)", fold_text(self.tag))
+        for condition in (self.query, self.within):
+            if condition is not None:
+                add(condition.sql, *condition.values)
         return " AND ".join(terms) or "1", values
 
 
@@ -118,6 +130,22 @@ def list_sessions(
     cursor: str | None = None,
 ) -> SessionPage:
     """One page of sessions, the newest first unless told otherwise."""
+    found, next_cursor = in_order(reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+    where, values = wanted.where()
+    total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
+    return SessionPage(found, next_cursor, total)
+
+
+def in_order(
+    reader: Reader,
+    wanted: SessionFilter,
+    *,
+    sort: str,
+    ascending: bool | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+) -> tuple[tuple[Session, ...], str | None]:
+    """Some sessions in an order, and where the next ones begin if there are more."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
@@ -126,7 +154,6 @@ def list_sessions(
         raise UsageError("a page has at least one session; no limit gives all of them")
     order = SORTS[sort]
     where, values = wanted.where()
-    total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
     key = f"coalesce({order.removesuffix(' COLLATE NOCASE')}, {chr(39) * 2 if sort in _TEXT_SORTS else 0})"
     collate = " COLLATE NOCASE" if sort in _TEXT_SORTS else ""
     direction = "ASC" if ascending else "DESC"
@@ -143,11 +170,8 @@ def list_sessions(
     )
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
-    return SessionPage(
-        sessions=tuple(_session(row) for row in rows),
-        next_cursor=_write_cursor(sort, rows[-1][-1], rows[-1][0]) if more else None,
-        total=total,
-    )
+    next_cursor = _write_cursor(sort, rows[-1][-1], rows[-1][0]) if more else None
+    return tuple(_session(row) for row in rows), next_cursor
 
 
 def _write_cursor(sort: str, value: Any, session_id: str) -> str:
@@ -299,12 +323,12 @@ def _project(row: Any) -> Project:
         moment(row[13]),
         tuple(sorted(json.loads(row[14]))),
         row[15],
-        _together(json.loads(row[16]), messages=row[17]),
+        together(json.loads(row[16]), messages=row[17]),
     )
     return Project(*values)
 
 
-def _together(costs: list[str | None], *, messages: int) -> Decimal | None:
+def together(costs: Iterable[str | None], *, messages: int) -> Decimal | None:
     """What several sessions cost; None where they made requests and none has a price."""
     from decimal import Decimal, localcontext
 

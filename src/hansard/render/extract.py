@@ -26,7 +26,7 @@ class Extract(NamedTuple):
 def extract(
     thread: ThreadTree, *, branch: int | None = None, first: int = 1, last: int | None = None, newest: int = 0
 ) -> Extract:
-    """The turns from number `first` to number `last`, or the `newest` so many, without reading what stands before them."""
+    """The turns from number `first` to number `last`, or the `newest` so many, without reading what stands around them."""
     if branch is not None and branch not in thread.branches:
         raise NotFound(f"there is no branch {branch}; this conversation has {', '.join(map(str, thread.branches))}")
     if first == 1 and last is None and not newest:
@@ -43,15 +43,9 @@ def extract(
         raise NotFound(f"there is no turn {first}; this conversation has {len(starts)}")
     if branch is None and {start.branch for start in starts[first - 1 : end]} != {0} and first == end:
         branch = starts[first - 1].branch
-    turns = _until(end, thread.turns(starts[first - 1].offset, first))
+    until = starts[end].offset if end < len(starts) else None
+    turns = thread.turns(starts[first - 1].offset, first, until)
     return Extract(thread, turns, branch, first - 1, len(starts) - end)
-
-
-def _until(end: int, turns: Iterator[Turn]) -> Iterator[Turn]:
-    for turn in turns:
-        yield turn
-        if turn.number >= end:
-            return
 
 
 def on_branch(turn: Turn, branch: int) -> Turn:

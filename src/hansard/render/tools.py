@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hansard.model import ToolCall
 
 _NUMBER = re.compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
+_USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 _REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _SUBJECT = 2000
@@ -81,20 +82,26 @@ def _numbered(text: str, path: str) -> tuple[Part, ...]:
     """The content of a file that a tool gave with the number of each line before it."""
     if not text:
         return ()
-    if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text)
+    text = _without_reminders(text)
     first = _NUMBER.match(text)
     if first is None:
         return (Console(text),)
-    bare, count = _NUMBER.subn("", text)
+    ends = text.count("\n")
+    bare, count = _USUAL_NUMBER.subn("", text)
     rest = ""
-    if count <= text.count("\n"):  # what follows the first line without a number is something else
+    if count <= ends:
+        bare, count = _NUMBER.subn("", text)
+    if count <= ends:  # what follows the first line without a number is something else
         lines = text.split("\n")
         count = next(place for place, line in enumerate(lines) if not _NUMBER.match(line))
         bare = _NUMBER.sub("", "\n".join(lines[:count]))
         rest = "\n".join(lines[count:]).strip("\n")
     code = Code(bare, language_of(path), path, int(first[1][:9]))
     return (code, Plain(rest)) if rest else (code,)
+
+
+def _without_reminders(text: str) -> str:
+    return _REMINDER.sub("", text) if "<system-reminder>" in text else text
 
 
 def _write(call: ToolCall, given: Given) -> _Shown:
@@ -257,7 +264,7 @@ def _structured(call: ToolCall) -> tuple[Part, ...]:
 
 
 def _console(call: ToolCall) -> tuple[Part, ...]:
-    text = _REMINDER.sub("", output_of(call))
+    text = _without_reminders(output_of(call))
     return (Console(text),) if text else ()
 
 

@@ -20,6 +20,8 @@ from hansard.engine import Hansard
         ("zzyzx*", []),
         ("is:error xylophone", ["no text has all of it; without 'xylophone' there are {} places"]),
         ("xylophone", []),
+        ("tool:Bsh xylophone", ["no tool is called 'Bsh'; did you mean Bash?"]),
+        ("project:nowhere", ["no project is called 'nowhere'"]),
     ],
 )
 def test_hints(demo: Hansard, query: str, expected: list[str]) -> None:

@@ -91,7 +91,7 @@ def shown(text: str) -> str | None:
 
 
 def dollars(amount: str | None) -> str:
-    """As `hansard.cli.money.dollars`, of a decimal number as text."""
+    """As `hansard.render.money.dollars`, of a decimal number as text."""
     if amount is None:
         return "?"
     whole, _, fraction = amount.partition(".")
@@ -103,7 +103,7 @@ def dollars(amount: str | None) -> str:
 
 
 def cost(found: dict[str, Any]) -> str:
-    """An amount with its mark, as `hansard.cli.money.cost`."""
+    """An amount with its mark, as `hansard.render.money.cost`."""
     if found["cost"] is None:
         return "?"
     is_partly_unpriced = found["models"] not in ([], "[]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from textwrap import fill
+from typing import NamedTuple
 
 from hansard.query.language.dates import EXAMPLES
 from hansard.query.language.fields import FIELDS, Field
@@ -16,6 +17,35 @@ _ALL = (
 )
 _TEXT = ("vis-timeline", "foo.bar()", "C++", "path/to/file.py:42", "--flag", "std::vector", "AND", "NOT")
 _DATES = f"Dates: {EXAMPLES}. Days are those of your time zone."
+
+
+class Entry(NamedTuple):
+    """A word of the language, what it finds, and how it is written."""
+
+    name: str
+    help: str
+    examples: tuple[str, ...]
+    values: tuple[tuple[str, str], ...] = ()  # what a field can be asked for, where that is a short list
+
+
+class Syntax(NamedTuple):
+    """The whole page, for whoever draws it."""
+
+    about: str
+    operators: tuple[Entry, ...]
+    fields: tuple[Entry, ...]
+    dates: str
+    text: str
+
+
+def syntax() -> Syntax:
+    """The page in parts."""
+    operators = tuple(Entry(operator.name, operator.help, operator.examples) for operator in OPERATORS)
+    fields = tuple(
+        Entry(f"{name}:", field.help, field.examples, tuple(getattr(field, "values", {}).items()))
+        for name, field in FIELDS.items()
+    )
+    return Syntax(_ALL, operators, fields, _DATES, _text(_TEXT))
 
 
 def syntax_help() -> str:

@@ -1,11 +1,15 @@
-"""How the matches of a query spread over projects, tools, kinds and months."""
+"""How the matches of a query spread over projects, tools, kinds, models, days and months."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from contextlib import suppress
+from datetime import UTC, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from hansard.index.schema import QUARTER
 from hansard.model import Facets
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import describe, name_tools
@@ -17,30 +21,36 @@ MOST = 20_000
 _AT_ONCE = 2000
 
 
-def count_facets(reader: Reader, finder: Finder) -> Facets:
-    """Count the newest matches, at most `MOST` of them."""
+def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzinfo | None = UTC) -> Facets:
+    """Count the newest matches, at most so many of them; days and months are those of the zone."""
     projects: Counter[str] = Counter()
     tools: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    months: Counter[str] = Counter()
-    known: dict[str, str] = {}
+    models: Counter[str] = Counter()
+    quarters: Counter[int] = Counter()
+    known: dict[str, tuple[str, list[str]]] = {}
     ids = finder.ids()
     counted = 0
-    while counted < MOST and (some := list(islice(ids, min(_AT_ONCE, MOST - counted)))):
+    while counted < most and (some := list(islice(ids, min(_AT_ONCE, most - counted)))):
         counted += len(some)
         blocks = describe(reader, some)
         name_tools(reader, blocks.values())
         for block in blocks.values():
             if block.session_id not in known:
-                row = reader.one("SELECT project FROM sessions WHERE session_id = ?", (block.session_id,))
-                known[block.session_id] = row[0] if row else ""
-            projects[known[block.session_id]] += 1
+                row = reader.one("SELECT project, models FROM sessions WHERE session_id = ?", (block.session_id,))
+                known[block.session_id] = (row[0], json.loads(row[1])) if row else ("", [])
+            project, session_models = known[block.session_id]
+            projects[project] += 1
+            models.update(session_models)
             kinds[block.kind] += 1
             if block.tool:
                 tools[block.tool] += 1
-            at = moment(block.at)
-            if at is not None:
-                months[f"{at:%Y-%m}"] += 1
+            if block.at is not None:
+                quarters[block.at // QUARTER] += 1
+    by_day = _by_day(quarters, zone)
+    months: Counter[str] = Counter()
+    for day, count in by_day.items():
+        months[day[:7]] += count
     return Facets(
         project=_most(projects),
         tool=_most(tools),
@@ -48,7 +58,20 @@ def count_facets(reader: Reader, finder: Finder) -> Facets:
         month=tuple(sorted(months.items(), reverse=True)),
         counted=counted,
         truncated=next(ids, None) is not None,
+        model=_most(models),
+        day=tuple(sorted(by_day.items(), reverse=True)),
     )
+
+
+def _by_day(quarters: Counter[int], zone: tzinfo | None) -> Counter[str]:
+    """Quarters of an hour put together to days, which consist of such in every zone."""
+    days: Counter[str] = Counter()
+    for quarter, count in quarters.items():
+        at = moment(quarter * QUARTER)
+        with suppress(ValueError, OverflowError, OSError):  # at the ends of the calendar no zone fits
+            if at is not None:
+                days[at.astimezone(zone).date().isoformat()] += count
+    return days
 
 
 def _most(counts: Counter[str]) -> tuple[tuple[str, int], ...]:

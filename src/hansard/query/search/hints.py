@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
-from hansard.query.language import And, Node, Word
+from hansard.query.language import And, Branch, Model, Node, Project, Tag, Tool, Word
 from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
 from hansard.query.search.plan import make_plan
+from hansard.query.search.values import list_values
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.query.search.words import as_typed, spellings
 
@@ -17,11 +18,16 @@ _MOST_WORDS = 12
 _MOST_TERMS = 30_000  # of the vocabulary that are looked at for one word
 _SHORTEST = 4
 _MOST_PLACES = 1000
+_MOST_VALUES = 2000
 
 
 def hints(reader: Reader, node: Node) -> Iterator[str]:
     """One line for each thing worth knowing."""
     parts = node.nodes if isinstance(node, And) else (node,)
+    unknown_values = list(_unknown_values(reader, parts))
+    yield from unknown_values
+    if unknown_values:
+        return
     words = [part for part in parts if isinstance(part, Word) and as_typed(part.text)]
     if not words or len(words) > _MOST_WORDS:
         return
@@ -42,6 +48,23 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     if best is not None:
         count = f"{best[0]:,}" if best[0] < _MOST_PLACES else f"over {_MOST_PLACES - 1:,}"
         yield f"no text has all of it; without {best[1].text!r} there are {count} places"
+
+
+def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:
+    """Fields whose value nothing in the history has, with the one that is most like it."""
+    for part in parts:
+        if not isinstance(part, Tool | Project | Model | Branch | Tag):
+            continue
+        known = list_values(reader, part.name, _MOST_VALUES)
+        wanted = part.value.casefold()
+        if any(wanted in value.casefold() for value in known):
+            continue
+        names = {value.replace("\\", "/").rsplit("/", 1)[-1].casefold(): value for value in known}
+        near = get_close_matches(wanted, names, n=1, cutoff=0.7)
+        meant = names[near[0]] if near else ""
+        if isinstance(part, Project):
+            meant = meant.replace("\\", "/").rsplit("/", 1)[-1]
+        yield f"no {part.name} is called {part.value!r}" + (f"; did you mean {meant}?" if meant else "")
 
 
 def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:

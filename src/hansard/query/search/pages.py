@@ -202,7 +202,7 @@ class Search:
 
     def _hints(self, batch: _Batch) -> list[str]:
         """What may help where nothing was found."""
-        if batch.total or not self.plan.legs or self._wish.cursor is not None:
+        if batch.total or not self._reader.has_text or self._wish.cursor is not None:
             return []
         from hansard.query.search.hints import hints
 

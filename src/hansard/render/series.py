@@ -12,12 +12,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.money import cost
-from hansard.cli.terminal import one_line
-from hansard.cli.words import model_name, project_name
 from hansard.errors import UsageError
-from hansard.render.money import dollars
-from hansard.render.words import tool_name
+from hansard.render.money import cost, dollars
+from hansard.render.text import one_line
+from hansard.render.words import model_name, project_name, tool_name
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -172,6 +170,7 @@ class Timeline:
     series: tuple[str, ...]  # none where the report has one dimension
     length: int  # how many of the times that were asked for lie between the first and the last
     earlier: int = 0  # bars that were left out
+    keys: tuple[Key, ...] = ()  # of the series that have a name of their own
 
     @property
     def most(self) -> Decimal:
@@ -179,32 +178,45 @@ class Timeline:
         return max((bar.whole.size for bar in self.bars), default=Decimal(0))
 
 
-def timeline(report: UsageReport, today: date, most: int) -> Timeline:
-    """A report's amounts by its time, and by its first other dimension, in at most so many bars."""
+def timeline(
+    report: UsageReport,
+    today: date,
+    most: int,
+    measure: Measure | None = None,
+    span: tuple[date, date] | None = None,
+) -> Timeline:
+    """A report's amounts by its time, and by its first other dimension, in at most so many bars.
+
+    With a span there are bars for all of it, from one day to another, also where nothing was used.
+    """
     asked = next((name for name in report.by if name in STEPS), None)
     if asked is None:
         raise UsageError(f"bars need a time; choose among --by {', '.join(STEPS[:-1])}")
-    measure, zone = measure_of(report), zone_of(report)
+    measure, zone = measure or measure_of(report), zone_of(report)
     second = next((name for name in report.by if name != asked), None)
-    names, places = _series(report, measure, second)
+    names, places, keys = _series(report, measure, second)
     rows: list[tuple[datetime | None, int, Amount]] = [
         (_start(asked, row.key[asked]), places[row.key[second]] if second else 0, measure.of(row))
         for row in report.rows
     ]
     known = [start for start, _, _ in rows if start is not None]
-    step = next((step for step in STEPS[STEPS.index(asked) :] if _length(step, known) <= most), STEPS[-1])
+    ends = [datetime(day.year, day.month, day.day, tzinfo=UTC) for day in span or ()] if asked != "hour" else []
+    times = [*known, *ends]
+    step = next((step for step in STEPS[STEPS.index(asked) :] if _length(step, times) <= most), STEPS[-1])
     sums: dict[int | None, dict[int, Amount]] = {}
     for start, place, amount in rows:
         parts = sums.setdefault(None if start is None else _number(step, start), {})
         parts[place] = parts.get(place, Amount()) + amount
-    numbers: Sequence[int] = sorted(number for number in sums if number is not None)
+    numbers: Sequence[int] = sorted(
+        {number for number in sums if number is not None} | {_number(step, end) for end in ends}
+    )
     earlier = 0
-    if _length(step, known) > most:  # times that cannot be: whatever lies between them is left out
+    if _length(step, times) > most:  # times that cannot be: whatever lies between them is left out
         earlier = max(0, len(numbers) - most)
         numbers = numbers[earlier:]
     elif numbers:
         last = numbers[-1]
-        if report.until is None and step != "hour":
+        if report.until is None and step != "hour" and not ends:
             now = _number(step, datetime(today.year, today.month, today.day, tzinfo=UTC))
             last = now if last < now <= min(last + _UNTIL_TODAY, numbers[0] + most - 1) else last
         numbers = range(numbers[0], last + 1)
@@ -213,19 +225,34 @@ def timeline(report: UsageReport, today: date, most: int) -> Timeline:
         bars.reverse()
     if None in sums:
         bars.append(Bar(None, sums[None]))
-    return Timeline(asked, second, step, tuple(bars), names, _length(asked, known), earlier)
+    return Timeline(asked, second, step, tuple(bars), names, _length(asked, known), earlier, keys)
 
 
-def _series(report: UsageReport, measure: Measure, dimension: str | None) -> tuple[tuple[str, ...], dict[Key, int]]:
-    """The names of the series, the greatest first, and the place of every key of the dimension among them."""
+def _series(
+    report: UsageReport, measure: Measure, dimension: str | None
+) -> tuple[tuple[str, ...], dict[Key, int], tuple[Key, ...]]:
+    """The names of the series, the greatest first, the place of every key of the dimension among them, and their keys."""
     if dimension is None:
-        return (), {}
+        return (), {}, ()
     sums = _sums(report, measure, dimension)
     shown = sums if len(sums) <= _SERIES else sums[: _SERIES - 1]
     names = names_of(dimension, [key for key, _ in shown])
     places = {key: min(place, len(names)) for place, (key, _) in enumerate(sums)}
     more = (f"{OTHERS} ({len(sums) - len(shown)})",) if len(sums) > len(shown) else ()
-    return (*names, *more), places
+    return (*names, *more), places, tuple(key for key, _ in shown)
+
+
+def step_key(step: str, start: datetime) -> str:
+    """What reports call the time that a bar stands for."""
+    if step == "hour":
+        ahead = start.utcoffset() or timedelta()
+        minutes = abs(ahead) // timedelta(minutes=1)
+        sign = "-" if ahead < timedelta() else "+"
+        return f"{start.isoformat()[:13]}:00" + (f"{sign}{minutes // 60:02}:{minutes % 60:02}" if minutes else "Z")
+    if step == "week":
+        year, week, _ = start.isocalendar()
+        return f"{year:04}-W{week:02}"
+    return start.date().isoformat()[: {"day": 10, "month": 7, "year": 4}[step]]
 
 
 def _sums(report: UsageReport, measure: Measure, dimension: str) -> list[tuple[Key, Amount]]:
@@ -290,11 +317,11 @@ def _length(step: str, starts: Iterable[datetime]) -> int:
 # -- by day
 
 
-def days_of(report: UsageReport) -> dict[date, Amount]:
+def days_of(report: UsageReport, measure: Measure | None = None) -> dict[date, Amount]:
     """The amount of every day that a report has, in order."""
     if "day" not in report.by:
         raise UsageError("a calendar is made of days: --by day")
-    measure = measure_of(report)
+    measure = measure or measure_of(report)
     sums: dict[date, Amount] = {}
     for row in report.rows:
         start = _start("day", row.key["day"])

@@ -1,0 +1,154 @@
+"""Tool calls and the files they changed, over all sessions.
+
+Forks, replays and former generations repeat calls: each counts once here, for the session that made it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call as lists show it, and where it stands."""
+
+    tool: str
+    at: datetime | None
+    path: str | None  # the file that it reads or changes
+    change: str | None  # create, update, edit, notebook; None: it changed no file
+    added: int  # lines
+    removed: int
+    duration_ms: int | None  # None: it has no result, or no time is known
+    is_error: bool
+    has_result: bool
+    session_id: str
+    title: str  # of the session
+    project: str
+    agent_id: str  # empty: the session's own thread
+    tool_use_id: str
+    root: str
+    transcript: str
+    generation: int
+    offset: int  # of its line in the transcript
+    block: int  # its number in the line
+    is_shown: bool  # False: it stands only in a former generation or a copy, which the session's thread does not have
+    subject: str | None = None  # what it is about, on one line; None where that was not asked for
+    output: str | None = None  # how its result begins, on one line; None where that was not asked for, or there is none
+
+
+@dataclass(frozen=True, slots=True)
+class CallPage:
+    """A page of calls; pass `next_cursor` to get the next one."""
+
+    calls: tuple[Call, ...]
+    next_cursor: str | None
+    total: int  # over all pages
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that tool calls changed, by its path as they name it."""
+
+    path: str
+    project: str  # of the session that changed it last
+    changes: int
+    added: int  # lines
+    removed: int
+    sessions: int  # that changed it
+    last_at: datetime | None
+    last_session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """A page of changed files; pass `next_cursor` to get the next one. The sums are over all pages."""
+
+    files: tuple[ChangedFile, ...]
+    next_cursor: str | None
+    total: int
+    changes: int
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFolder:
+    """A folder with changed files in it, at any depth; folders that hold nothing but one other are one with it."""
+
+    path: str
+    files: int
+    changes: int
+    added: int
+    removed: int
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPage:
+    """What lies in a folder: folders and files, the last changed first."""
+
+    under: str  # empty: the top
+    folders: tuple[ChangedFolder, ...]
+    files: tuple[ChangedFile, ...]
+    total: int  # of both
+    is_truncated: bool  # there are more than are listed
+
+
+@dataclass(frozen=True, slots=True)
+class FileHistory:
+    """Everything that tool calls did to one file, and a page of it, the newest first."""
+
+    path: str
+    project: str
+    changes: int
+    reads: int  # calls that did not change it, failed ones included
+    added: int
+    removed: int
+    sessions: int  # that changed it
+    first_at: datetime | None  # of its changes
+    last_at: datetime | None
+    page: CallPage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSums:
+    """What the calls of one tool add up to, or those of all."""
+
+    tool: str  # empty in the totals
+    server: str | None  # of an MCP tool
+    calls: int
+    errors: int
+    duration_ms: int  # of the calls whose result has a time, as in `Work`
+    timed_calls: int
+    median_ms: int | None  # None: none has a time
+    p95_ms: int | None
+    lines_added: int
+    lines_removed: int
+    sessions: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDay:
+    """The calls of one day."""
+
+    day: str  # 2026-01-31, in the report's time zone
+    calls: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReport:
+    """Every tool, the most used first; they add up to the totals, which are the ledger's `Work`."""
+
+    timezone: str
+    since: datetime | None
+    until: datetime | None
+    tools: tuple[ToolSums, ...]
+    totals: ToolSums
+    days: tuple[ToolDay, ...]  # those on which there were any, in order; calls of unknown time are in none

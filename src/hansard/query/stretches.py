@@ -1,0 +1,151 @@
+"""What happened in stretches of time, each thing by its own time and not by its session's; and what happens just now.
+
+Active time is read off the lines: between two lines of a session, of its main thread or of a subagent, at most `PAUSE` apart,
+somebody was at work. What lies in a longer pause is not counted. By the clock, sessions at the same time count once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.query.reader import moment
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+
+PAUSE = timedelta(minutes=5)
+"""The longest pause that still counts as active."""
+
+# Few transcripts are recent, and each one's rows are a range of ids. Only those that speak for a session or a subagent: a copy
+# of one elsewhere would count twice.
+_RECENT = """
+    SELECT json_group_array(json_array(t.id, t.session_id)) FROM transcripts t WHERE t.current = 1 AND t.last_ts >= ?
+        AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)
+            OR EXISTS (SELECT 1 FROM agents a WHERE a.session_id = t.session_id AND a.transcript = t.id))
+"""
+_INSIDE = (
+    f"json_each(?1) t CROSS JOIN {{}} x WHERE x.id BETWEEN (t.value ->> 0) << {OFFSET_BITS}"
+    f" AND ((t.value ->> 0) << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?2 AND x.ts < ?3"
+)
+_SESSIONS = "SELECT started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
+_PROMPTS = (
+    "SELECT x.ts, 0 FROM prompts x WHERE x.ts >= ?2 AND x.ts < ?3 AND x.source IN ('prompt', 'queued')"
+    f" AND x.id >> {OFFSET_BITS} IN (SELECT value ->> 0 FROM json_each(?1))"
+)
+_CALLS = f"SELECT x.ts, x.is_error FROM {_INSIDE.format('tool_calls')}"
+_FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.says = 'error'"
+_STINTS = f"""
+    WITH lines AS (SELECT t.value ->> 1 AS session_id, x.ts AS ts FROM {_INSIDE.format("records")}),
+    begun AS (SELECT session_id, ts, ts - lag(ts, 1, 0) OVER near > ?4 AS begins FROM lines
+        WINDOW near AS (PARTITION BY session_id ORDER BY ts)),
+    numbered AS (SELECT session_id, ts, sum(begins) OVER (PARTITION BY session_id ORDER BY ts) AS stint FROM begun)
+    SELECT min(ts), max(ts) FROM numbered GROUP BY session_id, stint
+"""
+
+Span = tuple[int, int]  # milliseconds: from, up to
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """What happened in one stretch of time."""
+
+    since: datetime
+    until: datetime
+    sessions: int  # that were going on in it
+    prompts: int
+    tool_calls: int
+    tool_errors: int
+    api_errors: int
+    active: timedelta  # by the clock: at least one session was active
+    worked: timedelta  # the active times of all sessions together
+
+    @property
+    def errors(self) -> int:
+        """Of tools and of the API."""
+        return self.tool_errors + self.api_errors
+
+
+def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime]]) -> list[Happened]:
+    """What happened in each of these stretches of time; they may overlap."""
+    if not stretches:
+        return []
+    spans = [(_milliseconds(since), _milliseconds(until)) for since, until in stretches]
+    whole = min(low for low, _ in spans), max(high for _, high in spans)
+    sessions = list(reader.rows(_SESSIONS, whole))
+    recent = reader.one(_RECENT, whole[:1])[0]
+    asked = recent, *whole
+    prompts = sorted(row[0] for row in reader.rows(_PROMPTS, asked))
+    calls = sorted(reader.rows(_CALLS, asked))
+    called = [row[0] for row in calls]
+    wrong = [row[0] for row in calls if row[1]]
+    failures = sorted(row[0] for row in reader.rows(_FAILURES, asked))
+    stints = list(reader.rows(_STINTS, (*asked, PAUSE // timedelta(milliseconds=1))))
+    clock = list(_merged(stints))
+    return [
+        Happened(
+            since=since,
+            until=until,
+            sessions=sum(start < high and end >= low for start, end in sessions),
+            prompts=_between(prompts, low, high),
+            tool_calls=_between(called, low, high),
+            tool_errors=_between(wrong, low, high),
+            api_errors=_between(failures, low, high),
+            active=_within(clock, low, high),
+            worked=_within(stints, low, high),
+        )
+        for (since, until), (low, high) in zip(stretches, spans, strict=True)
+    ]
+
+
+def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
+    """How many sessions were going on between each of these times and the next; a session may be in several."""
+    edges = [_milliseconds(bound) for bound in bounds]
+    changes = [0] * len(edges)
+    for started, ended in reader.rows(_SESSIONS, (edges[0], edges[-1])):
+        first, last = max(0, bisect_right(edges, started) - 1), bisect_right(edges, ended)
+        changes[first] += 1
+        if last < len(edges):
+            changes[last] -= 1
+    return list(accumulate(changes))[:-1]
+
+
+def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
+    """The sessions whose files changed after a time, as the last sync saw them, and when; the newest first."""
+    rows = reader.rows(
+        "SELECT session_id, max(mtime) FROM transcripts WHERE current = 1 AND state = 'live' AND kind IN ('main', 'agent')"
+        " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
+        (_milliseconds(since),),
+    )
+    return {session_id: at for session_id, mtime in rows if (at := moment(mtime)) is not None}
+
+
+def _between(times: Sequence[int], low: int, high: int) -> int:
+    return bisect_left(times, high) - bisect_left(times, low)
+
+
+def _merged(stints: Iterable[Any]) -> Iterator[Span]:
+    """Stretches that overlap as one."""
+    start = end = None
+    for low, high in sorted(stints):
+        if start is None or end is None or low > end:
+            if start is not None and end is not None:
+                yield start, end
+            start, end = low, high
+        else:
+            end = max(end, high)
+    if start is not None and end is not None:
+        yield start, end
+
+
+def _within(stints: Iterable[Any], low: int, high: int) -> timedelta:
+    return timedelta(milliseconds=sum(max(0, min(end, high) - max(start, low)) for start, end in stints))
+
+
+def _milliseconds(at: datetime) -> int:
+    return round(at.timestamp() * 1000)

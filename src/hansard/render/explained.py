@@ -1,0 +1,174 @@
+"""An explanation in words: what is explained, which lines state what, how each class was decided, by which rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hansard.render.money import exact
+from hansard.render.text import fit, one_line
+from hansard.render.words import many, project_name
+
+if TYPE_CHECKING:
+    from hansard.model import (
+        Charge,
+        ExplainedClass,
+        ExplainedLine,
+        ExplainedMessage,
+        ExplainedRate,
+        Explanation,
+        Rate,
+        UsageRow,
+    )
+
+CLASSES = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_read_tokens": "cache read",
+    "cache_write_5m_tokens": "write 5 min",
+    "cache_write_1h_tokens": "write 1 h",
+    "web_searches": "web searches",
+}
+_SAID = {
+    "input_tokens": "in",
+    "output_tokens": "out",
+    "cache_read_tokens": "read",
+    "cache_write_tokens": "write",
+    "cache_write_5m_tokens": "5 min",
+    "cache_write_1h_tokens": "1 h",
+    "web_searches": "searches",
+}
+COPIES = {
+    "fork": "copy in a fork",
+    "branch": "copy in a branch",
+    "replay": "replayed by a subagent",
+    "resumed": "copy in a resumed session",
+    "context": "copy in a subagent's context",
+    "generation": "copy in another generation of the file",
+    "file": "in another file of the session",
+    "session": "in another session",
+}
+_PLAIN = ("", "standard", "not_available", "global")
+
+
+def title_of(explanation: Explanation) -> str:
+    """What is explained."""
+    if not explanation.key:
+        return "everything" if explanation.since is None and explanation.until is None else "everything selected"
+    words = ", ".join(f"{name} {one_line(value) if value else 'unknown'}" for name, value in explanation.key.items())
+    about = one_line(explanation.figure.about.get("title") or explanation.figure.about.get("description") or "")
+    return f"{words}  {about}".rstrip()
+
+
+def shown_words(shown: int, rest: int) -> str:
+    """How many of the messages are shown."""
+    if not rest:
+        return many(shown, "message")
+    return "The dearest message" if shown == 1 else f"The {shown:,} dearest messages"
+
+
+def used(figure: UsageRow) -> str:
+    """What a figure used, class by class."""
+    used = [f"{word} {getattr(figure, name):,}" for name, word in CLASSES.items() if getattr(figure, name)]
+    return ", ".join(used) or "no tokens"
+
+
+def stated(line: ExplainedLine) -> str:
+    """What a line states."""
+    said = [f"{word} {getattr(line, name):,}" for name, word in _SAID.items() if getattr(line, name)]
+    if line.cache_write_tokens == line.cache_write_5m_tokens + line.cache_write_1h_tokens:
+        said = [word for word in said if not word.startswith("write ")]  # the lifetimes say the same
+    said += [f"cost {exact(line.recorded_usd)}"] if line.recorded_usd is not None else []
+    stop = f"stop_reason {one_line(line.stop_reason)}" if line.stop_reason else "no stop_reason"
+    return line.note or ", ".join([stop, *(said or ["all counts zero"])])
+
+
+def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
+    """Rates that differ in nothing but a tier or place without a price of its own, as one."""
+    from dataclasses import replace
+
+    from hansard.pricing.money import EXACT
+
+    def add(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+        return None if one is None or other is None else EXACT.add(one, other)
+
+    found: dict[tuple[object, ...], ExplainedRate] = {}
+    for item in rates:
+        prices = tuple(charge.price for charge in item.charges)
+        same = (item.rate.model, item.found_by, rate_words(item.rate), prices)
+        known = found.get(same)
+        found[same] = (
+            item
+            if known is None
+            else replace(
+                known,
+                messages=known.messages + item.messages,
+                lower_bound_messages=known.lower_bound_messages + item.lower_bound_messages,
+                charges=tuple(
+                    replace(one, count=one.count + other.count, cost_usd=add(one.cost_usd, other.cost_usd))
+                    for one, other in zip(known.charges, item.charges, strict=True)
+                ),
+                cost_usd=add(known.cost_usd, item.cost_usd),
+            )
+        )
+    return sorted(found.values(), key=lambda item: (item.cost_usd is None, -(item.cost_usd or 0)))
+
+
+def arithmetic(item: Charge | ExplainedClass) -> tuple[str, str]:
+    """The price of a class and what it comes to; nothing where that is not how the cost was found."""
+    if item.cost_usd is None or item.price is None:
+        return "", ""
+    return f"x {exact(item.price)}/{'k' if item.name == 'web_searches' else 'M'}", f"= {exact(item.cost_usd)}"
+
+
+def decided(item: ExplainedClass) -> str:
+    """Which line decided a class, and why."""
+    why = item.why.replace("all lines", "all").replace("maximum", "max").replace("only line", "the only one")
+    return f"line {item.line}, {why}" if item.line is not None else why
+
+
+def known_cost(amount: Decimal | None) -> str:
+    """An exact amount, or that there is none."""
+    return "no known cost" if amount is None else exact(amount)
+
+
+def belongs(message: ExplainedMessage) -> str:
+    """Whose message it is."""
+    parts = [f"session {one_line(message.session_id)[:8]} {fit(one_line(message.title), 60)}".rstrip()]
+    if message.agent_id:
+        parts.append(f"subagent {one_line(message.agent_type)} {one_line(message.agent_id)}".replace("  ", " "))
+    parts += [f"project {project_name(message.project)}"] if message.project else []
+    parts += [f"branch {one_line(message.branch)}"] if message.branch else []
+    parts += [f"calls {one_line(message.tool)}"] if message.tool else []
+    return ", ".join(parts)
+
+
+def counted_once(message: ExplainedMessage) -> str:
+    """How many lines a message has, and which one owns it."""
+    places = len({(line.root, line.transcript, line.generation) for line in message.lines})
+    if not message.lines:
+        return message.owner
+    lines = f"{many(len(message.lines), 'line')} in {many(places, 'transcript')}"
+    if len(message.lines) == 1:
+        return lines
+    return f"{lines}, counted once; line 1 owns it: {message.owner}"
+
+
+def rate_words(rate: Rate, prompt: int | None = None) -> str:
+    """Which rate, since when, for which prompts, from where."""
+    if rate.priced_as is None:
+        return one_line("; ".join(("no price is known", *rate.notes, rate.source)))
+    parts = [f"priced as {rate.priced_as}"]
+    if rate.since is not None or rate.until is not None:
+        since = f"from {rate.since:%Y-%m-%d} " if rate.since is not None else ""
+        parts.append((since + (f"until {rate.until:%Y-%m-%d}" if rate.until is not None else "")).strip())
+    size = f"above {rate.above:,}" if rate.above is not None else ""
+    size += f" up to {rate.upto:,}" if rate.upto is not None else ""
+    if size:
+        has = f" (this one has {prompt:,})" if prompt is not None else ""
+        parts.append(f"prompts {size.strip()} tokens{has}")
+    for word, value in (("tier", rate.service_tier), ("speed", rate.speed), ("in", rate.inference_geo)):
+        if value not in _PLAIN:
+            parts.append(f"{word} {value}")
+    return one_line("; ".join((", ".join(parts), rate.source, *rate.notes)))

@@ -1,0 +1,96 @@
+"""What is said about the ledger's reports, whoever shows them: the names of keys, prices, notes and their marks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from hansard.render.text import one_line
+from hansard.render.words import many, model_name, project_name
+
+if TYPE_CHECKING:
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Block, PriceData, Pricing, UsageRow
+
+PERIODS = {"day": "today", "week": "this week", "month": "this month"}
+"""The times that budgets are for."""
+
+
+# -- prices and marks
+
+
+def data_words(data: PriceData) -> str:
+    """Where prices come from."""
+    words = one_line(f"{data.source} {data.version}".strip())
+    words += f", the newest of {one_line(data.dated)}" if data.dated else ""
+    words += f", fetched {data.fetched_at:%Y-%m-%d}" if data.fetched_at else ""
+    return words + (f", {data.overrides} of your own" if data.overrides else "")
+
+
+def marked_notes(pricing: Pricing, figure: UsageRow) -> list[tuple[str, str]]:
+    """What is to be told of a figure, each with the mark that it is about."""
+    # The first notes are about what is marked, in this order.
+    marks = ["+"] * bool(figure.lower_bound_messages) + ["?"] * bool(figure.unpriced_messages)
+    return list(zip_longest(marks[: len(pricing.notes)], pricing.notes, fillvalue="-"))
+
+
+def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
+    """What is to be told of the marks of these rows."""
+    messages = sum(row.api_messages for row in rows)
+    if lower := sum(row.lower_bound_messages for row in rows):
+        yield "+", f"at least: of {lower:,} of {messages:,} messages the output is a lower bound"
+    if unpriced := sum(row.unpriced_messages for row in rows):
+        models = sorted({model or "no named model" for row in rows for model in row.unpriced_models})
+        yield "?", f"{many(unpriced, 'message')} of {', '.join(models)} without a price, not in the cost"
+
+
+# -- blocks
+
+
+def pause(blocks: Sequence[Block], number: int) -> str:
+    """How long nothing happened in a gap: from message to message, which is more than what no block covers."""
+    start, end = blocks[number].start, blocks[number].end
+    if number and (before := blocks[number - 1].usage) is not None:
+        start = before.last_at or start
+    if number + 1 < len(blocks) and (after := blocks[number + 1].usage) is not None:
+        end = after.first_at or end
+    hours = round((end - start) / timedelta(hours=1))
+    return f"{hours} h" if hours < 48 else f"{round(hours / 24)} days"
+
+
+# -- keys
+
+
+def key_names(dimension: str, values: Iterable[str], zone: Zone) -> dict[str, str]:
+    """What keys are called: as short as can be told apart."""
+    values = list(values)
+    match dimension:
+        case "hour":
+            return _apart(values, lambda key: key[:16].replace("T", " "), lambda key: key.replace("T", " "))
+        case "block":
+            return _apart(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
+        case "session":
+            return _apart(values, lambda key: one_line(key)[:8], one_line)
+        case "subagent":
+            return _apart(values, lambda key: one_line(key)[:10], one_line)
+        case "project":
+            return _apart(values, project_name, lambda key: _parts(key, 2), lambda key: _parts(key, 3), one_line)
+        case "model":
+            return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
+        case _:
+            return _apart(values, one_line)
+
+
+def _apart(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for way in ways:
+        names = {value: way(value) or "-" for value in values}
+        if len(set(names.values())) == len(names):
+            break
+    return names
+
+
+def _parts(path: str, count: int) -> str:
+    return one_line("/".join(path.replace("\\", "/").rstrip("/").split("/")[-count:]))

@@ -1,0 +1,23 @@
+"""The JSON API under /api: the machine surface of the command line, over HTTP.
+
+Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description and the table in the documentation follow from it.
+"""
+
+from __future__ import annotations
+
+from hansard.web.api import deeds, events, found, ledger, openapi, raw, remarks, sessions, store, turns
+from hansard.web.api.endpoint import Endpoint, routes
+
+_ALL: tuple[Endpoint, ...] = (
+    *sessions.ENDPOINTS,
+    *turns.ENDPOINTS,
+    *raw.ENDPOINTS,
+    *found.ENDPOINTS,
+    *deeds.ENDPOINTS,
+    *ledger.ENDPOINTS,
+    *store.ENDPOINTS,
+    *events.ENDPOINTS,
+    *remarks.ENDPOINTS,
+)
+ENDPOINTS = (*_ALL, openapi.endpoint_of(_ALL))
+ROUTES = routes(ENDPOINTS)

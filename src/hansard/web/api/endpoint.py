@@ -1,0 +1,171 @@
+"""One declaration for each thing that the API does: routing, checking and the description all follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hansard.errors import UsageError
+from hansard.model.document import encoded
+from hansard.web.answers import Refused
+from hansard.web.api.parameters import Number, Parameter, Text, Timezone
+from hansard.web.asked import Asked, checked, whole
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from starlette.requests import Request
+
+    from hansard.config import Settings
+    from hansard.engine import Hansard
+    from hansard.web.live import Live
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A checked request, with the engine that answers it."""
+
+    h: Hansard
+    given: Mapping[str, Any]
+    settings: Settings
+    zone: tzinfo | None
+    live: Live
+    cookie: str  # whose value lets a client in
+
+    @property
+    def ascending(self) -> bool | None:
+        """Which way round a list is wanted, None where nobody said."""
+        return None if self.given["order"] is None else bool(self.given["order"] == "asc")
+
+    @property
+    def timezone(self) -> str | None:
+        """The name of the zone whose days are meant."""
+        return self.given.get("timezone") or self.settings.timezone
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A method at a path.
+
+    `handler` takes a `Call` and runs on the desk's threads, in one state of the store unless it writes. What is no JSON (`kind`)
+    is answered by a coroutine, which takes the request and what was given.
+    """
+
+    method: str
+    path: str
+    summary: str
+    handler: Callable[..., Any]
+    answer: Any  # the type of what the handler gives, or a `Shape`
+    path_parameters: tuple[Text | Number, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    body: tuple[Text, ...] = ()  # the fields of the JSON object that must be sent
+    writes: bool = False
+    steady: bool = False  # the same answer as long as the store is the same, whatever time it is
+    kind: str = JSON
+
+    async def respond(self, request: Request) -> Response:
+        """Check, ask, answer."""
+        state = request.app.state
+        if self.writes and state.read_only:
+            raise Refused(403, "read_only", "this server was started with --read-only: nothing can be changed here")
+        given = self._given(request, state.zone.info) | await self._sent(request)
+        if self.kind != JSON:
+            other: Awaitable[Response] = self.handler(request, given)
+            return await other
+
+        def answer(h: Hansard) -> bytes:
+            found = self.handler(Call(h, given, state.settings, state.zone.info, state.live, state.door.cookie))
+            return found if isinstance(found, bytes) else encoded(found)
+
+        if self.writes:
+            content = await state.desk.change(answer)
+            await state.live.look()
+            return Response(content, media_type=JSON)
+        if not self.steady:
+            return Response(await state.desk.ask(answer), media_type=JSON)
+        known = request.headers.get("if-none-match", "")
+
+        def news(h: Hansard) -> tuple[str, bytes | None]:
+            # Before the first question, which settles the state of the store: a tag may be older than the answer, never newer.
+            tag = f'"{state.edition}-{state.desk.fingerprint()}"'
+            return tag, None if _has(known, tag) else answer(h)
+
+        tag, found = await state.desk.ask(news)
+        if found is None:
+            return Response(status_code=304, headers={"etag": tag})
+        return Response(found, media_type=JSON, headers={"etag": tag})
+
+    def _given(self, request: Request, zone: tzinfo | None) -> dict[str, Any]:
+        given: dict[str, Any] = {}
+        for one in self.path_parameters:
+            value = request.path_params[one.name]
+            if isinstance(one, Number):
+                given[one.name] = whole(one.name, value, one.low, one.high)
+            else:
+                given[one.name] = checked(one.name, value, one.longest)
+        asked = Asked(request)
+        for parameter in sorted(self.parameters, key=lambda one: not isinstance(one, Timezone)):
+            value = given[parameter.name] = parameter.read(asked, zone)
+            if isinstance(parameter, Timezone) and value is not None:
+                from hansard.ledger.calendar import find_zone
+
+                zone = find_zone(value).info
+        asked.done()
+        return given
+
+    async def _sent(self, request: Request) -> dict[str, str]:
+        """The fields of the body, all of them and no other."""
+        if not self.writes:
+            return {}
+        content = await request.body()
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if (content or self.body) and kind != JSON:
+            raise Refused(415, "wrong_type", f"send {JSON}")
+        if not self.body:
+            if content:
+                raise UsageError("nothing can be sent here: leave the body out")
+            return {}
+        fields = _decoded(content)
+        names = [field.name for field in self.body]
+        if sorted(fields) != sorted(names):
+            raise UsageError(f"send an object with {' and '.join(names)} and nothing else")
+        for field in self.body:
+            value = fields[field.name]
+            if not isinstance(value, str):
+                raise UsageError(f"{field.name!r} is a text")
+            checked(field.name, value, field.longest)
+        return fields
+
+
+def _decoded(content: bytes) -> dict[str, Any]:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(content, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"the body is no JSON object: {error}") from error
+
+
+def _has(header: str, tag: str) -> bool:
+    return any(part.strip().removeprefix("W/") in (tag, "*") for part in header.split(","))
+
+
+def routes(endpoints: Iterable[Endpoint]) -> list[Route]:
+    """One route for each path, which knows every method that it answers to."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+
+    def route(path: str, methods: dict[str, Endpoint]) -> Route:
+        async def respond(request: Request) -> Response:
+            return await methods["GET" if request.method == "HEAD" else request.method].respond(request)
+
+        return Route(path, respond, methods=list(methods))
+
+    return [route(path, methods) for path, methods in by_path.items()]

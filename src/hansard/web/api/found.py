@@ -1,0 +1,89 @@
+"""What was said and typed, found by its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hansard.model import PromptPage, SearchPage, plain
+from hansard.model.schema import Shape
+from hansard.query.deeds import SOURCES
+from hansard.query.search.pages import SORTS
+from hansard.web.api.asking import CURSOR, PROJECT, QUERY, SINCE, UNTIL
+from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.parameters import Choice, Flag, Needed, Number
+
+
+def _search(call: Call) -> dict[str, Any]:
+    given = call.given
+    page = call.h.search(
+        given["q"],
+        limit=given["limit"],
+        cursor=given["cursor"],
+        group=given["group"],
+        sort=given["sort"],
+        context=given["context"],
+        facets=given["facets"],
+        project=given["project"],
+        since=given["since"],
+        until=given["until"],
+        zone=call.zone,
+    )
+    left_out = {name for name, wanted in (("sessions", given["group"]), ("facets", given["facets"])) if not wanted}
+    return {name: value for name, value in plain(page).items() if name not in left_out}
+
+
+def _prompts(call: Call) -> PromptPage:
+    given = call.given
+    return call.h.prompts(
+        given["q"],
+        project=given["project"],
+        since=given["since"],
+        until=given["until"],
+        source=given["source"],
+        unique=given["unique"],
+        reverse=given["reverse"],
+        limit=given["limit"],
+        cursor=given["cursor"],
+        zone=call.zone,
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/search",
+        "Anything that was ever said or done, the best first",
+        _search,
+        Shape("SearchAnswer", SearchPage, optional=frozenset({"sessions", "facets"})),
+        parameters=(
+            Needed("q", QUERY.help),
+            PROJECT,
+            SINCE,
+            UNTIL,
+            Flag("group", "The best sessions with their best hits, not hits in a row."),
+            Choice("sort", "What comes first.", SORTS, "best"),
+            Number("context", "So many lines around hits.", 0, 100, 0),
+            Flag("facets", "Also how the matches spread over projects, tools, kinds and months."),
+            Number("limit", "How many hits, or sessions, at most.", 1, 100, 20),
+            CURSOR,
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/api/prompts",
+        "Everything typed, the newest first",
+        _prompts,
+        PromptPage,
+        parameters=(
+            QUERY,
+            PROJECT,
+            SINCE,
+            UNTIL,
+            Choice("source", "Of one kind; history: no transcript has it.", SOURCES),
+            Flag("unique", "The same text once, with how often it was typed."),
+            Flag("reverse", "The oldest first."),
+            Number("limit", "How many at most.", 1, 500, 50),
+            CURSOR,
+        ),
+    ),
+)

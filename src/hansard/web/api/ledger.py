@@ -1,0 +1,187 @@
+"""Tokens and money: reports, blocks, budgets, prices, and what a figure consists of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hansard.ledger.dimensions import DIMENSIONS
+from hansard.ledger.report import SORTS
+from hansard.ledger.sums import MODES
+from hansard.model import Activity, Block, Budget, Explanation, PriceData, Pricing, Rate, UsageReport, plain
+from hansard.model.schema import Shape
+from hansard.web.api.asking import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
+from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.parameters import Choice, Flag, Number, Text, Texts, Words
+
+_COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
+_MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")
+_BLOCK = Shape("BlockOfModels", Block, (("models", list[str]),))
+_BUDGETS = ("budgets", list[Budget])
+
+
+def _conditions(call: Call) -> dict[str, Any]:
+    given = call.given
+    return {
+        "project": given["project"],
+        "model": given["model"],
+        "since": given["since"],
+        "until": given["until"],
+        "timezone": call.timezone,
+    }
+
+
+def _usage(call: Call) -> dict[str, Any]:
+    given = call.given
+    report = call.h.usage(
+        given["q"],
+        **_conditions(call),
+        by=given["by"],
+        mode=given["mode"],
+        breakdown=given["breakdown"],
+        work=given["work"],
+        sort=given["sort"],
+        descending=None if call.ascending is None else not call.ascending,
+    )
+    left_out = max(0, len(report.rows) - given["limit"])
+    answer: dict[str, Any] = plain(replace(report, rows=report.rows[: given["limit"]]))
+    if left_out:
+        answer["rows_left_out"] = left_out
+    if call.settings.limits:
+        answer["budgets"] = call.h.budgets(call.settings.limits, timezone=call.timezone)
+    return answer
+
+
+def _blocks(call: Call) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    found = call.h.blocks(call.given["q"], **_conditions(call), now=now)
+    rows = call.h.usage(call.given["q"], by=("block", "model"), sort="cost", **_conditions(call), now=now).rows
+    models: dict[datetime, list[str]] = {}
+    for row in rows:
+        if (start := row.key["block"]) is not None:
+            models.setdefault(datetime.fromisoformat(start), []).append(row.key["model"] or "")
+    shown = [
+        block
+        for block in found.blocks
+        if not (call.given["no_gaps"] and block.is_gap) and not (call.given["active"] and not block.is_active)
+    ]
+    left_out = max(0, len(shown) - call.given["limit"])
+    answer: dict[str, Any] = {
+        "blocks": [{**plain(block), "models": models.get(block.start, [])} for block in shown[left_out:]],
+        "pricing": found.pricing,
+    }
+    if left_out:
+        answer["blocks_left_out"] = left_out
+    return answer
+
+
+def _explain(call: Call) -> Explanation:
+    given = call.given
+    return call.h.explain(
+        given["target"],
+        given["q"],
+        by=given["by"] or None,
+        key=tuple(value or None for value in given["key"]),
+        **_conditions(call),
+        mode=given["mode"],
+        limit=given["limit"],
+    )
+
+
+def _budgets(call: Call) -> dict[str, Any]:
+    return {"budgets": call.h.budgets(call.settings.limits, timezone=call.timezone)}
+
+
+def _prices(call: Call) -> dict[str, Any]:
+    wanted = (call.given["text"] or "").lower()
+    rates = [
+        rate for rate in call.h.rates() if wanted in rate.model.lower() or wanted in (rate.priced_as or "").lower()
+    ]
+    return {"rates": rates, "data": call.h.price_data()}
+
+
+def _activity(call: Call) -> Activity:
+    return call.h.activity(since=call.given["since"], until=call.given["until"])
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/usage",
+        "Tokens and money by any dimension; the rows add up to the totals",
+        _usage,
+        Shape(
+            "UsageAnswer",
+            UsageReport,
+            (_BUDGETS, ("rows_left_out", int)),
+            frozenset({"budgets", "rows_left_out"}),
+        ),
+        parameters=(
+            *_COUNTED,
+            Words("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
+            _MODE,
+            Flag("breakdown", "In each row what it used of each model."),
+            Flag("work", "Also what tools did: calls, errors, time, lines."),
+            *sort_order(tuple(SORTS), None),
+            Number("limit", "How many rows at most; the totals are of all.", 1, 10_000, 1_000),
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/api/blocks",
+        "Five-hour blocks, the pauses between them, and where the present one leads",
+        _blocks,
+        Shape(
+            "BlocksAnswer",
+            fields=(("blocks", list[_BLOCK]), ("pricing", Pricing), ("blocks_left_out", int)),  # type: ignore[valid-type]
+            optional=frozenset({"blocks_left_out"}),
+        ),
+        parameters=(
+            *_COUNTED,
+            Flag("active", "Only the present one."),
+            Flag("no_gaps", "Without the pauses."),
+            Number("limit", "How many at most, the latest.", 1, 10_000, 1_000),
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/api/explain",
+        "The messages, lines, rates and arithmetic behind a figure",
+        _explain,
+        Explanation,
+        parameters=(
+            Text("target", "A session, a time as reports show it, a message's id, or the uuid of a line."),
+            *_COUNTED,
+            Words("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
+            Texts("key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."),
+            _MODE,
+            Number("limit", "How many messages at most, the dearest first.", 1, 200, 20),
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/api/budgets",
+        "How much of each limit of the configuration is spent",
+        _budgets,
+        Shape("Budgets", fields=(_BUDGETS,)),
+        parameters=(TIMEZONE,),
+    ),
+    Endpoint(
+        "GET",
+        "/api/prices",
+        "The dated rates of the history's models, and where they come from",
+        _prices,
+        Shape("Prices", fields=(("rates", list[Rate]), ("data", PriceData))),
+        parameters=(Text("text", "A part of a model's name."),),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        "/api/activity",
+        "How much happened between two times",
+        _activity,
+        Activity,
+        parameters=(SINCE, UNTIL),
+    ),
+)

@@ -1,0 +1,164 @@
+"""The OpenAPI description, made from the endpoints' declarations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from hansard import __version__
+from hansard.model.schema import Schemas
+from hansard.web.api.endpoint import JSON, Call, Endpoint
+from hansard.web.api.parameters import Number, Parameter, Text, Texts, Words
+
+Schema = dict[str, Any]
+_PLACE = "#/components/schemas/"
+_REFUSALS = {
+    400: (("bad_request",), "A parameter, the query, a cursor or the body makes no sense"),
+    401: (("no_token",), "The cookie that the printed link gives is missing"),
+    403: (("wrong_origin", "read_only"), "Another site's page asked, or the server only reads"),
+    404: (("not_found",), "Nothing answers to that name"),
+    409: (("ambiguous",), "More than one thing answers to that name"),
+    413: (("too_large",), "The body is too large"),
+    414: (("too_long",), "The path or the query is too long"),
+    415: (("wrong_type",), "The body is not application/json"),
+    421: (("wrong_host",), "The Host header names another server"),
+    500: (("broken", "damaged"), "A mistake of the server, or a damaged store"),
+    503: (
+        ("busy", "unusable"),
+        "Another process writes for too long, too much is asked at once, or the store cannot be read",
+    ),
+}
+_ALWAYS = (400, 401, 403, 413, 414, 421, 500, 503)
+_NAMES = ("session", "target", "path")  # parameters that name one thing, which may not be there
+_OTHERS = ("method_not_allowed",)  # told at paths that this document describes, for methods that it does not
+
+
+def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
+    """The description of a server whose cookie has that name."""
+    schemas = Schemas(_PLACE)
+    paths: dict[str, Schema] = {}
+    for endpoint in endpoints:
+        path = re.sub(r":\w+\}", "}", endpoint.path)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Hansard",
+            "version": __version__,
+            "description": (
+                "The history of coding agents. Answers are those of the commands with `--json`: times are ISO 8601 in UTC, money is a"
+                " decimal string in US dollars, null where no price is known. Fields may be added; none is removed or changes its"
+                " meaning."
+            ),
+        },
+        "security": [{"cookie": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "cookie": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": cookie,
+                    "description": "Given by the link that `hansard web` prints. Requests that change something also name the"
+                    " server in an Origin header.",
+                }
+            },
+            "responses": {str(status): _refusal(status) for status in _REFUSALS},
+            "schemas": dict(sorted(schemas.definitions.items())) | {"Error": _error()},
+        },
+    }
+
+
+def _operation(endpoint: Endpoint, path: str, schemas: Schemas) -> Schema:
+    words = [word.strip("{}") for word in path.removeprefix("/api/").replace(".", "/").split("/")]
+    given = [_parameter(one, "path") for one in endpoint.path_parameters]
+    given += [_parameter(one, "query") for one in endpoint.parameters]
+    content = {"type": "string"} if endpoint.kind != JSON else schemas.of(endpoint.answer)
+    answer: Schema = {"description": "The answer", "content": {endpoint.kind: {"schema": content}}}
+    if endpoint.answer is bytes:
+        answer["content"] = {endpoint.kind: {}}
+    if endpoint.steady:
+        answer["headers"] = {"ETag": {"description": "For If-None-Match.", "schema": {"type": "string"}}}
+    responses: Schema = {"200": answer}
+    if endpoint.steady:
+        responses["304"] = {"description": "The answer is still the one that If-None-Match names"}
+    named = any(one.name in _NAMES for one in (*endpoint.path_parameters, *endpoint.parameters))
+    statuses = {*_ALWAYS, *((404, 409) if named else ()), *((415,) if endpoint.body else ())}
+    responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
+    told: Schema = {
+        "operationId": "_".join([endpoint.method.lower(), *words]),
+        "summary": endpoint.summary,
+        "responses": responses,
+    }
+    if given:
+        told["parameters"] = given
+    if endpoint.body:
+        told["requestBody"] = {"required": True, "content": {JSON: {"schema": _sent(endpoint.body)}}}
+    return told
+
+
+def _parameter(one: Parameter | Text | Number, place: str) -> Schema:
+    schema = one.schema()
+    if place == "path" and schema["type"] == "string":
+        schema |= {"minLength": 1, "pattern": r"^[^\u0000-\u001f\u007f]+$"}
+    told: Schema = {
+        "name": one.name,
+        "in": place,
+        "required": place == "path" or one.required,
+        "description": one.help,
+        "schema": schema,
+    }
+    if place == "query" and not one.required:
+        told["allowEmptyValue"] = True  # as if it were not given
+    if isinstance(one, Words):
+        told |= {"style": "form", "explode": False}
+    if isinstance(one, Texts):
+        told |= {"style": "form", "explode": True}
+    return told
+
+
+def _sent(fields: tuple[Text, ...]) -> Schema:
+    return {
+        "type": "object",
+        "properties": {one.name: one.schema() | {"description": one.help} for one in fields},
+        "required": [one.name for one in fields],
+        "additionalProperties": False,
+    }
+
+
+def _refusal(status: int) -> Schema:
+    codes, words = _REFUSALS[status]
+    return {
+        "description": f"{words}: {', '.join(codes)}",
+        "content": {JSON: {"schema": {"$ref": f"{_PLACE}Error"}}},
+    }
+
+
+def _error() -> Schema:
+    codes = [code for codes, _ in _REFUSALS.values() for code in codes]
+    fields = {
+        "status": {"type": "integer", "description": "The same as that of the response."},
+        "code": {"type": "string", "enum": [*codes, *_OTHERS]},
+        "message": {"type": "string", "description": "For people: what is wrong, and what to do."},
+    }
+    inner = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "description": "What is said instead of an answer.",
+        "properties": {"error": inner},
+        "required": ["error"],
+        "additionalProperties": False,
+    }
+
+
+def endpoint_of(endpoints: tuple[Endpoint, ...]) -> Endpoint:
+    """The endpoint that gives the description of these and of itself."""
+
+    def description(call: Call) -> Schema:
+        return described((*endpoints, own), call.cookie)
+
+    own = Endpoint(
+        "GET", "/api/openapi.json", "This description, for programs", description, dict[str, Any], steady=True
+    )
+    return own

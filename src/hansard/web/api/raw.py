@@ -1,0 +1,83 @@
+"""The verbatim bytes of a session's transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response, StreamingResponse
+
+from hansard.errors import NotFound
+from hansard.web.api.asking import SESSION
+from hansard.web.api.endpoint import Endpoint
+from hansard.web.api.parameters import Number, Text
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+    from hansard.web.desk import Desk
+
+_KIND = "application/octet-stream"  # a browser must not take it for a page
+_PIECE = 1 << 20
+
+
+async def _raw(request: Request, given: dict[str, Any]) -> Response:
+    """A transcript from the first byte to the last, or one line of it; no more than a piece is in memory."""
+    desk: Desk = request.app.state.desk
+    transcript, start, end = await desk.ask(lambda h: _place(h, given))
+    headers = {"content-length": str(end - start)}
+    if request.method == "HEAD" or start == end:
+        return Response(media_type=_KIND, headers=headers)
+
+    async def piece(position: int) -> bytes:
+        return await desk.ask(lambda h: b"".join(h.record.read(transcript, position, min(position + _PIECE, end))))
+
+    first = await piece(start)  # damage is still told by the status
+
+    async def pieces() -> AsyncIterator[bytes]:
+        content, position = first, start
+        while content:
+            yield content
+            position += len(content)
+            content = await piece(position) if position < end else b""
+
+    return StreamingResponse(pieces(), media_type=_KIND, headers=headers)
+
+
+def _place(h: Hansard, given: dict[str, Any]) -> tuple[int, int, int]:
+    """The transcript's id in the record, and from where to where it is wanted."""
+    session_id = h.session(given["session"]).session_id
+    transcript, about = h.find_transcript(given["transcript"] or session_id, generation=given["generation"])
+    if about.session_id != session_id:
+        raise NotFound(f"session {session_id} has no transcript {given['transcript']!r}")
+    size, offset = h.record.size(transcript), given["offset"]
+    if offset is None:
+        return transcript, 0, size
+    if offset >= size:
+        raise NotFound(f"the transcript has {size:,} bytes: there is no line at {offset:,}")
+    end = offset
+    for piece in h.record.read(transcript, offset):
+        found = piece.find(b"\n")
+        if found >= 0:
+            return transcript, offset, end + found + 1
+        end += len(piece)
+    return transcript, offset, end
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/sessions/{session}/raw",
+        "The verbatim bytes of its main transcript, of another, or of one line",
+        _raw,
+        bytes,
+        (SESSION,),
+        (
+            Text("transcript", "The path of a transcript, the end of one, or a subagent's id."),
+            Number("generation", "An earlier state of a file that was rewritten; 1 is the first.", 1, 10**6),
+            Number("offset", "Only the line that begins at this byte.", 0, 1 << 40),
+        ),
+        kind=_KIND,
+    ),
+)

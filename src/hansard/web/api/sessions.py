@@ -1,0 +1,177 @@
+"""Sessions, projects, and what a session consists of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hansard.model import Agent, FileChange, Link, Project, Related, Session, SessionPage, Todo, Transcript
+from hansard.model.schema import Shape
+from hansard.query.sessions import SORTS
+from hansard.web.api.asking import CURSOR, PROJECT, QUERY, SESSION, SINCE, UNTIL, sort_order
+from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.parameters import Choice, Flag, Number, Text
+
+_PATH = "/api/sessions/{session}"
+_MOST = 500
+
+
+def _sessions(call: Call) -> SessionPage:
+    given = call.given
+    return call.h.sessions(
+        given["q"],
+        project=given["project"],
+        since=given["since"],
+        until=given["until"],
+        branch=given["branch"],
+        model=given["model"],
+        tool=given["tool"],
+        version=given["version"],
+        text=given["text"],
+        has_errors=given["errors"],
+        source_state=given["state"],
+        debris=given["all"],
+        sort=given["sort"],
+        pinned=given["pinned"],
+        tag=given["tag"],
+        ascending=call.ascending,
+        limit=given["limit"],
+        cursor=given["cursor"],
+        zone=call.zone,
+    )
+
+
+def _session(call: Call) -> Session:
+    return call.h.session(call.given["session"])
+
+
+def _agents(call: Call) -> dict[str, Any]:
+    return {"agents": call.h.agents(call.given["session"])}
+
+
+def _links(call: Call) -> dict[str, Any]:
+    return {"links": call.h.links(call.given["session"])}
+
+
+def _related(call: Call) -> dict[str, Any]:
+    session = call.h.session(call.given["session"])
+    return {"session": session, "related": call.h.related(session.session_id, limit=call.given["limit"])}
+
+
+def _todos(call: Call) -> dict[str, Any]:
+    return {"todos": call.h.todos(call.given["session"])}
+
+
+def _transcripts(call: Call) -> dict[str, Any]:
+    return {"transcripts": call.h.transcripts(call.given["session"])}
+
+
+def _files(call: Call) -> dict[str, Any]:
+    """The changes with those numbers; the first one is number 1."""
+    found = call.h.file_changes(call.given["session"], path=call.given["path"])
+    first = call.given["first"]
+    end = first - 1 + call.given["limit"]
+    return {"files": found[first - 1 : end], "total": len(found), "next": end + 1 if end < len(found) else None}
+
+
+def _projects(call: Call) -> dict[str, Any]:
+    given = call.given
+    return {"projects": call.h.projects(since=given["since"], until=given["until"], text=given["text"])}
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/sessions",
+        "Sessions that fit, the newest first",
+        _sessions,
+        SessionPage,
+        parameters=(
+            QUERY,
+            PROJECT,
+            SINCE,
+            UNTIL,
+            Text("branch", "On this git branch."),
+            Text("model", "In which a model answered whose name contains this."),
+            Text("tool", "In which this tool was called."),
+            Text("version", "Written by this version of the client."),
+            Text("text", "With all these words in the title or the first prompt."),
+            Flag("errors", "In which a tool or the API failed."),
+            Choice("state", "Whether the client still has its files.", ("live", "gone")),
+            Flag("all", "Also those in which nothing was said."),
+            Flag("pinned", "Only those that you pinned."),
+            Text("tag", "With this tag of yours."),
+            *sort_order(tuple(SORTS), "ended"),
+            Number("limit", "How many at most.", 1, _MOST, 50),
+            CURSOR,
+        ),
+    ),
+    Endpoint("GET", _PATH, "One session", _session, Session, (SESSION,), steady=True),
+    Endpoint(
+        "GET",
+        f"{_PATH}/agents",
+        "Its subagents",
+        _agents,
+        Shape("Agents", fields=(("agents", list[Agent]),)),
+        (SESSION,),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/links",
+        "How it relates to other sessions: forks, continuations",
+        _links,
+        Shape("Links", fields=(("links", list[Link]),)),
+        (SESSION,),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/related",
+        "Sessions like it, the most alike first, and why",
+        _related,
+        Shape("RelatedSessions", fields=(("session", Session), ("related", list[Related]))),
+        (SESSION,),
+        (Number("limit", "How many at most.", 1, 50, 10),),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/todos",
+        "Its todos and tasks, as their files last said",
+        _todos,
+        Shape("Todos", fields=(("todos", list[Todo]),)),
+        (SESSION,),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/transcripts",
+        "Its logs, former generations included",
+        _transcripts,
+        Shape("Transcripts", fields=(("transcripts", list[Transcript]),)),
+        (SESSION,),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/files",
+        "What its tool calls did to files, with patches",
+        _files,
+        Shape("FileChanges", fields=(("files", list[FileChange]), ("total", int), ("next", int | None))),
+        (SESSION,),
+        (
+            Text("path", "Of files whose path contains this."),
+            Number("first", "The number of the first change wanted: 1, or `next` of the answer before.", 1, 10**9, 1),
+            Number("limit", "How many at most.", 1, _MOST, 100),
+        ),
+        steady=True,
+    ),
+    Endpoint(
+        "GET",
+        "/api/projects",
+        "Projects and what happened in them, the most recent first",
+        _projects,
+        Shape("Projects", fields=(("projects", list[Project]),)),
+        parameters=(Text("text", "A part of the path."), SINCE, UNTIL),
+    ),
+)

@@ -1,0 +1,76 @@
+"""What was said and done in a session, turn by turn, as every front end shows it."""
+
+from __future__ import annotations
+
+from hansard.errors import NotFound
+from hansard.model import Agent
+from hansard.model.display import Turn
+from hansard.model.document import encoded
+from hansard.model.schema import Shape
+from hansard.web.api.asking import SESSION
+from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.parameters import Flag, Number, Text
+
+_MOST = 50
+_ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun
+
+
+def _turns(call: Call) -> bytes:
+    """As many of the turns as were asked for, or fewer where they are large; one at least."""
+    from hansard.render.tree import Tree
+
+    given, h = call.given, call.h
+    session = h.session(given["session"])
+    tree = Tree(h.reader, h.record, session, pictures=given["pictures"], agents=given["agents"])
+    thread = tree.main() if given["agent"] is None else tree.read(given["agent"])
+    starts = [] if thread is None else thread.starts()
+    total = len(starts)
+    first = max(1, total - given["limit"] + 1) if given["last"] else given["first"]
+    if first > max(total, 1):
+        raise NotFound(f"there is no turn {first}; this conversation has {total}")
+    end = min(first - 1 + given["limit"], total)
+    turns: list[bytes] = []
+    if thread is not None and total:
+        until = starts[end].offset if end < total else None
+        for turn in thread.turns(starts[first - 1].offset, first, until):
+            turns.append(encoded(turn)[:-1])
+            if sum(map(len, turns)) > _ENOUGH:
+                break
+    after = first + len(turns)
+    head = {
+        "session_id": session.session_id,
+        "agent": None if thread is None else thread.agent,
+        "total": total,
+        "next": after if after <= total else None,
+    }
+    return encoded(head)[:-2] + b', "turns": [' + b", ".join(turns) + b"]}\n"
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/api/sessions/{session}/turns",
+        "What was said and done in it, turn by turn: prompts, replies, tool calls with results, costs",
+        _turns,
+        Shape(
+            "Turns",
+            fields=(
+                ("session_id", str),
+                ("agent", Agent | None),
+                ("total", int),
+                ("next", int | None),
+                ("turns", list[Turn]),
+            ),
+        ),
+        (SESSION,),
+        (
+            Text("agent", "The thread of this subagent, not the session's own."),
+            Number("first", "The number of the first turn wanted: 1, or `next` of the answer before.", 1, 10**9, 1),
+            Flag("last", "The last turns, instead of `first`."),
+            Number("limit", "How many at most; fewer come where they are large.", 1, _MOST, 10),
+            Flag("agents", "With all that subagents did, where they were called."),
+            Flag("pictures", "With images, in base64."),
+        ),
+        steady=True,
+    ),
+)

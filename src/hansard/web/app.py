@@ -1,0 +1,91 @@
+"""The application: every route, behind the guard."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from hansard.errors import HansardError
+from hansard.ledger.calendar import find_zone
+from hansard.web import answers, files
+from hansard.web.desk import Desk
+from hansard.web.guard import Door, Guard
+from hansard.web.kept import Kept
+from hansard.web.live import Live
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from hansard.config import Settings
+
+_PAGES = ("overview", "sessions", "session", "search", "usage", "explain", "files", "tools", "prompts", "health")
+
+
+def make_app(
+    settings: Settings, door: Door, *, read_only: bool = False, syncing: bool = True, demo: bool = False
+) -> Starlette:
+    """The web app on one store; requests find what they need in `request.app.state`."""
+    desk = Desk(settings)
+    live = Live(desk, syncing=syncing)
+
+    @contextlib.asynccontextmanager
+    async def running(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001 - Starlette's signature
+        await live.start()
+        desk.prepare(_warm_up)
+        try:
+            yield
+        finally:
+            await live.finish()
+            desk.close()
+
+    handlers: dict[Any, Callable[..., Any]] = {
+        HansardError: answers.failed,
+        HTTPException: answers.http_failed,
+        Exception: answers.broken,
+    }
+    app = _Guarded(
+        routes=_routes(),
+        exception_handlers=handlers,
+        lifespan=running,
+    )
+    app.state.desk = desk
+    app.state.live = live
+    app.state.door = door
+    app.state.settings = settings
+    app.state.read_only = read_only
+    app.state.demo = demo
+    app.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
+    app.state.zone = find_zone(settings.timezone)
+    app.state.kept = Kept()
+    return app
+
+
+def _warm_up() -> None:
+    """Load what draws conversations, so that the first reader need not wait for it."""
+    from hansard.render.html.colours import coloured
+    from hansard.render.html.prose import prose
+
+    prose("**ready**")
+    coloured("ready = True", "python")
+
+
+class _Guarded(Starlette):
+    """An application whose guard also stands before its answers to its own mistakes."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Everything, inside of the guard."""
+        return Guard(super().build_middleware_stack(), self.state.door)
+
+
+def _routes() -> list[Route]:
+    routes = [Route("/static/{edition}/{name}", files.serve)]
+    for name in (*(f"pages.{page}" for page in _PAGES), "api"):
+        routes += import_module(f"hansard.web.{name}").ROUTES
+    return routes

@@ -1,0 +1,176 @@
+"""A report by time as stacked bars, and a year of days as a calendar: every bar and cell leads to what is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hansard.render.series import DAYS, MONTHS, Amount, Measure, date_text, level, levels_of, step_key, timeline
+from hansard.web.charts.heat import SHADES, Cell, heat
+from hansard.web.charts.legend import Entry, legend
+from hansard.web.charts.stacked import Column, Part, stacked
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from hansard.model import UsageReport
+    from hansard.render.series import Bar, Timeline
+
+Explain = Callable[[Sequence[str], Sequence[str | None]], str]
+"""The address that explains a row: from its dimensions and its key."""
+
+_OTHERS = 7  # the colour of what has no series of its own
+_MOST = 100  # bars
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A chart, its legend, and what the bars stand for."""
+
+    chart: Markup
+    legend: Markup
+    step: str
+    is_empty: bool
+    earlier: int  # bars that were left out
+    unpriced: bool  # something has no price and is in no bar
+
+
+def draw_spending(
+    report: UsageReport,
+    today: date,
+    *,
+    measure: Measure,
+    explain: Explain,
+    span: tuple[date, date] | None = None,
+    most: int = _MOST,
+) -> Drawn:
+    """Bars over the report's time, stacked by its other dimension."""
+    line = timeline(report, today, most, measure, span)
+    columns = [_column(line, bar, measure, explain) for bar in line.bars]
+    label = f"{measure.title} by {line.step}" + (f", stacked by {line.split}" if line.split else "")
+    chart = stacked(columns, label=label, number=measure.number, whole=not measure.is_money)
+    return Drawn(
+        chart,
+        _legend(line, measure, explain),
+        line.step,
+        not any(column.parts for column in columns),
+        line.earlier,
+        any(bar.whole.partly for bar in line.bars),
+    )
+
+
+def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain) -> Column:
+    name = "at no known time" if bar.start is None else moment_words(line.step, bar.start)
+    label = "?" if bar.start is None else _label(line.step, bar.start)
+    key = None if bar.start is None else step_key(line.step, bar.start)
+    if not bar.parts:
+        return Column(label, f"{name}: nothing")
+    by = line.step if line.step != "year" else None  # no report is by year
+    total = measure.text(bar.whole)
+    parts = sorted(bar.parts.items())
+    several = len(line.series) > 1
+    told = [f"{_series_name(line, place)}  {measure.text(amount)}" for place, amount in parts] if several else []
+    return Column(
+        label,
+        "\n".join((name, f"{measure.title}  {total}", *told)),
+        explain((by,), (key,)) if by else None,
+        tuple(
+            Part(
+                place if place < len(line.keys) or not line.series else _OTHERS,
+                amount.size,
+                "\n".join((name, f"{_series_name(line, place)}  {measure.text(amount)}", f"of  {total}"))
+                if several
+                else "\n".join((name, f"{measure.title}  {total}")),
+                _part_place(line, place, by, key, explain),
+            )
+            for place, amount in parts
+        ),
+        "?" if measure.is_money and bar.whole.partly else "",
+    )
+
+
+def _part_place(line: Timeline, place: int, by: str | None, key: str | None, explain: Explain) -> str | None:
+    if by is None:
+        return None
+    if line.split is None or place >= len(line.keys):
+        return explain((by,), (key,))
+    return explain((by, line.split), (key, line.keys[place]))
+
+
+def _series_name(line: Timeline, place: int) -> str:
+    return line.series[min(place, len(line.series) - 1)] if line.series else ""
+
+
+def _legend(line: Timeline, measure: Measure, explain: Explain) -> Markup:
+    sums: dict[int, Amount] = {}
+    for bar in line.bars:
+        for place, amount in bar.parts.items():
+            sums[place] = sums.get(place, Amount()) + amount
+    entries = []
+    for place, name in enumerate(line.series):
+        is_named = line.split is not None and place < len(line.keys)
+        entries.append(
+            Entry(
+                name,
+                measure.text(sums.get(place, Amount(Decimal(0)))),
+                explain((line.split,), (line.keys[place],)) if is_named and line.split else None,
+                (line.keys[place] or "") if is_named else "",
+                None if is_named else _OTHERS,
+            )
+        )
+    return legend(entries)
+
+
+def _label(step: str, start: datetime) -> str:
+    match step:
+        case "hour":
+            return f"{start:%H:%M}" if start.hour else f"{start.day} {MONTHS[start.month - 1]}"
+        case "month":
+            return MONTHS[start.month - 1] + (f" {start.year}" if start.month == 1 else "")
+        case "year":
+            return str(start.year)
+        case _:
+            return f"{start.day} {MONTHS[start.month - 1]}"
+
+
+def moment_words(step: str, start: datetime) -> str:
+    """The time that a bar stands for, in full."""
+    match step:
+        case "hour":
+            return f"{DAYS[start.weekday()]} {date_text(start.date())}, {start:%H:%M}"
+        case "week":
+            return f"Week from {date_text(start.date())}"
+        case "month":
+            return f"{MONTHS[start.month - 1]} {start.year}"
+        case "year":
+            return str(start.year)
+        case _:
+            return f"{DAYS[start.weekday()]} {date_text(start.date())}"
+
+
+def draw_year(
+    days: Mapping[date, Amount],
+    first: date,
+    last: date,
+    *,
+    told: Callable[[Amount], str],
+    label: str,
+    lead: Callable[[date], str],
+) -> Markup:
+    """The amounts of days as a calendar; as many days have each shade, as far as they differ."""
+    inside = {day: amount for day, amount in days.items() if first <= day <= last}
+    bounds = levels_of(inside.values(), SHADES)
+
+    def shade(amount: Amount) -> int | None:
+        if amount.value is None:
+            return None
+        return level(amount, bounds, SHADES) if amount.size > 0 else 0
+
+    def named(day: date) -> str:
+        return f"{DAYS[day.weekday()]} {date_text(day)}"
+
+    cells = {day: Cell(shade(amount), f"{named(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()}
+    return heat(cells, first, last, label=label, nothing=lambda day: f"{named(day)}\nnothing")

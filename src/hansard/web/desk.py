@@ -1,0 +1,109 @@
+"""Where questions of the web app are answered: a few threads, each with an engine of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from hansard import engine
+from hansard.errors import HansardError
+from hansard.web.answers import Refused
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.engine import Hansard
+
+_Answer = TypeVar("_Answer")
+_FILES = ("index.db", "text.db", "record.db")
+_CHANGING = ("index.db", "index.db-wal")
+_WORKERS = 4  # each holds connections with caches of some megabytes; Python runs one at a time anyway
+_MOST = 500  # questions that wait or are being answered
+
+
+class Desk:
+    """Asks the engine on threads, so that the server can go on; a store that was made again is opened again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._pool = ThreadPoolExecutor(_WORKERS, "desk")
+        self._own = threading.local()
+        self._opened: list[Hansard] = []
+        self.waiting = 0
+
+    def engine(self) -> Hansard:
+        """A new engine on the store; whoever asks for it closes it."""
+        settings = self.settings
+        return engine.open(settings.home, settings.roots, max_file=settings.max_file, prices=settings.prices)
+
+    async def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
+        """The answer to a question, or to several, about one state of the store."""
+        return await self._run(lambda: self._read(question))
+
+    async def change(self, action: Callable[[Hansard], _Answer]) -> _Answer:
+        """What comes of an action that writes."""
+        return await self._run(lambda: action(self._mine()))
+
+    def fingerprint(self) -> str:
+        """Another one whenever the index was written to; told by its files, without opening them."""
+        return "-".join(_looks(os.path.join(self.settings.home, name)) for name in _CHANGING)
+
+    def prepare(self, work: Callable[[], object]) -> None:
+        """Do some work beforehand, on one of the threads."""
+        self._pool.submit(work)
+
+    def close(self) -> None:
+        """Finish what was begun, and let go of the databases."""
+        self._pool.shutdown(cancel_futures=True)
+        for one in self._opened:
+            one.close()
+
+    async def _run(self, work: Callable[[], _Answer]) -> _Answer:
+        if self.waiting >= _MOST:
+            raise Refused(503, "busy", "too much is being asked at the same time: try again in a moment")
+        self.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        finally:
+            self.waiting -= 1
+
+    def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
+        h = self._mine()
+        try:
+            self._own.is_whole = h.reader.has_text  # the full text cannot be attached inside a transaction
+        except HansardError:
+            return question(h)  # whoever needs it is told what is wrong with it
+        with h.reader.at_once():
+            return question(h)
+
+    def _mine(self) -> Hansard:
+        """This thread's engine; closed first where the store is not the one, or not all of it, that it has open."""
+        h: Hansard | None = getattr(self._own, "engine", None)
+        files = tuple(_identity(os.path.join(self.settings.home, name)) for name in _FILES)
+        if h is None:
+            h = self._own.engine = self.engine()
+            self._opened.append(h)
+        elif files != self._own.files or not self._own.is_whole:
+            h.close()
+        self._own.files, self._own.is_whole = files, False
+        return h
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file stands there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _looks(path: str) -> str:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return "none"
+    return f"{found.st_ino:x}.{found.st_size:x}.{found.st_mtime_ns:x}"

@@ -1,0 +1,207 @@
+"""Where things stand, each in a few figures: today, this week, the present five-hour block, the budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from hansard.query.stretches import PAUSE
+from hansard.render.money import budget_cost, cost, row_cost
+from hansard.render.reports import PERIODS
+from hansard.render.words import duration, many, project_name, short
+from hansard.web.charts.meter import meter
+from hansard.web.places import place
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Block, Budget, Standing, UsageRow
+    from hansard.query.stretches import Happened
+
+_DAY = timedelta(days=1)
+_BLOCK = timedelta(hours=5)
+_ACTIVE = (
+    f"From line to line: pauses of up to {PAUSE // timedelta(minutes=1)} minutes between two lines of a session count, longer"
+    " ones do not. By the clock, so sessions at the same time count once."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number with what it is, the one before it, and where it leads."""
+
+    name: str
+    value: str
+    before: str = ""
+    href: str | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """Today, or this week."""
+
+    name: str
+    when: str
+    figures: tuple[Figure, ...]
+
+
+def glances_of(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> list[Glance]:
+    """Today and this week, each figure beside the one before."""
+    today = zone.local(now).date()
+    monday = today - _DAY * today.weekday()
+    starts = {day: zone.midnight(day) for day in (today - _DAY, today, today + _DAY)}
+    weeks = [zone.midnight(monday + _DAY * days) for days in (-7, 0, 7)]
+    day, before, week, last = h.happened(
+        (starts[today], starts[today + _DAY]),
+        (starts[today - _DAY], starts[today]),
+        (weeks[1], weeks[2]),
+        (weeks[0], weeks[1]),
+    )
+    used = {
+        name: {row.key[name]: row for row in h.usage(by=name, since=since, timezone=timezone, now=now).rows}
+        for name, since in (("day", starts[today - _DAY]), ("week", weeks[0]))
+    }
+    keys = [_week_key(monday), _week_key(monday - _DAY * 7)]
+    return [
+        Glance(
+            "Today",
+            f"{today:%A}",
+            tuple(
+                _figures(
+                    ("day", today.isoformat(), today, today),
+                    (day, used["day"].get(today.isoformat())),
+                    (before, used["day"].get((today - _DAY).isoformat())),
+                    "yesterday",
+                )
+            ),
+        ),
+        Glance(
+            "This week",
+            "since Monday",
+            tuple(
+                _figures(
+                    ("week", keys[0], monday, today),
+                    (week, used["week"].get(keys[0])),
+                    (last, used["week"].get(keys[1])),
+                    "last week",
+                )
+            ),
+        ),
+    ]
+
+
+def _figures(
+    what: tuple[str, str, date, date],
+    now: tuple[Happened, UsageRow | None],
+    before: tuple[Happened, UsageRow | None],
+    called: str,
+) -> Iterator[Figure]:
+    """The figures of a day or a week, each beside the one before."""
+    by, key, first, last = what
+    (happened, row), (was, earlier) = now, before
+    asked = {"since": first.isoformat(), "until": last.isoformat()}
+    on = f"on:{asked['since']}" if first == last else f"since:{asked['since']}"
+    spent = place("/explain", by=by, key=[key]) if row is not None else None
+    yield Figure("Cost", _row_cost(row), f"{called} {_row_cost(earlier)}", spent)
+    yield Figure(
+        "Tokens", short(row.tokens if row else 0), f"{called} {short(earlier.tokens if earlier else 0)}", spent
+    )
+    yield Figure("Sessions", f"{happened.sessions:,}", f"{called} {was.sessions:,}", place("/sessions", **asked))
+    worked = f" Together the sessions were active for {_lasting(happened.worked)}." if happened.worked else ""
+    yield Figure(
+        "Active time",
+        _lasting(happened.active),
+        f"{called} {_lasting(was.active)}",
+        place("/sessions", **asked),
+        _ACTIVE + worked,
+    )
+    yield Figure("Prompts", f"{happened.prompts:,}", f"{called} {was.prompts:,}", place("/prompts", **asked))
+    yield Figure("Tool calls", f"{happened.tool_calls:,}", f"{called} {was.tool_calls:,}", place("/tools", **asked))
+    yield Figure(
+        "Errors",
+        f"{happened.errors:,}",
+        f"{called} {was.errors:,}",
+        place("/search", q=f"is:error {on}"),
+        f"{many(happened.tool_errors, 'tool call')} went wrong, the API failed {many(happened.api_errors, 'time')}",
+    )
+
+
+def _row_cost(row: UsageRow | None) -> str:
+    return "$0.00" if row is None else row_cost(row)
+
+
+def _lasting(time: timedelta) -> str:
+    return duration(time // timedelta(milliseconds=1)) if time else "0 min"
+
+
+def _week_key(monday: date) -> str:
+    year, week, _ = monday.isocalendar()
+    return f"{year:04}-W{week:02}"
+
+
+def block_of(standing: Standing, zone: Zone, now: datetime) -> dict[str, Any] | None:
+    """The present block as a status line knows it: what it cost, how fast, and where that leads."""
+    block, start, end = standing.block, standing.block_start, standing.block_end
+    if block is None or start is None or end is None:
+        return None
+    burn = standing.burn_usd_per_hour
+    leads = None
+    if burn is not None and block.cost_usd is not None:
+        leads = block.cost_usd + burn * Decimal((end - now) // timedelta(milliseconds=1)) / 3_600_000
+    marks = {"lower_bound": block.lower_bound_messages > 0, "unpriced": bool(block.unpriced_models)}
+    return {
+        **_block_times(start, end, zone, now),
+        "cost": cost(block.cost_usd, **marks),
+        "tokens": block.tokens,
+        "messages": block.api_messages,
+        "burn": None if burn is None else cost(burn, **marks),
+        "leads": None if leads is None else cost(leads, **marks),
+    }
+
+
+def active_block(block: Block, zone: Zone, now: datetime) -> dict[str, Any] | None:
+    """The same of a block of the report, with what it means in tokens."""
+    used = block.usage
+    if used is None or not block.is_active:
+        return None
+    marks = {"lower_bound": used.lower_bound_messages > 0, "unpriced": used.unpriced_messages > 0}
+    return {
+        **_block_times(block.start, block.end, zone, now),
+        "cost": row_cost(used),
+        "tokens": used.tokens,
+        "messages": used.api_messages,
+        "burn": None if block.burn_usd_per_hour is None else cost(block.burn_usd_per_hour, **marks),
+        "leads": None if block.projected_usd is None else cost(block.projected_usd, **marks),
+        "burn_tokens": block.burn_tokens_per_minute,
+        "leads_tokens": block.projected_tokens,
+    }
+
+
+def _block_times(start: datetime, end: datetime, zone: Zone, now: datetime) -> dict[str, Any]:
+    left, gone = end - now, (now - start) / _BLOCK
+    return {
+        "start": f"{zone.local(start):%H:%M}",
+        "end": f"{zone.local(end):%H:%M}",
+        "left": _lasting(left) if left >= timedelta(minutes=1) else "less than a minute",
+        "meter": meter(gone, label=f"{gone:.0%} of the five hours are over", kind="plain"),
+        "href": place("/explain", by="block", key=[f"{start:%Y-%m-%dT%H:%M:%SZ}"]),
+    }
+
+
+def budget_of(item: Budget) -> dict[str, Any]:
+    """A limit and how much of it is spent."""
+    name = PERIODS[item.period] + (f" in {project_name(item.project)}" if item.project is not None else "")
+    by = place("/usage", by="day", since=item.since.isoformat().replace("+00:00", "Z"), project=item.project)
+    return {
+        "name": name[:1].upper() + name[1:],
+        "spent": budget_cost(item),
+        "limit": item.limit_usd,
+        "share": f"{item.share * 100:,.0f} %",
+        "state": item.state,
+        "meter": meter(item.share, label=f"{item.share * 100:,.0f} % of the limit is spent", kind=item.state),
+        "href": by,
+    }

@@ -1,0 +1,72 @@
+"""What a search found, for templates: the text in pieces, who says it, and where it opens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hansard.render.words import clock, local, tool_name, when
+from hansard.web.places import place, session_place
+
+if TYPE_CHECKING:
+    from hansard.model import Hit
+
+_TYPO = re.compile(r"'(?P<wrong>\S+)'.*; did you mean (?P<right>\S+)\?$")
+_SPEAKERS = {"prompt": "You", "reply": "Claude", "thinking": "Thinking", "command": "Command", "title": "Title"}
+
+
+def pieces(hit: Hit) -> Iterator[tuple[str, bool]]:
+    """The snippet cut at what matches, each piece with whether it does."""
+    text, at = hit.snippet, 0
+    for start, end in sorted(hit.highlights):
+        low, high = max(start, at), min(end, len(text))
+        if low < high:
+            if at < low:
+                yield text[at:low], False
+            yield text[low:high], True
+            at = high
+    if at < len(text):
+        yield text[at:], False
+
+
+def speaker(hit: Hit) -> str:
+    """Who says it: a person, the model, or a tool."""
+    if hit.kind in ("call", "result"):
+        name = tool_name(hit.tool) if hit.tool else hit.kind
+        return name if hit.kind == "call" else f"{name} result"
+    if hit.agent_id and hit.kind == "prompt":
+        return "Task"  # nobody typed it
+    return _SPEAKERS.get(hit.kind, hit.kind.capitalize())
+
+
+def place_of(hit: Hit) -> str:
+    """Where it opens: at its line, or the session where that is no line of its threads."""
+    if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
+        return place("/prompts", q=hit.snippet[:80].replace('"', " "))
+    name = hit.transcript.replace("\\", "/").rpartition("/")[2]
+    # Titles may stand in another session's file, and outputs in files of their own.
+    if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
+        return session_place(hit.session_id, hit.offset, hit.agent_id or "")
+    return session_place(hit.session_id)
+
+
+def stamp(moment: datetime | None, day: datetime | None = None) -> str:
+    """When it was, with the time of day; the day is left out where it is that of its session."""
+    if moment is None:
+        return ""
+    if day is not None and local(moment).date() == local(day).date():
+        return clock(moment)
+    seen = when(moment, datetime.now(UTC))
+    return seen if ":" in seen else f"{seen} {clock(moment)}"
+
+
+def corrected(query: str, notes: Iterable[str]) -> Iterator[tuple[str, str | None]]:
+    """What is said where nothing was found, each with the query as it may have been meant."""
+    for note in notes:
+        found = _TYPO.search(note)
+        better = None
+        if found and query.count(found["wrong"]) == 1:
+            better = query.replace(found["wrong"], found["right"])
+        yield note, better

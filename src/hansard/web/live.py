@@ -1,0 +1,181 @@
+"""Keeping current while the server runs, and telling open pages when something is new.
+
+One thread watches the sources and syncs. Pages listen to one stream of events; as long as any does, the files of the store
+are also looked at every second, since others may sync it too. When nobody looks and nothing changes, nothing runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hansard.errors import HansardError
+from hansard.web.answers import Refused
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.sync.report import Progress
+    from hansard.web.desk import Desk
+
+_LOOK_SECONDS = 1.0
+_BEAT_SECONDS = 20.0  # how often a quiet stream shows that it lives
+_LOCK_SECONDS = 5.0  # how long a sync waits for another process before it tries again
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between attempts to keep current
+_MOST_STREAMS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What open pages are told."""
+
+    revision: int  # another number: something has changed
+    syncing: bool  # the first sync of this run is not over
+    trouble: str | None  # why the server cannot keep current
+
+
+class _OverError(Exception):
+    """The server is going down in the middle of a sync."""
+
+
+class Live:
+    """The revision of the store, and who waits for the next one."""
+
+    def __init__(self, desk: Desk, *, syncing: bool) -> None:
+        self._desk = desk
+        self._syncs = syncing
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news = asyncio.Event()
+        self._look: asyncio.Task[None] | None = None
+        self.listeners = 0
+        self.revision = 0
+        self.busy = False  # the first sync of this run is not over
+        self.trouble: str | None = None  # why it cannot keep current
+
+    async def start(self) -> None:
+        """Begin to watch."""
+        self._loop = asyncio.get_running_loop()
+        await self.look()
+        if self._syncs and self._desk.settings.roots:
+            self.busy = True
+            self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Stop watching; streams end."""
+        self._stop.set()
+        self._tell()
+        if self._look is not None:
+            self._look.cancel()
+
+    async def finish(self) -> None:
+        """Wait until the watch has stopped."""
+        self.end()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, 10)
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether the sources are watched."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server is going down."""
+        return self._stop.is_set()
+
+    def news(self, revision: int | None = None) -> News:
+        """How things are, with what somebody has just seen of the store."""
+        return News(self.revision if revision is None else revision, self.busy, self.trouble)
+
+    async def look(self) -> None:
+        """Hear of a change without waiting for somebody to tell."""
+        with contextlib.suppress(HansardError):
+            self._learn(await self._desk.ask(_revision), self.busy, self.trouble)
+
+    async def events(self) -> AsyncIterator[News | None]:
+        """How things are, and again whenever that changes; None now and then while nothing is new."""
+        if self.listeners >= _MOST_STREAMS:
+            raise Refused(503, "busy", f"there are {_MOST_STREAMS} streams already: close some pages")
+        self.listeners += 1
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._keep_looking())
+        try:
+            await self.look()
+            told: News | None = None
+            while not self.is_over:
+                news = self._news
+                if told != self.news():
+                    told = self.news()
+                    yield told
+                    continue
+                try:
+                    await asyncio.wait_for(news.wait(), _BEAT_SECONDS)
+                except TimeoutError:
+                    yield None
+        finally:
+            self.listeners -= 1
+
+    # -- the two ways to hear of news
+
+    def _watch(self) -> None:
+        pause = _FIRST_PAUSE
+        while not self.is_over:
+            try:
+                with self._desk.engine() as h:
+                    for report in h.watch(self._stop, listener=self._unless_over, wait_seconds=_LOCK_SECONDS):
+                        if report.busy:
+                            break  # another process syncs: begin anew, so that nothing is left out
+                        pause = _FIRST_PAUSE
+                        self._hear(h.revision(), busy=False)
+                        h.close()  # nothing is held open while nothing changes
+            except _OverError:
+                return
+            except (HansardError, OSError) as error:
+                self._hear(None, busy=False, trouble=str(error))
+            except Exception:
+                logging.getLogger(__name__).exception("the watch of the sources failed")
+                self._hear(None, busy=False, trouble="the sources cannot be watched; the server's terminal tells more")
+            self._stop.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def _unless_over(self, progress: Progress) -> None:  # noqa: ARG002 - a sync is told of its end in no other way
+        if self.is_over:
+            raise _OverError
+
+    async def _keep_looking(self) -> None:
+        seen = self._desk.fingerprint()
+        while self.listeners and not self.is_over:
+            await asyncio.sleep(_LOOK_SECONDS)
+            now = self._desk.fingerprint()
+            if now != seen:
+                seen = now
+                await self.look()
+
+    def _hear(self, revision: int | None, *, busy: bool, trouble: str | None = None) -> None:
+        """Take news from the watching thread to the server's."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is over
+                self._loop.call_soon_threadsafe(self._learn, revision, busy, trouble)
+
+    def _learn(self, revision: int | None, busy: bool, trouble: str | None) -> None:
+        before = self.news()
+        self.revision = self.revision if revision is None else revision
+        self.busy, self.trouble = busy, trouble
+        if self.news() != before:
+            self._tell()
+
+    def _tell(self) -> None:
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+
+def _revision(h: Hansard) -> int:
+    """A number that grows with every change to the rows of the store."""
+    return h.revision()

@@ -1,0 +1,142 @@
+"""Health: the store, its sources, what the client deletes next, what was odd in transcripts, what newer clients write."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import Route
+
+from hansard.index.schema import VERSION
+from hansard.query.health import Diagnosis, Finding
+from hansard.web.answers import html
+from hansard.web.asked import Asked
+from hansard.web.charts.scale import per_cent
+from hansard.web.piecewise import begun
+from hansard.web.places import place, session_place
+from hansard.web.templating import page as drawn
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hansard.engine import Hansard
+    from hansard.model import Drift
+    from hansard.query.health import Status
+
+_STATUS_SECONDS = 20.0  # as long as the overview keeps it
+_CHECK_SECONDS = 60.0
+_LISTED = 8
+_LEVELS = {"error": 0, "warning": 1, "note": 2, "ok": 3}
+_REASONS = {
+    "not_json": "No JSON",
+    "torn": "Torn: the end of a line is missing",
+    "glued": "Several records on one line",
+    "wrong_type": "A field of another type than usual",
+    "invalid_utf8": "Bytes that are no UTF-8",
+    "odd_json": "JSON that is not quite JSON",
+    "unfinished": "The last line has no end yet",
+    "nul_bytes": "NUL bytes beside a record",
+    "too_deep": "Nested too deep",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of what the store takes on the disk."""
+
+    name: str
+    bytes: int
+    series: int
+    left: str
+    width: str
+
+
+async def show(request: Request) -> Response:
+    """The page; the walk through the sources comes behind its head, and the check of the databases when it is done."""
+    Asked(request).done()
+
+    def rest(h: Hansard) -> str:
+        state = request.app.state
+        status: Status = state.kept.answer(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
+        rates = h.rates()
+        return drawn(
+            "health_store.html",
+            status=status,
+            shares=_shares(status),
+            disk=status.record_bytes + status.index_bytes + status.text_bytes,
+            doomed=status.doomed[:_LISTED],
+            left_out=status.left_out[:_LISTED],
+            issues=[(kind, _REASONS.get(kind.reason, kind.reason.replace("_", " "))) for kind in h.issues()],
+            drift=_by_version(h.drift()),
+            raw=_raw,
+            prices=h.price_data(),
+            models=len({rate.model for rate in rates if rate.is_priced}),
+            unpriced=sorted({rate.model for rate in rates if not rate.is_priced}),
+            index_version=VERSION,
+            watched=state.live.is_watching,
+            read_only=state.read_only,
+            trouble=state.live.trouble,
+            session=session_place,
+            zone=state.zone.name,
+        )
+
+    return await begun(request, "health.html", rest, title="Health", at="/health")
+
+
+async def check(request: Request) -> Response:
+    """What `hansard doctor` finds: it looks through all databases, which takes seconds, and is kept for a minute."""
+    Asked(request).done()
+    state = request.app.state
+    if not hasattr(state, "checking"):
+        state.checking = asyncio.Lock()
+
+    def answer(h: Hansard) -> Response:
+        found: Diagnosis = state.kept.answer(("doctor", int(time.monotonic() // _CHECK_SECONDS)), h.doctor)
+        findings = sorted(found.findings, key=lambda finding: _LEVELS.get(finding.level, 0))
+        return html(request, "health_check.html", findings=findings, verdict=_verdict(findings))
+
+    async with state.checking:  # whoever comes meanwhile gets the same answer, and leaves the desk to others
+        page: Response = await state.desk.ask(answer)
+    return page
+
+
+def _verdict(findings: list[Finding]) -> tuple[str, str]:
+    """The worst level, and what it comes to."""
+    worst = findings[0].level if findings else "ok"
+    count = sum(finding.level == worst for finding in findings)
+    words = {
+        "error": f"{count} {'thing needs' if count == 1 else 'things need'} to be mended",
+        "warning": f"Sound, with {count} {'warning' if count == 1 else 'warnings'}",
+    }
+    return worst, words.get(worst, "Everything is sound")
+
+
+def _shares(status: Status) -> list[Share]:
+    parts = (("Record", status.record_bytes), ("Index", status.index_bytes), ("Full text", status.text_bytes))
+    whole = max(1, sum(size for _, size in parts))
+    found = []
+    left = 0
+    for number, (name, size) in enumerate(parts):
+        found.append(Share(name, size, number + 1, per_cent(left, whole), per_cent(size, whole)))
+        left += size
+    return found
+
+
+def _by_version(drift: tuple[Drift, ...]) -> list[tuple[str, list[Drift]]]:
+    versions: dict[str, list[Drift]] = {}
+    for item in drift:
+        versions.setdefault(item.version, []).append(item)
+    return list(versions.items())
+
+
+def _raw(item: Any) -> str | None:
+    """Where the verbatim line of an example is."""
+    if not item.session_id:
+        return None
+    return place(f"{session_place(item.session_id)}/raw", transcript=item.transcript, offset=item.offset)
+
+
+ROUTES = [Route("/health", show), Route("/health/check", check)]

@@ -1,0 +1,247 @@
+"""Overview: today and this week, what goes on just now, a year at a glance, where the money went."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import Route
+
+from hansard.render.money import cost, row_cost
+from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, year_of
+from hansard.render.words import many
+from hansard.web.answers import html
+from hansard.web.asked import Asked
+from hansard.web.charts.heat import shades
+from hansard.web.charts.spending import draw_spending, draw_year
+from hansard.web.glances import block_of, budget_of, glances_of
+from hansard.web.places import day_place, place
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Session
+
+_RECENT, _PINNED = 8, 6
+_LIVE = timedelta(minutes=5)
+_DAY = timedelta(days=1)
+_CLEANUP_SECONDS = 20.0
+_HEATS = {"cost": "Cost", "tokens": "Tokens", "sessions": "Sessions"}
+_SPLITS = {"model": "by model", "project": "by project"}
+_SPANS = {"30": "30 days", "90": "90 days"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A session of a list; `live_at` where its file has just changed."""
+
+    session: Session
+    cost: str
+    live_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One of several ways to see a chart."""
+
+    name: str
+    href: str
+    current: bool
+
+
+async def show(request: Request) -> Response:
+    """The page."""
+    asked = Asked(request)
+    chosen = {
+        "heat": asked.choice("heat", _HEATS, "cost"),
+        "split": asked.choice("split", _SPLITS, "model"),
+        "days": asked.choice("days", _SPANS, "30"),
+    }
+    asked.done()
+
+    def answer(h: Hansard) -> Response:
+        now, zone = datetime.now(UTC), request.app.state.zone
+        if h.sessions(debris=True, limit=1).total == 0:
+            roots = request.app.state.settings.roots
+            return html(request, "overview_empty.html", title="Overview", at="/", roots=roots, seen=h.revision())
+        return html(
+            request,
+            "overview.html",
+            title="Overview",
+            at="/",
+            zone=zone.name,
+            seen=h.revision(),
+            **_now(request, h, now),
+            **_charts(request, h, now, chosen),
+        )
+
+    page: Response = await request.app.state.desk.ask(answer)
+    return page
+
+
+async def refresh(request: Request) -> Response:
+    """What changes while somebody looks: the part of the page that asks for itself again."""
+    Asked(request).done()
+
+    def answer(h: Hansard) -> Response:
+        return html(request, "overview_now.html", **_now(request, h, datetime.now(UTC)))
+
+    page: Response = await request.app.state.desk.ask(answer)
+    return page
+
+
+async def cleanup(request: Request) -> Response:
+    """What the client deletes next: it takes a walk through the sources, so it comes after the page, and is kept a while."""
+    Asked(request).done()
+
+    def answer(h: Hansard) -> Response:
+        known = request.app.state.kept.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
+        return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
+
+    page: Response = await request.app.state.desk.ask(answer)
+    return page
+
+
+# -- now
+
+
+def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
+    zone: Zone = request.app.state.zone
+    settings = request.app.state.settings
+    standing = h.standing(timezone=settings.timezone, now=now)
+    sessions = _sessions(h, now)
+    return {
+        "glances": glances_of(h, zone, settings.timezone, now),
+        "listed": sessions,
+        "live": sum(item.live_at is not None for item in sessions),
+        "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
+        "block": block_of(standing, zone, now),
+        "budgets": [budget_of(item) for item in h.budgets(settings.limits, timezone=settings.timezone, now=now)],
+    }
+
+
+def _sessions(h: Hansard, now: datetime) -> list[Listed]:
+    live = h.live(now - _LIVE)
+    recent = h.sessions(limit=_RECENT).sessions
+    known = {session.session_id for session in recent}
+    others = [h.session(session_id) for session_id in list(live)[:_RECENT] if session_id not in known]
+    listed = [_listed(session, live.get(session.session_id)) for session in (*recent, *others) if not session.debris]
+    return sorted(listed, key=lambda item: item.live_at is None)
+
+
+def _listed(session: Session, live_at: datetime | None) -> Listed:
+    spent = cost(
+        session.cost_usd,
+        lower_bound=session.lower_bound_messages > 0,
+        unpriced=bool(session.unpriced_models),
+    )
+    return Listed(session, spent, live_at)
+
+
+# -- charts
+
+
+def _charts(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+    """Both charts; as they were drawn last where neither the store nor the day has changed."""
+    kept, known = request.app.state.kept, (h.state(), request.app.state.zone.local(now).date())
+    year = kept.answer(("year", *known, *chosen.values()), lambda: _year(request, h, now, chosen))
+    spending = kept.answer(("spending", *known, *chosen.values()), lambda: _spending(request, h, now, chosen))
+    return {**year, **spending}
+
+
+def _switches(name: str, chosen: dict[str, str], choices: dict[str, str]) -> list[Switch]:
+    usual = {"heat": "cost", "split": "model", "days": "30"}
+    return [
+        Switch(
+            words,
+            place("/", **{at: value for at, value in {**chosen, name: key}.items() if value != usual[at]}),
+            chosen[name] == key,
+        )
+        for key, words in choices.items()
+    ]
+
+
+def _year(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+    zone: Zone = request.app.state.zone
+    today = zone.local(now).date()
+    since = zone.midnight(today - _DAY * 7 * (WEEKS + 1))
+    report = h.usage(by="day", since=since, timezone=request.app.state.settings.timezone, now=now)
+    if not report.rows:  # nothing for a year: the last one that there was
+        report = h.usage(by="day", timezone=request.app.state.settings.timezone, now=now)
+    measure = Measure(is_money=chosen["heat"] == "cost" and measure_of(report).is_money)
+    days = days_of(report, measure)
+    first, last = year_of(report, days, today)
+    total = measure.text(sum((amount for day, amount in days.items() if first <= day <= last), Amount()))
+
+    def told(amount: Amount) -> str:
+        return f"{measure.title}  {measure.text(amount)}"
+
+    if chosen["heat"] == "sessions":
+        days = _session_days(h, zone, first, last)
+        within = h.sessions(since=zone.midnight(first), until=zone.midnight(last + _DAY), limit=1)
+        total = many(within.total, "session")
+    chart: Markup = draw_year(
+        days,
+        first,
+        last,
+        told=_told_sessions if chosen["heat"] == "sessions" else told,
+        label=f"{_HEATS[chosen['heat']]} on each day of the year",
+        lead=lambda day: day_place(day.isoformat()),
+    )
+    busy = sum(amount.size > 0 for amount in days.values())
+    return {
+        "year": chart,
+        "year_words": f"{total} on {many(busy, 'day')}",
+        "shades": shades(),
+        "heats": _switches("heat", chosen, _HEATS),
+    }
+
+
+def _told_sessions(amount: Amount) -> str:
+    return many(int(amount.size), "session")
+
+
+def _session_days(h: Hansard, zone: Zone, first: date, last: date) -> dict[date, Amount]:
+    days = [date.fromordinal(number) for number in range(first.toordinal(), last.toordinal() + 2)]
+    counts = h.session_counts([zone.midnight(day) for day in days])
+    return {day: Amount(Decimal(count)) for day, count in zip(days, counts, strict=False) if count}
+
+
+def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+    zone: Zone = request.app.state.zone
+    today = zone.local(now).date()
+    first = today - _DAY * (int(chosen["days"]) - 1)
+    since = first.isoformat()
+    report = h.usage(
+        by=("day", chosen["split"]),
+        since=zone.midnight(first),
+        timezone=request.app.state.settings.timezone,
+        now=now,
+    )
+    measure = measure_of(report) if report.rows else Measure(is_money=True)
+    drawn = draw_spending(
+        report,
+        today,
+        measure=measure,
+        explain=lambda by, key: place("/explain", by=",".join(by), key=key, since=since),
+        span=(first, today),
+    )
+    return {
+        "spending": drawn,
+        "spent": row_cost(report.totals),
+        "spent_href": place("/explain", by="total", since=since) if report.rows else None,
+        "measure": measure.title,
+        "splits": _switches("split", chosen, _SPLITS),
+        "spans": _switches("days", chosen, _SPANS),
+        "usage_href": place("/usage", by="day", stack=chosen["split"], range=f"{chosen['days']}d"),
+    }
+
+
+ROUTES = [Route("/", show), Route("/overview/now", refresh), Route("/overview/cleanup", cleanup)]

@@ -1,0 +1,147 @@
+"""Prompts: everything that was ever typed; the pieces are for an open page."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from hansard.errors import NotFound
+from hansard.query.deeds import SOURCES
+from hansard.query.language import QueryError
+from hansard.web.answers import html
+from hansard.web.asked import Asked
+from hansard.web.hits import stamp
+from hansard.web.mistakes import TIMES, Mistake, times_of
+from hansard.web.places import place, session_place
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hansard.engine import Hansard
+    from hansard.model import Prompt
+
+_PAGE = 50
+SHOWN = 1_500  # characters of a prompt in the list
+_PARTS = ("page", "list", "rows", "count")
+_TEMPLATES = {"page": "prompts.html", "list": "prompts_list.html", "rows": "prompts_rows.html"}
+KINDS = {
+    "prompt": "Prompts",
+    "queued": "Queued",
+    "command": "Commands",
+    "bash": "Shell lines",
+    "history": "Lost",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is asked for, as it stands in the address."""
+
+    q: str | None = None
+    project: str | None = None
+    since: str | None = None
+    until: str | None = None
+    source: str | None = None
+    unique: bool = False
+
+    def address(self, **changes: Any) -> str:
+        """The address of this list, or of one that differs in something."""
+        own = {name: value for name, value in changes.items() if name in Listing.__dataclass_fields__}
+        more = {name: value for name, value in changes.items() if name not in own}
+        return place("/prompts", **asdict(replace(self, **own)), **more)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything is left out."""
+        return replace(self, unique=False) != Listing()
+
+
+async def show(request: Request) -> Response:
+    """The page, or a part of it; how many there are takes going through all of them, so it comes after."""
+    asked = Asked(request)
+    listing = Listing(
+        asked.text("q"),
+        asked.text("project"),
+        asked.text("since"),
+        asked.text("until"),
+        asked.choice("source", SOURCES, "") or None,
+        asked.flag("unique"),
+    )
+    part, cursor = asked.choice("part", _PARTS, "page"), asked.text("cursor")
+    asked.done()
+    zone: tzinfo | None = request.app.state.zone.info
+
+    def answer(h: Hansard) -> Response:
+        if part == "count":
+            found = _found(h, listing, None, zone, counted=True)
+            return PlainTextResponse("" if found["page"] is None else str(found["page"].total))
+        found = _found(h, listing, cursor, zone, counted=False)
+        if part == "page":
+            found["projects"] = h.field_values("project")
+        return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
+
+    drawn: Response = await request.app.state.desk.ask(answer)
+    return drawn
+
+
+async def text(request: Request) -> Response:
+    """One prompt as it was typed, with nothing left out."""
+    asked = Asked(request)
+    transcript, offset = asked.needed("transcript"), asked.number("offset", 0, 0, 1 << 40)
+    asked.done()
+    found: str | None = await request.app.state.desk.ask(lambda h: h.prompt_text(transcript, offset))
+    if found is None:
+        raise NotFound("no prompt stands there")
+    return PlainTextResponse(found.encode("utf-8", "replace"))
+
+
+def _found(h: Hansard, listing: Listing, cursor: str | None, zone: tzinfo | None, *, counted: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "listing": listing,
+        "cursor": cursor,
+        "times": TIMES,
+        "kinds": KINDS,
+        "shown": SHOWN,
+        "place_of": place_of,
+        "stamp": stamp,
+        "mistakes": {},
+        "page": None,
+    }
+    now = datetime.now(UTC)
+    mistakes: dict[str, Mistake] = told["mistakes"]
+    since, until = times_of(listing.since, listing.until, now, zone, mistakes)
+    if mistakes:
+        return told
+    try:
+        told["page"] = h.prompts(
+            listing.q,
+            project=listing.project,
+            source=listing.source,
+            unique=listing.unique,
+            limit=1 if counted else _PAGE,
+            cursor=cursor,
+            counted=counted,
+            zone=zone,
+            since=since,
+            until=until,
+        )
+    except QueryError as error:
+        mistakes["q"] = Mistake.of(error)
+    return told
+
+
+def place_of(prompt: Prompt) -> str | None:
+    """Where it was typed, if that is kept."""
+    if prompt.session_id is None or not prompt.session_kept:
+        return None
+    return session_place(prompt.session_id, None if prompt.source == "history" else prompt.offset)
+
+
+ROUTES = [Route("/prompts", show), Route("/prompts/text", text)]

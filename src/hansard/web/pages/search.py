@@ -1,0 +1,311 @@
+"""Search: the page with its first results, and the pieces that come as one types: results, facets, completions, the palette."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import Route
+
+from hansard.errors import UsageError
+from hansard.query.language import FIELDS, QueryError
+from hansard.query.language.help import syntax
+from hansard.query.language.refining import Refining
+from hansard.query.search.pages import SORTS
+from hansard.render.words import project_name, tool_name, when
+from hansard.web.answers import Json, html
+from hansard.web.asked import Asked
+from hansard.web.hits import corrected, pieces, place_of, speaker, stamp
+from hansard.web.mistakes import Mistake
+from hansard.web.places import place
+from hansard.web.templating import one_line
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hansard.engine import Hansard
+    from hansard.model import Facets, SearchPage, Session
+
+_SESSIONS = 10
+_HITS = 20
+_COUNTED = 5_000  # of the matches, for facets: some hundredths of a second
+_CHIPS = 8
+_RECENT = 100
+_PALETTE = 8
+_BEGUN = re.compile(r"(?:^|[\s(])[^\W_]{3,}$")
+_ID = re.compile(r"[0-9a-f-]{4,}")
+_COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent", "tag"})
+EXAMPLES = (
+    ("flaky login", "all these words, in any order"),
+    ('"connection refused"', "a phrase"),
+    ("migrat* -docker", "a beginning, and what not"),
+    ("tool:Bash is:error since:7d", "commands that failed this week"),
+    ("kind:prompt has:image", "what you asked with a picture"),
+    ("file:parser.py has:diff", "changes of a file"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What is asked for, as it stands in the address."""
+
+    q: str | None = None
+    group: str = "session"  # session, none
+    sort: str = "best"
+
+    def address(self, path: str = "/search", **changes: Any) -> str:
+        """The address of this search, or of one that differs in something."""
+        wanted = asdict(
+            replace(self, **{name: value for name, value in changes.items() if name in ("q", "group", "sort")})
+        )
+        more = {name: value for name, value in changes.items() if name not in wanted}
+        wanted["group"] = None if wanted["group"] == "session" else wanted["group"]
+        wanted["sort"] = None if wanted["sort"] == "best" else wanted["sort"]
+        return place(path, **wanted, **more)
+
+
+async def show(request: Request) -> Response:
+    """The page."""
+    asked = Asked(request)
+    looking, cursor, facets = _looking(asked), asked.text("cursor"), asked.flag("facets")
+    asked.done()
+
+    def answer(h: Hansard) -> Response:
+        found = _found(h, looking, cursor, _zone(request))
+        found |= _faceted(h, looking, _zone(request)) if facets else {"facets": None, "chips": ()}
+        title = f"{one_line(looking.q, 60)} · Search" if looking.q else "Search"
+        return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
+
+    drawn: Response = await request.app.state.desk.ask(answer)
+    return drawn
+
+
+async def results(request: Request) -> Response:
+    """What was found, to be put into the page."""
+    asked = Asked(request)
+    looking, cursor = _looking(asked), asked.text("cursor")
+    asked.done()
+
+    def answer(h: Hansard) -> Response:
+        template = "search_hits.html" if cursor is not None else "search_results.html"
+        return html(request, template, examples=EXAMPLES, **_found(h, looking, cursor, _zone(request)))
+
+    drawn: Response = await request.app.state.desk.ask(answer)
+    return drawn
+
+
+async def facets(request: Request) -> Response:
+    """How it spreads, to be put into the page: it takes longer than finding the best, so it comes after."""
+    asked = Asked(request)
+    looking = _looking(asked)
+    asked.done()
+
+    def answer(h: Hansard) -> Response:
+        return html(request, "search_facets.html", looking=looking, **_faceted(h, looking, _zone(request)))
+
+    drawn: Response = await request.app.state.desk.ask(answer)
+    return drawn
+
+
+async def fields(request: Request) -> Response:
+    """The fields of the query language, for completion."""
+    Asked(request).done()
+    found = [
+        {
+            "name": name,
+            "help": field.help,
+            "values": list(getattr(field, "values", {}).items()),
+            "completes": name in _COMPLETED or hasattr(field, "values"),
+        }
+        for name, field in FIELDS.items()
+    ]
+    return Json({"fields": found})
+
+
+async def values(request: Request) -> Response:
+    """What a field can be asked for in this history, for completion."""
+    asked = Asked(request)
+    field = asked.choice("field", FIELDS, "")
+    asked.done()
+    if not field:
+        raise UsageError(f"'field' is one of {', '.join(FIELDS)}")
+    return Json({"values": await request.app.state.desk.ask(lambda h: h.field_values(field))})
+
+
+async def palette(request: Request) -> Response:
+    """Sessions and projects for the palette: the latest, or those with these words in their names."""
+    asked = Asked(request)
+    query = asked.text("q", 200)
+    asked.done()
+
+    def answer(h: Hansard) -> Response:
+        if query is None:
+            projects = [
+                {"project": item.project, "name": project_name(item.project), "sessions": item.sessions}
+                for item in h.projects()[:_RECENT]
+            ]
+            return Json({"projects": projects, "sessions": _named(h.sessions(limit=_RECENT).sessions)})
+        found = list(h.sessions(text=query, limit=_PALETTE).sessions)
+        if _ID.fullmatch(query.lower()):
+            found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
+        return Json({"projects": [], "sessions": _named(found[:_PALETTE])})
+
+    told: Response = await request.app.state.desk.ask(answer)
+    return told
+
+
+def _named(sessions: Iterable[Session]) -> list[dict[str, str]]:
+    now = datetime.now(UTC)
+
+    def named(session: Session) -> dict[str, str]:
+        return {
+            "session_id": session.session_id,
+            "title": one_line(session.title, 160) or "(untitled)",
+            "project": project_name(session.project),
+            "when": when(session.ended_at, now),
+        }
+
+    return [named(session) for session in sessions]
+
+
+def _looking(asked: Asked) -> Looking:
+    return Looking(
+        asked.text("q"), asked.choice("group", ("session", "none"), "session"), asked.choice("sort", SORTS, "best")
+    )
+
+
+def _zone(request: Request) -> tzinfo | None:
+    zone: tzinfo | None = request.app.state.zone.info
+    return zone
+
+
+# -- results
+
+
+def _found(h: Hansard, looking: Looking, cursor: str | None, zone: tzinfo | None) -> dict[str, Any]:
+    """What the templates draw; a mistake in the query is told beside the field."""
+    now = datetime.now(UTC)
+    told: dict[str, Any] = {
+        "looking": looking,
+        "cursor": cursor,
+        "page": None,
+        "mistake": None,
+        "widened": None,
+        "fields": (),
+        "pieces": pieces,
+        "place_of": place_of,
+        "speaker": speaker,
+        "stamp": stamp,
+        "corrected": corrected,
+    }
+    if looking.q is None:
+        return told
+    try:
+        page = _page(h, looking, looking.q, cursor, now, zone)
+        if not page.hits and cursor is None and _BEGUN.search(looking.q):
+            # As long as one types, the last word may be the beginning of another.
+            begun = _page(h, looking, f"{looking.q}*", None, now, zone)
+            if begun.hits:
+                page, told["widened"] = begun, f"{looking.q}*"
+    except QueryError as error:
+        told["mistake"] = Mistake.of(error)
+        return told
+    told["page"] = page
+    told["fields"] = Refining(looking.q, now=now, zone=zone).fields()
+    if told["widened"] is not None:
+        told["looking"] = replace(looking, q=told["widened"])
+    return told
+
+
+def _page(
+    h: Hansard, looking: Looking, query: str, cursor: str | None, now: datetime, zone: tzinfo | None
+) -> SearchPage:
+    by_session = looking.group == "session"
+    return h.search(
+        query,
+        limit=_SESSIONS if by_session else _HITS,
+        cursor=cursor,
+        group=by_session,
+        sort=looking.sort,
+        now=now,
+        zone=zone,
+    )
+
+
+# -- facets
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One value of a facet, and the query with it, or without it where it is asked for already."""
+
+    name: str
+    count: int
+    title: str
+    query: str
+    is_chosen: bool
+
+
+def _faceted(h: Hansard, looking: Looking, zone: tzinfo | None) -> dict[str, Any]:
+    if looking.q is None:
+        return {"facets": None, "chips": ()}
+    now = datetime.now(UTC)
+    try:
+        refining = Refining(looking.q, now=now, zone=zone)
+        found = h.facets(looking.q, most=_COUNTED, now=now, zone=zone)
+    except QueryError:  # told with the results
+        return {"facets": None, "chips": ()}
+    return {"facets": found, "chips": tuple(_chips(refining, found))}
+
+
+def _chips(refining: Refining, found: Facets) -> Iterator[tuple[str, list[Chip], int]]:
+    """Each facet that can tell anything, with its chips."""
+    days = found.month if len(found.month) > 1 else found.day
+    for title, field, counts in (
+        ("Kind", "kind", found.kind),
+        ("Project", "project", found.project),
+        ("Tool", "tool", found.tool),
+        ("Model", "model", found.model),
+        ("Month" if days is found.month else "Day", "on", days),
+    ):
+        chips = [
+            chip
+            for value, count in counts[:_CHIPS]
+            if (chip := _chip(refining, field, value, count, counts)) is not None
+        ]
+        if len(counts) > 1 or any(chip.is_chosen for chip in chips):
+            yield title, chips, len(counts) - len(chips)
+
+
+def _chip(refining: Refining, field: str, value: str, count: int, counts: tuple[tuple[str, int], ...]) -> Chip | None:
+    if not value:
+        return None
+    asked = _short(value, [other for other, _ in counts]) if field == "project" else value
+    chosen = refining.has(field, asked) or refining.has(field, value)
+    query = refining.narrowed(field, asked) if chosen is None else chosen.rest
+    if query is None:
+        return None
+    name = {"project": project_name, "tool": tool_name}.get(field, str)(value)
+    return Chip(name, count, value, query, chosen is not None)
+
+
+def _short(project: str, others: list[str]) -> str:
+    """A project's name, where no other one of the list is meant by it too."""
+    name = project_name(project)
+    return name if sum(name in other for other in others) == 1 else project
+
+
+ROUTES = [
+    Route("/search", show),
+    Route("/search/results", results),
+    Route("/search/facets", facets),
+    Route("/search/fields", fields),
+    Route("/search/values", values),
+    Route("/search/palette", palette),
+]

@@ -1,0 +1,25 @@
+"""The page of one session: head, outline and conversation, its fragments, its raw lines and its downloads."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from hansard.web.pages.session.downloads import download
+from hansard.web.pages.session.fragments import agent, course, find, news, related, turns
+from hansard.web.pages.session.raw import raw, text
+from hansard.web.pages.session.show import show
+
+_HERE = "/sessions/{session_id}"
+
+ROUTES = [
+    Route(_HERE, show),
+    Route(f"{_HERE}/turns", turns),
+    Route(f"{_HERE}/news", news),
+    Route(f"{_HERE}/agent", agent),
+    Route(f"{_HERE}/course", course),
+    Route(f"{_HERE}/related", related),
+    Route(f"{_HERE}/find", find),
+    Route(f"{_HERE}/raw", raw),
+    Route(f"{_HERE}/text", text),
+    Route(f"{_HERE}/export", download),
+]

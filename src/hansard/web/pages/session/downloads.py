@@ -1,0 +1,85 @@
+"""A session as a file: drawn piece by piece while it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response, StreamingResponse
+
+from hansard.errors import NotFound
+from hansard.export.names import name_sessions
+from hansard.query.raw_lines import find_transcript_of
+from hansard.web.asked import Asked
+from hansard.web.pages.session.asking import zone_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+    from hansard.model import Session
+    from hansard.web.desk import Desk
+
+FORMS = {
+    "html": ("html", "text/html; charset=utf-8"),
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "jsonl": ("jsonl", "application/x-ndjson"),
+}
+"""The ending and the type of each."""
+
+
+async def download(request: Request) -> Response:
+    """The session in one of the formats; jsonl is its transcript, byte for byte."""
+    asked = Asked(request)
+    form = asked.choice("format", FORMS, "html")
+    asked.done()
+    desk: Desk = request.app.state.desk
+    session_id = request.path_params["session_id"]
+
+    def found(h: Hansard) -> Session:
+        session = h.session(session_id)
+        if session.session_id != session_id:
+            raise NotFound(f"no session has the id {session_id!r}; do you mean {session.session_id}?")
+        if form == "jsonl":
+            find_transcript_of(h.reader, session_id)
+        return session
+
+    session = await desk.ask(found)
+    ending, media_type = FORMS[form]
+    name = f"{name_sessions([session], {})[session_id]}.{ending}"
+    return StreamingResponse(
+        _pieces(desk, session, form, zone_of(request)),
+        media_type=media_type,
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _pieces(desk: Desk, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
+    """With an engine of its own: other requests go on with theirs while this one is sent."""
+    with desk.engine() as h, h.reader.at_once():
+        yield from _drawn(h, session, form, zone)
+
+
+def _drawn(h: Hansard, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
+    from hansard.render.tree import Tree
+
+    if form == "jsonl":
+        yield from h.record.read(find_transcript_of(h.reader, session.session_id))
+        return
+    tree = Tree(h.reader, h.record, session)
+    if form == "html":
+        from hansard.render.html import page
+
+        for piece in page(tree, zone=zone, now=datetime.now(UTC)):
+            yield piece.encode("utf-8", "replace")
+    elif form == "markdown":
+        from hansard.render.markdown import lines
+
+        for line in lines(tree, zone=zone):
+            yield line.encode("utf-8", "replace") + b"\n"
+    else:
+        from hansard.render.document import pieces
+
+        yield from pieces(tree)

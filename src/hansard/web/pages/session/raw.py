@@ -1,0 +1,126 @@
+"""Verbatim lines, and texts that are too long for the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from hansard.errors import NotFound
+from hansard.index.schema import OFFSET_MASK
+from hansard.model.display import Code
+from hansard.query.raw_lines import RawLine, find_raw_line, find_transcript_of, read_raw_line
+from hansard.query.windows import Window
+from hansard.render.html.parts import part_html
+from hansard.web.answers import html
+from hansard.web.asked import Asked
+from hansard.web.pages.session.asking import Wanted
+from hansard.web.reading import open_reading
+from hansard.web.templating import page
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+    from hansard.web.desk import Desk
+
+SHOWN = 128 << 10
+"""Bytes of a line that a page shows as they are."""
+PRETTY = 512 << 10
+"""Bytes of a line that is still taken apart to be shown in order."""
+_PLAIN = re.compile(r"[A-Za-z0-9._-]{1,100}")
+
+
+async def raw(request: Request) -> Response:
+    """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
+    asked = Asked(request)
+    path, agent = asked.text("transcript"), asked.text("agent")
+    offset = asked.number("offset", 0, 0, OFFSET_MASK)
+    form = asked.choice("form", ("page", "piece", "bytes"), "page")
+    asked.done()
+    desk: Desk = request.app.state.desk
+    session_id = _whole_id(request)
+
+    def found(h: Hansard) -> RawLine:
+        h.session(session_id)
+        return find_raw_line(h.reader, h.record, find_transcript_of(h.reader, session_id, path, agent), offset)
+
+    if form == "bytes":
+        line = await desk.ask(found)
+        return StreamingResponse(
+            _bytes(desk, line),
+            media_type="application/octet-stream",
+            headers={
+                "content-disposition": f'attachment; filename="{_name(session_id)}-{line.offset}.json"',
+                "content-length": str(line.length),
+            },
+        )
+
+    def values(h: Hansard) -> dict[str, Any]:
+        line = found(h)
+        data = b"".join(read_raw_line(h.record, line, PRETTY if line.length <= PRETTY else SHOWN))
+        return {
+            "line": line,
+            "session_id": session_id,
+            "agent": agent,
+            "verbatim": data[:SHOWN].decode("utf-8", "replace"),
+            "left": line.length - min(line.length, SHOWN),
+            "pretty": _pretty(data) if line.length <= PRETTY else "",
+        }
+
+    told = await desk.ask(values)
+    if form == "piece":
+        return HTMLResponse(page("session_raw_line.html", whole=False, **told))
+    return html(request, "session_raw.html", title="Raw line", at="/sessions", whole=True, **told)
+
+
+async def text(request: Request) -> Response:
+    """The whole text of a part of an item, as plain text."""
+    asked = Asked(request)
+    wanted = Wanted.of(request, asked)
+    anchor = asked.text("item") or ""
+    number = asked.number("part", 0, 0, 1_000_000)
+    asked.done()
+
+    def found(h: Hansard) -> str:
+        session = wanted.session(h)
+        reading = open_reading(h, session, wanted.agent)
+        if reading is not None and wanted.at >= 0:
+            line = find_raw_line(h.reader, h.record, reading.source.transcript, wanted.at)
+            end = line.offset + line.length + 1
+            for turn in reading.turns(Window(line.offset, end, reading.windows.number(line.offset), is_cut=True)):
+                for item in turn.items:
+                    parts = (*item.parts, *item.results)
+                    if item.anchor == anchor and number < len(parts):
+                        return getattr(parts[number], "text", "")
+        raise NotFound("there is no such text in this session")
+
+    content = await request.app.state.desk.ask(found)
+    return Response(content.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
+
+
+def _bytes(desk: Desk, line: RawLine) -> Iterator[bytes]:
+    with desk.engine() as h:
+        yield from read_raw_line(h.record, line)
+
+
+def _pretty(data: bytes) -> str:
+    """A line with one value on each row; numbers, escapes and keys that stand twice are as they are."""
+    try:
+        ordered = msgspec.json.format(data, indent=2)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    drawn = part_html(Code(ordered.decode("utf-8", "replace"), "json"))
+    return drawn.replace('<details class="more">', '<details class="more" open>', 1)
+
+
+def _whole_id(request: Request) -> str:
+    return str(request.path_params["session_id"])
+
+
+def _name(session_id: str) -> str:
+    """A session's id where it is safe as the name of a file."""
+    return session_id if _PLAIN.fullmatch(session_id) else "session"

@@ -1,0 +1,236 @@
+"""Tools: what was called how often, how long it took, what failed; and the calls of one tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from starlette.routing import Route
+
+from hansard.query.language import parse
+from hansard.render.words import tool_name
+from hansard.web.asked import Asked
+from hansard.web.charts.calls import draw_calls
+from hansard.web.narrowing import Choice, Narrowed, headings
+from hansard.web.piecewise import begun
+from hansard.web.places import place, session_place
+from hansard.web.spans import asked_span
+from hansard.web.templating import page as drawn
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
+    from hansard.model import Call, CallPage, ToolReport, ToolSums
+
+_SORTS: dict[str, tuple[str, str]] = {
+    "tool": ("Tool", "text"),
+    "calls": ("Calls", "number"),
+    "failed": ("Failed", "number"),
+    "rate": ("Failed %", "number"),
+    "median": ("Median", "number"),
+    "p95": ("95 %", "number"),
+    "time": ("Total time", "number"),
+    "lines": ("Lines", "number"),
+    "sessions": ("Sessions", "number"),
+    "last": ("Last used", "number"),
+}
+_KEYS: dict[str, Callable[[ToolSums], Any]] = {
+    "tool": lambda sums: sums.tool.casefold(),
+    "calls": lambda sums: sums.calls,
+    "failed": lambda sums: sums.errors,
+    "rate": lambda sums: sums.errors / sums.calls,
+    "median": lambda sums: -1 if sums.median_ms is None else sums.median_ms,
+    "p95": lambda sums: -1 if sums.p95_ms is None else sums.p95_ms,
+    "time": lambda sums: sums.duration_ms,
+    "lines": lambda sums: sums.lines_added + sums.lines_removed,
+    "sessions": lambda sums: sums.sessions,
+    "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
+}
+_LISTS = {"newest": "Newest", "failed": "Failed", "slowest": "Slowest"}
+_ROWS = 25
+_LONGEST_NAME = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tool of the table."""
+
+    sums: ToolSums
+    name: str
+    href: str
+    share: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The tools of one MCP server, or those that the client brings along."""
+
+    name: str
+    rows: tuple[Row, ...]
+    calls: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A call of the list."""
+
+    call: Call
+    href: str
+    raw: str
+
+
+async def show(request: Request) -> Response:
+    """The page: every tool, or one."""
+    asked = Asked(request)
+    zone: Zone = request.app.state.zone
+    now = datetime.now(UTC)
+    tool, query, project = asked.text("tool", _LONGEST_NAME), asked.text("q"), asked.text("project")
+    span = asked_span(asked, zone, now, default="all")
+    wanted: dict[str, Any] = {"query": query, "project": project, "since": span.since, "until": span.until}
+    if query is not None:
+        parse(query, now=now, zone=zone.info)  # what is wrong with it must be said before the page begins
+    if tool is not None:
+        return await _one(
+            request, asked, Narrowed("/tools", span, {"tool": tool, "q": query, "project": project}), wanted
+        )
+    sort = asked.choice("sort", _SORTS, "calls")
+    usual = "asc" if sort == "tool" else "desc"
+    order = asked.choice("order", ("asc", "desc"), usual)
+    asked.done()
+    narrowed = Narrowed(
+        "/tools",
+        span,
+        {
+            "q": query,
+            "project": project,
+            "sort": None if sort == "calls" else sort,
+            "order": None if order == usual else order,
+        },
+    )
+
+    def rest(h: Hansard) -> str:
+        report = _report(request, h, None, wanted)
+        key = _KEYS[sort]
+        tools = sorted(report.tools, key=lambda sums: sums.tool)
+        tools = sorted(tools, key=key, reverse=order == "desc")
+        return drawn(
+            "tools_table.html",
+            report=report,
+            chart=draw_calls(
+                report.days, span.days, lambda first, last: narrowed.address(range=None, since=first, until=last)
+            ),
+            groups=_groups(tools, report, narrowed),
+            heads=headings(narrowed, _SORTS, sort, ascending=order == "asc", default="calls"),
+            narrowed=narrowed,
+            zone=zone.name,
+        )
+
+    return await begun(request, "tools.html", rest, title="Tools", at="/tools", **await _frame(request, narrowed))
+
+
+async def _one(request: Request, asked: Asked, narrowed: Narrowed, wanted: dict[str, Any]) -> Response:
+    """The calls of one tool."""
+    chosen = asked.choice("list", _LISTS, "newest")
+    cursor = asked.text("cursor")
+    asked.done()
+    name = str(narrowed.asked["tool"])
+    narrowed = Narrowed(
+        narrowed.path, narrowed.span, {**narrowed.asked, "list": None if chosen == "newest" else chosen}
+    )
+    which: dict[str, Any] = {
+        "kind": "errors" if chosen == "failed" else "all",
+        "sort": "slowest" if chosen == "slowest" else "newest",
+        "tool": name,
+        "cursor": cursor,
+        **wanted,
+    }
+    if cursor is not None:
+        await request.app.state.desk.ask(lambda h: h.calls(**which, limit=1))  # a cursor that is none is refused
+
+    def rest(h: Hansard) -> str:
+        report = _report(request, h, name, wanted)
+        page = h.calls(**which, limit=_ROWS, subjects=True, outputs=chosen == "failed")
+        return drawn(
+            "tools_calls.html",
+            report=report,
+            sums=report.totals,
+            chart=draw_calls(
+                report.days,
+                narrowed.span.days,
+                lambda first, last: narrowed.address(range=None, since=first, until=last),
+            ),
+            lists=[
+                Choice(words, narrowed.address(list=None if key == "newest" else key), key == chosen)
+                for key, words in _LISTS.items()
+            ],
+            chosen=chosen,
+            page=page,
+            lines=_lines(page),
+            more=narrowed.address(cursor=page.next_cursor) if page.next_cursor else None,
+            first=narrowed.address() if cursor else None,
+            narrowed=narrowed,
+            zone=narrowed.span.zone.name,
+        )
+
+    above = Narrowed("/tools", narrowed.span, {**narrowed.asked, "tool": None, "list": None}).address()
+    return await begun(
+        request,
+        "tools_one.html",
+        rest,
+        title=tool_name(name),
+        at="/tools",
+        tool=name,
+        above=above,
+        **await _frame(request, narrowed),
+    )
+
+
+async def _frame(request: Request, narrowed: Narrowed) -> dict[str, Any]:
+    projects = await request.app.state.desk.ask(lambda h: h.field_values("project"))
+    return {"narrowed": narrowed, "projects": projects}
+
+
+def _report(request: Request, h: Hansard, tool: str | None, wanted: dict[str, Any]) -> ToolReport:
+    zone = request.app.state.settings.timezone
+    key = ("tools", h.state(), tool, *wanted.values())
+    report: ToolReport = request.app.state.kept.answer(key, lambda: h.tools(tool=tool, timezone=zone, **wanted))
+    return report
+
+
+def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: Narrowed) -> list[Group]:
+    """The client's own tools, then the servers in the order of their first tools."""
+    all_calls = max(1, report.totals.calls)
+    rows: dict[str | None, list[Row]] = {None: []}
+    for sums in tools:
+        name = sums.tool if sums.server is None else sums.tool.split("__", 2)[2]
+        href = narrowed.address(tool=sums.tool, sort=None, order=None)
+        row = Row(sums, name or "(no name)", href, sums.calls / all_calls, sums.errors / sums.calls)
+        rows.setdefault(sums.server, []).append(row)
+    return [
+        Group(server or "", tuple(some), sum(row.sums.calls for row in some), sum(row.sums.errors for row in some))
+        for server, some in rows.items()
+        if some
+    ]
+
+
+def _lines(page: CallPage) -> list[Line]:
+    return [
+        Line(
+            call,
+            session_place(call.session_id, call.offset, call.agent_id)
+            if call.is_shown
+            else session_place(call.session_id),
+            place(f"{session_place(call.session_id)}/raw", transcript=call.transcript, offset=call.offset),
+        )
+        for call in page.calls
+    ]
+
+
+ROUTES = [Route("/tools", show)]

@@ -1,0 +1,244 @@
+"""Usage: the ledger's reports as a chart and a table, every figure of which can be followed to its messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hansard.ledger.dimensions import DIMENSIONS
+from hansard.ledger.sums import MODES
+from hansard.query.language import parse
+from hansard.render.rates import PRICED, grouped, price, prompt_size
+from hansard.render.reports import data_words, marked_notes, pause
+from hansard.render.series import Measure, measure_of
+from hansard.web.charts.spending import draw_spending
+from hansard.web.glances import active_block, budget_of
+from hansard.web.piecewise import begun
+from hansard.web.places import place
+from hansard.web.spans import RANGES
+from hansard.web.tables import make_table
+from hansard.web.templating import page
+from hansard.web.wishes import MEASURES, STACKS, asked_wish
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
+    from hansard.model import UsageReport
+    from hansard.web.charts.spending import Drawn
+    from hansard.web.wishes import Wish
+
+_MOST = 100  # rows on a page
+_HOURS = timedelta(days=3)  # up to here, bars are hours
+_READY = (
+    ("day",),
+    ("week",),
+    ("month",),
+    ("hour",),
+    ("session",),
+    ("project",),
+    ("model",),
+    ("agent",),
+    ("branch",),
+    ("tool",),
+    ("block",),
+    ("day", "model"),
+    ("month", "project"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several, with where it leads."""
+
+    name: str
+    href: str
+    current: bool
+
+
+async def show(request: Request) -> Response:
+    """The page: what can be chosen at once, the report when it is counted."""
+    wish = asked_wish(request)
+    zone: Zone = request.app.state.zone
+    if wish.chosen.query is not None:
+        parse(
+            wish.chosen.query, now=wish.chosen.now, zone=zone.info
+        )  # what is wrong with it is said before the page begins
+
+    def rest(h: Hansard) -> str:
+        report = wish.report(h, request.app.state.kept)
+        blocks = _blocks(h, wish, request)
+        return page(
+            "usage_report.html",
+            wish=wish,
+            report=report,
+            table=make_table(report, wish, most=_MOST, more=blocks["pauses"]),
+            most=_MOST,
+            notes=marked_notes(report.pricing, report.totals),
+            prices=data_words(report.pricing.data),
+            command=wish.command(),
+            csv=wish.at("/usage.csv"),
+            stacks=_stacks(wish),
+            block=blocks["block"],
+            budgets=_budgets(h, wish, request),
+            rates=_rates(h),
+            last=None if report.rows else _last(h, wish),
+            **_chart(h, wish, request, report),
+        )
+
+    chosen = wish.chosen
+    return await begun(
+        request,
+        "usage.html",
+        rest,
+        title="Usage",
+        at="/usage",
+        wish=wish,
+        chosen=chosen,
+        span=chosen.span,
+        zone=zone.name,
+        is_narrowed=bool(chosen.project or chosen.model or chosen.query or not chosen.span.name or wish.work)
+        or chosen.mode != "auto",
+        **_choices(wish),
+    )
+
+
+async def download(request: Request) -> Response:
+    """The rows as CSV, the same as `hansard usage --csv` writes."""
+    wish = asked_wish(request)
+
+    def answer(h: Hansard) -> bytes:
+        from hansard.export.sheets import flat, names_of, sheet
+
+        report = wish.report(h, request.app.state.kept)
+        rows = [flat(row) for row in report.rows]
+        names = names_of(rows or [dict.fromkeys(report.by), flat(report.totals)])
+        return b"".join(sheet(names, ([row.get(name) for name in names] for row in rows)))
+
+    content: bytes = await request.app.state.desk.ask(answer)
+    name = "-".join(("usage", *wish.by))
+    headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+# -- what can be chosen
+
+
+def _choices(wish: Wish) -> dict[str, Any]:
+    fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
+    return {
+        "reports": [
+            Choice(" and ".join(names), wish.at(by=",".join(names), **fresh), wish.by == names) for names in _READY
+        ],
+        "ranges": [
+            Choice(words, wish.at(range=name, since=None, until=None), wish.chosen.span.name == name)
+            for name, words in RANGES.items()
+        ],
+        "dimensions": DIMENSIONS,
+        "modes": MODES,
+    }
+
+
+def _stacks(wish: Wish) -> list[Choice]:
+    return [
+        Choice(f"by {name}" if name != "none" else "whole", wish.at(stack=name), wish.stack == name) for name in STACKS
+    ]
+
+
+def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dict[str, Any]:
+    by = (_step(wish, report), *((wish.stack,) if wish.stack != "none" else ()))
+    key = ("chart", h.state(), by, wish.measure, wish.chosen.span.today, *wish.chosen.identity)
+    measure, drawn = request.app.state.kept.answer(key, lambda: _draw(h, wish, by))
+    shown = "cost" if measure.is_money else "tokens"
+    return {
+        "drawn": drawn,
+        "measure": measure,
+        "measures": [Choice(name, wish.at(measure=name), name == shown) for name in MEASURES],
+    }
+
+
+def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, Drawn]:
+    report = h.usage(by=by, **wish.chosen.conditions)
+    measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
+    span = wish.chosen.span
+    days = span.days if report.rows else None
+    return measure, draw_spending(report, span.today, measure=measure, explain=wish.chosen.explain, span=days)
+
+
+def _step(wish: Wish, report: UsageReport) -> str:
+    """The time that the bars are of: the report's own, or one that fits how long it lasts."""
+    for name in wish.by:
+        if name in ("hour", "day", "week", "month"):
+            return name
+    first, last = wish.chosen.span.since or report.totals.first_at, report.totals.last_at
+    if first is not None and last is not None and last - first <= _HOURS:
+        return "hour"
+    return "day"
+
+
+# -- what stands beside it
+
+
+def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
+    """For a report by blocks: the present one with where it leads, and how long nothing happened before the others."""
+    if wish.by != ("block",):
+        return {"block": None, "pauses": {}}
+    now = wish.chosen.now
+    key = ("blocks", h.state(), int(now.timestamp() // 60), *wish.chosen.identity)
+    blocks = request.app.state.kept.answer(key, lambda: h.blocks(**wish.chosen.conditions)).blocks
+    active = (active_block(block, request.app.state.zone, now) for block in reversed(blocks))
+    return {
+        "block": next(filter(None, active), None),
+        "pauses": {
+            f"{blocks[number + 1].start:%Y-%m-%dT%H:%M:%SZ}": f"after {pause(blocks, number)} pause"
+            for number, block in enumerate(blocks[:-1])
+            if block.is_gap
+        },
+    }
+
+
+def _budgets(h: Hansard, wish: Wish, request: Request) -> list[dict[str, Any]]:
+    limits, timezone = request.app.state.settings.limits, wish.chosen.timezone
+    return [budget_of(item) for item in h.budgets(limits, timezone=timezone, now=wish.chosen.now)]
+
+
+def _rates(h: Hansard) -> dict[str, Any]:
+    rates = h.rates()
+    priced = [rate for rate in rates if rate.is_priced]
+    return {
+        "rows": [
+            {
+                "model": rate.model,
+                "kind": kind,
+                "since": rate.since,
+                "until": rate.until,
+                "size": prompt_size(rate),
+                "prices": [price(getattr(rate, name)) for name in PRICED],
+                "source": rate.source,
+            }
+            for kind, rate in grouped(priced, everything=False)
+        ],
+        "unpriced": list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced)),
+    }
+
+
+def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:
+    """Where the latest usage is, for who asked for a time in which there was none."""
+    at: datetime | None = h.usage(by="total").totals.last_at
+    if at is None:
+        return None
+    day = wish.chosen.span.zone.local(at).date()
+    since = (day - timedelta(days=29)).isoformat()
+    return {
+        "day": day.isoformat(),
+        "href": place("/usage", by=",".join(wish.by), since=since, until=day.isoformat()),
+        "all": place("/usage", by=",".join(wish.by), range="all"),
+    }
+
+
+ROUTES = [Route("/usage", show), Route("/usage.csv", download)]

@@ -1,0 +1,38 @@
+"""Addresses of pages, with what they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote, urlencode
+
+from hansard.render.html.escaping import element_id
+
+Asked = str | int | bool | None | Iterable[str | None]
+
+
+def place(path: str, /, **asked: Asked) -> str:
+    """An address; what is None, False or an empty text is left out, a list is asked once for each of its values."""
+    pairs: list[tuple[str, str]] = []
+    for name, value in asked.items():
+        if value is None or value is False or value == "":
+            continue
+        if isinstance(value, (str, int)):
+            pairs.append((name, "1" if value is True else str(value)))
+        else:
+            pairs += [(name, "" if one is None else one) for one in value]  # in a list nothing may be left out
+    text = urlencode(pairs, errors="replace", safe="/:,")
+    return f"{path}?{text}" if text else path
+
+
+def session_place(session_id: str, offset: int | None = None, agent_id: str = "") -> str:
+    """A session, or the line of it or of one of its subagents that begins at a byte."""
+    path = f"/sessions/{quote(session_id, safe='', errors='replace')}"
+    if offset is None:
+        return path
+    anchor = element_id("m", f"{agent_id}-{offset}" if agent_id else str(offset))
+    return f"{place(path, at=offset, agent=agent_id or None)}#{anchor}"
+
+
+def day_place(day: str) -> str:
+    """The sessions of a day."""
+    return place("/sessions", since=day, until=day)

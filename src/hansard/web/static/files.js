@@ -1,0 +1,82 @@
+// Files and tools: a list that follows its filter, changes that are read when they are opened, j k o through the rows.
+import { keys, say } from "./app.js";
+import { walk } from "./keys.js";
+
+const rows = () => [...document.querySelectorAll("#results tbody tr, #results .step")].filter((row) => row.querySelector("a[href]"));
+walk(rows);
+
+async function drawn(address, signal) {
+  const answer = await fetch(address, { headers: { accept: "text/html" }, signal });
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!answer.ok) throw new Error(page.querySelector(".lead")?.textContent ?? answer.statusText);
+  return page;
+}
+
+async function toggle(button) {
+  const box = document.getElementById(button.getAttribute("aria-controls"));
+  const opens = button.getAttribute("aria-expanded") !== "true";
+  button.setAttribute("aria-expanded", String(opens));
+  box.hidden = !opens;
+  const address = button.dataset.src;
+  if (!opens || !address) return;
+  delete button.dataset.src;
+  const change = box.querySelector(".change");
+  change.setAttribute("aria-busy", "true");
+  try {
+    const page = await drawn(address);
+    change.replaceChildren(...page.body.childNodes);
+  } catch (error) {
+    button.dataset.src = address;
+    change.textContent = `It could not be read: ${error.message}`;
+  } finally {
+    change.removeAttribute("aria-busy");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".toggle[aria-controls]");
+  if (button) toggle(button);
+});
+
+if (document.querySelector(".toggle[aria-controls]") || document.querySelector("#results")) {
+  keys.on("o", () => {
+    const row = rows().find((one) => one.contains(document.activeElement));
+    const button = row?.querySelector(".toggle");
+    if (button) toggle(button);
+  }, "Open or close a change");
+}
+
+const form = document.querySelector("form[data-live]");
+if (form) {
+  let timer = 0;
+  let asking = null;
+  const address = () => {
+    const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+    return asked.size ? `${form.getAttribute("action")}?${asked}` : form.getAttribute("action");
+  };
+  async function follow() {
+    asking?.abort();
+    asking = new AbortController();
+    const { signal } = asking;
+    const results = document.getElementById("results");
+    results.setAttribute("aria-busy", "true");
+    try {
+      const page = await drawn(address(), signal);
+      results.replaceChildren(...page.getElementById("results").childNodes);
+      for (const [number, nav] of document.querySelectorAll("nav.switch").entries()) {
+        const other = page.querySelectorAll("nav.switch")[number];
+        if (other && !nav.closest("#results")) nav.replaceChildren(...other.childNodes);
+      }
+      history.replaceState(null, "", address());
+    } catch (error) {
+      if (error.name !== "AbortError") say(error.message);
+    } finally {
+      if (!signal.aborted) results.removeAttribute("aria-busy");
+    }
+  }
+  form.addEventListener("input", (event) => {
+    clearTimeout(timer);
+    timer = setTimeout(follow, event.target.matches("select") ? 0 : 180);
+  });
+  form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); follow(); });
+}

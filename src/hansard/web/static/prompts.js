@@ -1,0 +1,98 @@
+// Everything that was typed: follows its form, copies whole texts, and opens long ones.
+import { copy, keys, say } from "./app.js";
+import { walk } from "./keys.js";
+import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
+import { complete } from "./completion.js";
+import { onNews } from "./live.js";
+
+const form = document.getElementById("ask");
+const list = document.getElementById("list");
+const part = (asked, name) => { const more = new URLSearchParams(asked); more.set("part", name); return address("/prompts", more); };
+let counting = null;
+
+async function count(asked) {
+  const place = document.getElementById("count");
+  counting?.abort();
+  counting = new AbortController();
+  try {
+    const total = await piece(part(asked, "count"), counting.signal);
+    place.textContent = total && `${Number(total).toLocaleString("en")} ${asked.get("unique") ? (total === "1" ? "text" : "texts") : total === "1" ? "prompt" : "prompts"}`;
+  } catch { /* another question took its place */ }
+}
+
+/** Offer to open what is cut off. */
+function fold() {
+  for (const text of list.querySelectorAll(".typed:not([data-seen])")) {
+    text.dataset.seen = "";
+    if (text.dataset.whole || text.scrollHeight <= text.clientHeight + 2) continue;
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "button plain whole", textContent: "Show all" });
+    button.dataset.act = "whole";
+    text.after(button);
+  }
+}
+
+function draw(html, asked) {
+  const fresh = nodes(html);
+  const mistake = fresh.querySelector("[data-mistakes]");
+  document.getElementById("q-mistake").replaceChildren(...(mistake ? mistake.content.childNodes : []));
+  mistake?.remove();
+  list.replaceChildren(fresh);
+  const narrowed = new URLSearchParams(asked);
+  narrowed.delete("unique");
+  document.getElementById("clear").hidden = String(narrowed) === "";
+  fold();
+  count(asked);
+}
+
+follow(form, { look: (asked, signal) => piece(part(asked, "list"), signal), draw, failed: (error) => say(error.message) });
+complete(form.querySelector("[data-complete]"));
+goOn(list, (href) => part(new URL(href, location).searchParams, "rows"), fold);
+
+/** The whole text of a prompt; long ones are asked for. */
+async function whole(text) {
+  if (!text.dataset.whole) return text.textContent;
+  const given = await piece(text.dataset.whole);
+  text.textContent = given;
+  delete text.dataset.whole;
+  return given;
+}
+
+list.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-act]");
+  const text = button?.closest("[data-row]")?.querySelector(".typed");
+  if (!text) return;
+  try {
+    if (button.dataset.act === "copy") {
+      await copy(await whole(text), "Prompt copied");
+    } else if (text.classList.contains("open")) {
+      text.classList.remove("open");
+      button.textContent = "Show all";
+    } else {
+      await whole(text);
+      text.classList.add("open");
+      button.textContent = "Show less";
+    }
+  } catch (error) {
+    say(error.message);
+  }
+});
+
+const rows = () => [...list.querySelectorAll("[data-row]")];
+const current = () => document.activeElement?.closest?.("[data-row]") ?? rows()[0];
+walk(() => rows().map((row) => row.querySelector("[data-open]") ?? row));
+keys.on("c", () => current()?.querySelector("[data-act=copy]").click(), "Copy the prompt");
+keys.on("e", () => current()?.querySelector("[data-act=whole]")?.click(), "Show all of it, or less");
+
+// What is new waits at the top until somebody looks there.
+onNews(async () => {
+  if (scrollY > 200 || list.contains(document.activeElement)) return;
+  const asked = wished(form);
+  try {
+    const html = await piece(part(asked, "list"));
+    const top = (root) => root.querySelector("[data-row] .typed")?.textContent;
+    if (String(asked) === String(wished(form)) && top(nodes(html)) !== top(list)) draw(html, asked);
+  } catch { /* the next news will do */ }
+}, Number(list.dataset.revision));
+fold();
+count(wished(form));

@@ -1,0 +1,85 @@
+// The page of a session: windows, places, live news, keys.
+import { keys } from "./app.js";
+import * as filters from "./session_filters.js";
+import * as find from "./session_find.js";
+import * as items from "./session_items.js";
+import * as live from "./session_live.js";
+import * as outline from "./session_outline.js";
+import { current, goTo, goToEnd, goToStart, itemAt, stepItem, stepTurn, turnHere, visit } from "./session_places.js";
+import * as pieces from "./session_windows.js";
+
+const { session, windows } = pieces;
+
+// -- menus, on any session's page
+
+for (const menu of document.querySelectorAll(".deeds .menu")) {
+  menu.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && menu.open) { menu.open = false; menu.querySelector("summary").focus(); event.stopPropagation(); }
+  });
+}
+document.addEventListener("pointerdown", (event) => {
+  for (const menu of document.querySelectorAll(".deeds .menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+const alike = document.getElementById("alike");
+document.getElementById("related").addEventListener("toggle", async (event) => {
+  if (!event.target.open || !alike.dataset.from) return;
+  const came = await pieces.fetched(alike.dataset.from);
+  if (came) { delete alike.dataset.from; alike.replaceChildren(came); }
+});
+
+document.addEventListener("hansard:remarks", (event) => {
+  const notes = document.getElementById("notes");
+  if (!notes || event.detail.session_id !== session.dataset.session) return;
+  notes.replaceChildren(...event.detail.notes.map((text) => Object.assign(document.createElement("p"), { className: "note plain", textContent: text })));
+});
+
+if (windows) {
+  const deeds = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll };
+
+  history.scrollRestoration = "manual";
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const deed = event.target.closest("[data-do]");
+    if (deed) { event.preventDefault(); deeds[deed.dataset.do](); return; }
+    const link = event.target.closest("a[href]");
+    if (!link || link.hasAttribute("download") || link.closest("#find, .edge, .outline-edge")) return;
+    const url = link instanceof SVGElement ? link.href.baseVal : link.href;
+    const way = visit(url);
+    if (!way) return;
+    event.preventDefault();
+    if (link.classList.contains("at")) { items.copyLink(link.closest(".item")); return; }
+    history.pushState(null, "", url);
+    way();
+  });
+  addEventListener("popstate", () => { (visit(location.href) ?? (() => location.reload()))(); });
+  addEventListener("hashchange", () => visit(location.href)?.());
+
+  keys.on("j", () => stepTurn(1), "Next turn");
+  keys.on("k", () => stepTurn(-1), "Turn before");
+  keys.on("n", () => stepItem(1), "Next message");
+  keys.on("p", () => stepItem(-1), "Message before");
+  keys.on("g g", goToStart, "To the beginning");
+  keys.on("G", goToEnd, "To the end");
+  keys.on("f", live.toggleFollow, "Follow what is added");
+  keys.on("e", filters.foldAll, "Open or fold everything");
+  keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Open or fold this message or turn");
+  keys.on("r", () => items.openRaw(), "Raw line of this message");
+  keys.on("c", () => items.copyLink(), "Copy a link to this message");
+  keys.on("y", () => items.copyText(), "Copy the text of this message");
+  live.start(); // first, so that it sees windows as they were sent
+  filters.start(keys);
+  items.start();
+  find.start();
+  pieces.start();
+  outline.start();
+
+  const target = pieces.first()?.dataset.target;
+  if (location.hash) visit(location.href)?.();
+  else if (target !== undefined) goTo(itemAt(Number(target)));
+  else if (new URLSearchParams(location.search).has("end")) goToEnd();
+  addEventListener("beforeprint", () => {
+    if (CSS.supports("selector(::details-content)")) return;
+    for (const fold of windows.querySelectorAll("details:not([open], .more, .branch)")) fold.open = true;
+  });
+}
+session.dataset.ready = "";

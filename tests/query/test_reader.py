@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from hansard.errors import StoreUnusable
+from hansard.index.schema import VERSION
+from hansard.query.reader import Reader
+
+
+def write_text(home: Path, version: int) -> None:
+    db = apsw.Connection(str(home / "text.db"))
+    db.execute("CREATE TABLE t (a)")
+    db.pragma("user_version", version)
+    db.close()
+
+
+def test_a_full_text_of_another_version_is_the_same_trouble_every_time(tmp_path: Path) -> None:
+    write_text(tmp_path, VERSION + 1)
+    reader = Reader(str(tmp_path))
+    for _ in range(3):
+        with pytest.raises(StoreUnusable, match="another version"):
+            _ = reader.has_text
+    reader.close()
+
+
+@pytest.mark.parametrize(("version", "is_there"), [(None, False), (0, False), (VERSION, True)])
+def test_a_full_text_that_is_just_being_made_is_not_there_yet(
+    tmp_path: Path, version: int | None, is_there: bool
+) -> None:
+    if version is not None:
+        write_text(tmp_path, version)
+    reader = Reader(str(tmp_path))
+    assert reader.has_text is is_there
+    assert reader.has_text is is_there
+    reader.close()

@@ -1,0 +1,107 @@
+"""The web app on a real port, for tests that ask it as a browser or a program would."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from hansard.config import Settings
+from hansard.web.app import make_app
+from hansard.web.guard import Door
+from hansard.web.server import Server, configured
+from tests.render.html.browsing import Watched
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from starlette.applications import Starlette
+
+LIMIT = 64 << 20
+_WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A running server, and a key to it."""
+
+    address: str
+    cookie: str
+    key: str
+    door: Door
+    settings: Settings
+    app: Starlette
+
+    def client(self, **more: Any) -> httpx.Client:
+        """A client that has been let in."""
+        return httpx.Client(base_url=self.address, cookies={self.cookie: self.key}, timeout=60, **more)
+
+    @contextmanager
+    def opened(self, browser: Browser, path: str, *, width: int = 1440, **options: Any) -> Iterator[Watched]:
+        """One of its pages in a fresh context, with eyes on everything that it should not do."""
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        context.set_default_timeout(20_000)
+        context.add_cookies([{"name": self.cookie, "value": self.key, "url": self.address, "sameSite": "Strict"}])
+        context.add_init_script(_WATCH)
+        page = context.new_page()
+        watched = Watched(page)
+        page.on(
+            "console",
+            lambda message: watched.complaints.append(message.text) if message.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+        page.on("request", lambda request: watched.requests.append(request.url))
+
+        def refuse(dialog: Any) -> None:
+            watched.complaints.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        page.on("dialog", refuse)
+        try:
+            page.goto(self.address + path)
+            yield watched
+        finally:
+            context.close()
+
+    def check(self, watched: Watched) -> None:
+        """Nothing went wrong, nobody else was asked for anything, and nothing was forbidden by the policy."""
+        assert watched.complaints == []
+        assert watched.run("window.violations ?? []") == []
+        assert watched.run("window.hacked ?? null") is None
+        outside = [url for url in watched.requests if not url.startswith((self.address, "data:"))]
+        assert outside == []
+
+
+@contextmanager
+def site(
+    home: Path, *roots: Path, read_only: bool = False, syncing: bool = False, demo: bool = False, **other: Any
+) -> Iterator[Site]:
+    """Serve a store on any free port of the loopback; `other` settings are those of the configuration."""
+    settings = Settings(str(home), tuple(map(str, roots)), LIMIT, **{"timezone": "UTC", **other})
+    listener = socket.socket(proto=socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(64)
+    port = listener.getsockname()[1]
+    door = Door(["127.0.0.1", "localhost"], port)
+    key = door.enter(door.token)
+    assert key is not None
+    app = make_app(settings, door, read_only=read_only, syncing=syncing, demo=demo)
+    ready = threading.Event()
+    server = Server(configured(app), ready.set)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    try:
+        assert ready.wait(60)
+        yield Site(f"http://127.0.0.1:{port}", door.cookie, key, door, settings, app)
+    finally:
+        server.stop()
+        thread.join(30)
+        listener.close()

@@ -1,0 +1,100 @@
+"""Where questions are answered: one state of the store, whatever happens to it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import hansard
+from hansard.config import Settings
+from hansard.engine import Hansard
+from hansard.errors import NotFound
+from hansard.index.schema import VERSION
+from hansard.web.desk import Desk
+from tests.web.serving import site
+
+
+@pytest.fixture
+def home(demo_store: tuple[Path, Path], tmp_path: Path) -> Path:
+    """A copy of the demo's store, to be damaged."""
+    copy = tmp_path / "store"
+    shutil.copytree(demo_store[1], copy)
+    return copy
+
+
+@pytest.fixture
+def desk(home: Path) -> Iterator[Desk]:
+    made = Desk(Settings(str(home), (), 0))
+    yield made
+    made.close()
+
+
+def stamp(home: Path, version: int) -> None:
+    db = apsw.Connection(str(home / "text.db"))
+    db.pragma("user_version", version)
+    db.close()
+
+
+def test_without_a_usable_full_text_all_but_search_goes_on(home: Path) -> None:
+    stamp(home, VERSION + 1)
+    with site(home) as running, running.client() as client:
+        for _ in range(6):  # whichever thread answers
+            assert client.get("/api/sessions").json()["total"] > 0
+            refused = client.get("/api/search?q=list")
+            assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unusable")
+        stamp(home, VERSION)
+        for _ in range(6):
+            assert client.get("/api/search?q=list").json()["total"] > 0
+
+
+def test_a_question_sees_one_state(desk: Desk, home: Path) -> None:
+    asked, changed = threading.Event(), threading.Event()
+
+    def twice(h: Hansard) -> tuple[int, int]:
+        first = h.revision()
+        asked.set()
+        changed.wait()
+        return first, h.revision()
+
+    def change() -> None:
+        asked.wait()
+        with hansard.open(home) as h:
+            h.pin("@last")
+        changed.set()
+
+    other = threading.Thread(target=change)
+    other.start()
+    first, second = asyncio.run(desk.ask(twice))
+    other.join()
+    assert first == second
+    assert asyncio.run(desk.ask(lambda h: h.revision())) > first
+
+
+def test_the_fingerprint_tells_every_change(desk: Desk, home: Path) -> None:
+    seen = [desk.fingerprint()]
+    with hansard.open(home) as h:
+        for title in ("one", "two", None):
+            h.rename("@last", title)
+            seen.append(desk.fingerprint())
+        assert asyncio.run(desk.ask(lambda other: other.session("@last"))) == h.session("@last")
+    assert len(set(seen)) == len(seen)
+    nowhere = Desk(Settings(str(home / "nowhere"), (), 0))
+    assert nowhere.fingerprint() == "none-none"
+    nowhere.close()
+
+
+def test_what_fails_is_told_and_the_next_is_answered(desk: Desk) -> None:
+    def fails(h: Hansard) -> None:
+        h.session("no such session")
+
+    for _ in range(5):
+        with pytest.raises(NotFound):
+            asyncio.run(desk.ask(fails))
+    assert asyncio.run(desk.ask(lambda h: h.sessions().total)) > 0
+    assert desk.waiting == 0

@@ -1,0 +1,124 @@
+"""Every page in a real browser: sizes, themes, hostile transcripts, and what hinders people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import httpx
+    from playwright.sync_api import Browser, Page
+
+    from tests.web.serving import Site
+
+PLACES = (
+    "/",
+    "/sessions",
+    "/sessions?group=project",
+    "/sessions/{session}",
+    "/search",
+    "/search?q=the",
+    "/usage?by=day,model",
+    "/usage?by=session",
+    "/explain?by=total",
+    "/files",
+    "/files?view=changes",
+    "/tools",
+    "/tools?tool=Bash",
+    "/prompts",
+    "/health",
+    "/nowhere",
+)
+_SERIOUS = ("serious", "critical")
+
+
+def place(site: Site, path: str) -> str:
+    """A path with the session that has the most in it."""
+    with site.client() as client:
+        found = client.get("/api/sessions", params={"sort": "tokens", "limit": 1}).json()
+    return path.replace("{session}", found["sessions"][0]["session_id"])
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize("path", PLACES)
+def test_a_page_is_whole_and_nothing_serious_hinders_people(
+    demo: Site, chromium: Browser, path: str, width: int, theme: str
+) -> None:
+    with demo.opened(chromium, place(demo, path), width=width, color_scheme=theme) as watched:
+        page = watched.page
+        page.wait_for_load_state("load")
+        watched.until("document.querySelector('[aria-busy=true], [data-part]:empty') === null")
+
+        assert page.locator("h1").count() == 1
+        assert page.locator("h1").is_visible() or path == "/"
+        # Nothing sticks out at the side: only boxes of their own scroll.
+        assert watched.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert serious(page) == []
+        page.emulate_media(color_scheme="dark" if theme == "light" else "light")
+        assert serious(page, "color-contrast") == []
+        watched.complaints[:] = [text for text in watched.complaints if "404" not in text or path != "/nowhere"]
+        demo.check(watched)
+
+
+def serious(page: Page, *rules: str) -> list[str]:
+    """What axe finds that keeps people from reading or using a page."""
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = list(rules)
+    found: list[dict[str, Any]] = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{one['id']} ({one['impact']}): {node['html'][:200]} {node['failureSummary'][:300]}"
+        for one in found
+        if one["impact"] in _SERIOUS
+        for node in one["nodes"][:3]
+    ]
+
+
+@pytest.mark.parametrize("path", PLACES)
+def test_no_page_runs_what_a_transcript_says(hostile: Site, chromium: Browser, path: str) -> None:
+    with hostile.opened(chromium, place(hostile, path)) as watched:
+        watched.page.wait_for_load_state("load")
+        watched.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        watched.settle()
+        watched.complaints[:] = [text for text in watched.complaints if "404" not in text or path != "/nowhere"]
+        hostile.check(watched)
+
+
+def test_a_browser_without_script_can_read(demo: Site, chromium: Browser) -> None:
+    for path in PLACES[:-1]:
+        with demo.opened(chromium, place(demo, path), java_script_enabled=False) as watched:
+            assert watched.page.locator("h1").is_visible()
+            assert watched.page.locator("nav.places a").count() == 8
+
+
+def test_keys_lead_everywhere(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/") as watched:
+        page = watched.page
+        for key, path in (("s", "/sessions"), ("u", "/usage"), ("t", "/tools"), ("o", "/")):
+            page.keyboard.press("g")
+            page.keyboard.press(key)
+            page.wait_for_url(f"**{path}")
+        page.keyboard.press("?")
+        assert page.locator("dialog#help").is_visible()
+        page.keyboard.press("Escape")
+        assert not page.locator("dialog#help").is_visible()
+        page.keyboard.press("/")
+        assert watched.run("document.activeElement.type") == "search"
+        page.keyboard.press("Escape")
+        page.keyboard.press("d")
+        assert watched.run("document.documentElement.dataset.theme") == "dark"
+        demo.check(watched)
+
+
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/sessions") as watched:
+        watched.page.keyboard.press("Tab")
+        assert watched.run("document.activeElement.getAttribute('href')") == "#main"
+
+
+def test_a_page_that_is_asked_for_twice_is_the_same(client: httpx.Client) -> None:
+    for path in ("/sessions", "/usage?by=day,model", "/tools", "/files"):
+        assert client.get(path).text == client.get(path).text

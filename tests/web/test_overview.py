@@ -1,0 +1,311 @@
+"""The overview: its numbers are those of the lists and reports they lead to, and it keeps itself up to date."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import hansard
+from hansard.model import Limit
+from hansard.render.money import row_cost
+from hansard.render.words import short
+from tests.sync.making import FOLDER, assistant, raw, session, user
+from tests.web.serving import Site, site
+from tests.web.sheets import exactly
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx
+    from playwright.sync_api import Browser
+
+    from hansard.engine import Hansard
+
+DAY = timedelta(days=1)
+LOADED = "!document.querySelector('.cleanup').textContent.includes('Looking')"
+
+
+def figures(page: str) -> list[dict[str, tuple[str, str, str | None]]]:
+    """Today's and this week's figures: the value, the one before, and where it leads, by name."""
+    found = []
+    for glance in re.findall(r'<dl class="figures">(.*?)</dl>', page, re.DOTALL):
+        shown = {}
+        for name, value, before in re.findall(
+            r"<dt>(.*?)</dt>\s*<dd>(.*?)<small>(.*?)</small></dd>", glance, re.DOTALL
+        ):
+            link = re.search(r'href="([^"]+)"', value)
+            text = html.unescape(re.sub("<[^>]+>", "", value))
+            shown[name] = (text, html.unescape(before), html.unescape(link[1]) if link else None)
+        found.append(shown)
+    return found
+
+
+def midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+# -- numbers
+
+
+def test_figures_are_the_engine_s(client: httpx.Client, engine: Hansard) -> None:
+    today = midnight(datetime.now(UTC))
+    monday = today - DAY * today.weekday()
+    day, before, week, last = engine.happened(
+        (today, today + DAY), (today - DAY, today), (monday, monday + 7 * DAY), (monday - 7 * DAY, monday)
+    )
+    rows = {row.key["day"]: row for row in engine.usage(by="day", timezone="UTC").rows}
+    weeks = {row.key["week"]: row for row in engine.usage(by="week", timezone="UTC").rows}
+
+    first, second = figures(client.get("/").text)
+
+    for shown, found, was in ((first, day, before), (second, week, last)):
+        assert shown["Sessions"][0] == f"{found.sessions:,}"
+        assert shown["Prompts"][0] == f"{found.prompts:,}"
+        assert shown["Tool calls"][0] == f"{found.tool_calls:,}"
+        assert shown["Errors"][0] == f"{found.errors:,}"
+        assert shown["Sessions"][1].endswith(f" {was.sessions:,}")
+        assert shown["Errors"][1].endswith(f" {was.errors:,}")
+    for shown, row in ((first, rows.get(f"{today:%Y-%m-%d}")), (second, weeks.get(f"{monday:%G-W%V}"))):
+        assert shown["Cost"][0] == (row_cost(row) if row else "$0.00")
+        assert shown["Tokens"][0] == short(row.tokens if row else 0)
+
+
+def test_every_figure_leads_to_a_page(client: httpx.Client) -> None:
+    for glance in figures(client.get("/").text):
+        for name, (_, _, href) in glance.items():
+            if href is not None:
+                assert client.get(href).status_code == 200, (name, href)
+
+
+def test_figures_lead_to_what_they_count(client: httpx.Client, engine: Hansard) -> None:
+    for glance in figures(client.get("/").text):
+        href = glance["Sessions"][2]
+        assert href is not None
+        asked = parse_qs(urlsplit(href).query)
+        since, until = (datetime.fromisoformat(asked[name][0]).replace(tzinfo=UTC) for name in ("since", "until"))
+        assert engine.sessions(since=since, until=until + DAY, limit=1).total == int(glance["Sessions"][0])
+        href = glance["Cost"][2]
+        if href is not None:
+            asked = parse_qs(urlsplit(href).query)
+            by, key = asked["by"][0], asked["key"][0]
+            row = next(row for row in engine.usage(by=by, timezone="UTC").rows if row.key[by] == key)
+            assert exactly(client.get(href).text) == row.cost_usd
+
+
+def test_active_time_says_how_it_is_counted(client: httpx.Client) -> None:
+    assert "pauses of up to 5 minutes between two lines of a session count" in client.get("/").text
+
+
+# -- charts
+
+
+@pytest.mark.parametrize(("days", "split"), [(30, "model"), (90, "project")])
+def test_the_bars_are_the_last_days(client: httpx.Client, engine: Hansard, days: int, split: str) -> None:
+    since = midnight(datetime.now(UTC)) - DAY * (days - 1)
+    total = engine.usage(by="total", since=since).totals
+
+    page = client.get("/", params={"days": days, "split": split}).text
+
+    assert sum(Decimal(value) for value in re.findall(r'data-value="([^"]+)"', page)) == total.cost_usd
+    assert len(re.findall('<g class="column">', page)) == days
+    assert row_cost(total) in page
+
+
+def test_the_calendar_leads_to_the_sessions_of_its_days(client: httpx.Client, engine: Hansard) -> None:
+    page = client.get("/?heat=sessions").text
+    today = midnight(datetime.now(UTC))
+    cells = re.findall(r'<a href="([^"]+)" data-day="([^"]+)"[^>]*><title>[^\n]*\n(\d+) sessions?</title>', page)
+
+    assert cells
+    for href, day, count in cells:
+        start = datetime.fromisoformat(day).replace(tzinfo=UTC)
+        assert html.unescape(href) == f"/sessions?since={day}&until={day}"
+        assert engine.sessions(since=start, until=start + DAY, limit=1).total == int(count)
+    assert len(re.findall(r'<rect class="h\d"', page)) - 5 == 52 * 7 + today.weekday() + 1  # five are the legend
+
+
+@pytest.mark.parametrize("heat", ["cost", "tokens"])
+def test_the_calendar_has_every_day_of_the_year_s_report(client: httpx.Client, engine: Hansard, heat: str) -> None:
+    today = midnight(datetime.now(UTC))
+    since = today - DAY * (today.weekday() + 52 * 7)
+    page = client.get("/", params={"heat": heat}).text
+
+    days = [row.key["day"] for row in engine.usage(by="day", timezone="UTC", since=since).rows]
+    assert re.findall(r'data-day="([^"]+)"', page) == days
+
+
+@pytest.mark.parametrize("path", ["/?heat=colour", "/?days=31", "/?split=tool", "/?x=1", "/overview/now?x=1"])
+def test_wrong_questions_are_refused(client: httpx.Client, path: str) -> None:
+    assert client.get(path).status_code == 400
+
+
+# -- what else stands there
+
+
+def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "claude" / "projects").mkdir(parents=True)
+    with site(tmp_path / "home", tmp_path / "claude") as empty, empty.client() as client:
+        page = client.get("/").text
+    assert "Nothing is kept yet" in page
+    assert str(tmp_path / "claude") in page
+    assert "hansard web --demo" in page
+    with site(tmp_path / "home") as empty, empty.client() as client:
+        assert "No history was found" in client.get("/").text
+        assert client.get("/overview/now").status_code == 200
+        assert "No source is known" in client.get("/overview/cleanup").text
+
+
+def test_the_clean_up_is_told_after_the_page(tmp_path: Path) -> None:
+    root, soon = tmp_path / "claude", time.time() - 28 * 86400
+    (root / FOLDER).mkdir(parents=True)
+    for number in (1, 2):
+        path = root / FOLDER / f"{session(number)}.jsonl"
+        path.write_bytes(raw([user(session(number), f"u{number}", "Go.")]))
+        os.utime(path, (soon, soon))
+        if number == 1:
+            with hansard.open(tmp_path / "home", [root]) as h:
+                h.sync()
+    with site(tmp_path / "home", root) as running, running.client() as client:
+        assert 'data-load="/overview/cleanup"' in client.get("/").text
+        told = client.get("/overview/cleanup").text
+    assert "2 transcripts" in told
+    assert "1 transcript not kept yet" in told
+    assert f'href="/sessions/{session(1)}"' in told
+
+
+def test_pins_budgets_and_the_present_block(tmp_path: Path) -> None:
+    root, one, now = tmp_path / "claude", session(1), datetime.now(UTC)
+    path = root / FOLDER / f"{one}.jsonl"
+    path.parent.mkdir(parents=True)
+    at = {"timestamp": f"{now - timedelta(minutes=2):%Y-%m-%dT%H:%M:%S.000Z}"}
+    answer = {**assistant(one, "a1", "m1", "Yes.", tokens=(1000, 100_000)), **at}
+    path.write_bytes(raw([{**user(one, "u1", "Keep me."), **at}, answer]))
+    limits = (Limit("day", Decimal(1), Decimal("0.8")), Limit("month", Decimal(10_000), Decimal("0.8"), "app"))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+        h.pin(one)
+        standing = h.standing(now=now)
+    assert standing.block is not None
+    with site(tmp_path / "home", root, limits=limits) as running, running.client() as client:
+        page = client.get("/").text
+        block = html.unescape(re.findall(r'<p class="amount"><a href="([^"]+)"', page)[0])
+        assert exactly(client.get(block).text) == standing.block.cost_usd
+        for href in re.findall(r'<li class="(?:ok|near|over)"><p><a href="([^"]+)"', page):
+            assert client.get(html.unescape(href)).status_code == 200
+        assert "The present block" in client.get("/usage?by=block").text
+    assert "an hour, which leads to" in page
+    assert "Pinned" in page
+    assert "<b>over</b>" in page
+    assert "This month in app" in page
+    assert '<b class="pulse">live</b>' in page  # its file has just been written
+
+
+# -- in a browser
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_fits_every_screen(demo: Site, chromium: Browser, width: int, theme: str) -> None:
+    with demo.opened(chromium, "/", width=width, color_scheme=theme) as watched:
+        watched.until(LOADED)
+        assert watched.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        assert watched.run("[...document.querySelectorAll('.page [style]')].length") == 0
+        assert watched.page.locator(".heat").is_visible()
+        demo.check(watched)
+
+
+def test_the_calendar_is_walked_by_arrows(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/?heat=sessions") as watched:
+        page = watched.page
+        page.locator(".heat a[tabindex='0']").focus()
+        last = watched.run("document.activeElement.dataset.day")
+        page.keyboard.press("ArrowLeft")
+        left = watched.run("document.activeElement.dataset.day")
+        assert left < last
+        page.keyboard.press("Home")
+        first = watched.run("document.activeElement.dataset.day")
+        assert first <= left
+        assert page.locator(".tip").is_visible()
+        assert "session" in page.locator(".tip").inner_text()
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/sessions?since={first}&until={first}")
+        demo.check(watched)
+
+
+def test_switches_keep_each_other_and_the_place(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/") as watched:
+        page = watched.page
+        watched.until(LOADED)
+        watched.run("window.here = true")
+        page.locator("#year .switch a", has_text="Tokens").click()
+        watched.until("location.search === '?heat=tokens'")
+        top = watched.run("document.querySelector('#year').getBoundingClientRect().top")
+        page.locator("#year .switch a", has_text="Sessions").click()
+        watched.until("location.search === '?heat=sessions'")
+        assert watched.run("document.querySelector('#year').getBoundingClientRect().top") == pytest.approx(top, abs=2)
+        page.locator("#spending .switch a", has_text="by project").click()
+        watched.until("location.search === '?heat=sessions&split=project'")
+        assert watched.run("window.here") is True
+        watched.until("document.activeElement.textContent === 'by project'")
+        demo.check(watched)
+
+
+def test_hostile_sessions_are_only_text(hostile: Site, chromium: Browser) -> None:
+    for path in ("/", "/?split=project&days=90&heat=tokens"):
+        with hostile.opened(chromium, path) as watched:
+            watched.until(LOADED)
+            hostile.check(watched)
+
+
+def test_news_appear_by_themselves_and_nothing_jumps(tmp_path: Path, chromium: Browser) -> None:
+    root, one, two = tmp_path / "claude", session(1), session(2)
+    folder, now = root / FOLDER, datetime.now(UTC)
+    folder.mkdir(parents=True)
+
+    def turn(session_id: str, number: int, text: str) -> bytes:
+        at = {"timestamp": f"{now:%Y-%m-%dT%H:%M:%S}.{number:03}Z"}
+        prompt, answer = user(session_id, f"u{number}", text), assistant(session_id, f"a{number}", f"m{number}", "Yes.")
+        return raw([{**prompt, **at}, {**answer, **at}])
+
+    (folder / f"{one}.jsonl").write_bytes(turn(one, 1, "The first prompt."))
+    with hansard.open(tmp_path / "home", [root]) as h:
+        h.sync()
+    with (
+        site(tmp_path / "home", root, syncing=True) as running,
+        running.opened(chromium, "/") as watched,
+    ):
+        page = watched.page
+        watched.until(LOADED)
+        page.locator(".session-list a").first.focus()
+        held = watched.run("document.activeElement.getAttribute('href')")
+        (folder / f"{two}.jsonl").write_bytes(turn(two, 2, "Another prompt."))
+        watched.until("document.body.textContent.includes('Another prompt.')")
+        assert watched.run("document.activeElement.getAttribute('href')") == held
+        assert page.locator(".pulse").count() == 2
+        watched.run("scrollTo(0, document.querySelector('#year').offsetTop)")
+        watched.settle()
+        top = watched.run("document.querySelector('#year').getBoundingClientRect().top")
+        with (folder / f"{one}.jsonl").open("ab") as file:
+            file.write(turn(one, 3, "A third prompt."))
+        watched.until("document.querySelector('.glances').textContent.replace(/\\s/g, '').includes('Prompts3')")
+        assert watched.run("document.querySelector('#year').getBoundingClientRect().top") == pytest.approx(top, abs=2)
+        running.check(watched)
+
+
+def test_an_empty_page_fills_itself(tmp_path: Path, chromium: Browser) -> None:
+    root, one = tmp_path / "claude", session(1)
+    (root / FOLDER).mkdir(parents=True)
+    with site(tmp_path / "home", root, syncing=True) as running, running.opened(chromium, "/") as watched:
+        assert watched.page.locator("h1").inner_text() == "Nothing is kept yet"
+        said = [user(one, "u1", "Hello."), assistant(one, "a1", "m1", "Hi.")]
+        (root / FOLDER / f"{one}.jsonl").write_bytes(raw(said))
+        watched.page.locator(".session-list", has_text="Hello.").wait_for()  # the page loads itself again
+        running.check(watched)

@@ -1,0 +1,129 @@
+"""The command palette: what it finds, and how it is used without a mouse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import hansard
+
+if TYPE_CHECKING:
+    import httpx
+    from playwright.sync_api import Browser, Page
+
+    from tests.web.serving import Site
+
+
+def opened(page: Page, typed: str = "") -> Any:
+    page.keyboard.press("Control+k")
+    page.locator("#palette[open]").wait_for()
+    if typed:
+        page.keyboard.type(typed)
+    return page.locator("#palette [role=option]")
+
+
+def test_sessions_and_projects_are_offered(demo: Site, client: httpx.Client) -> None:
+    latest = client.get("/search/palette").json()
+    with hansard.open(demo.settings.home) as h:
+        sessions = h.sessions(limit=100).sessions
+        projects = h.projects()
+    assert [one["session_id"] for one in latest["sessions"]] == [one.session_id for one in sessions]
+    assert [one["project"] for one in latest["projects"]] == [one.project for one in projects]
+    word = max(sessions[0].title.split(), key=len)
+    found = client.get("/search/palette", params={"q": word}).json()["sessions"]
+    assert sessions[0].session_id in [one["session_id"] for one in found]
+    begun = client.get("/search/palette", params={"q": sessions[5].session_id[:8]}).json()["sessions"]
+    assert sessions[5].session_id in [one["session_id"] for one in begun]
+    assert client.get("/search/palette", params={"q": 'kind:"never'}).json()["sessions"] == []
+
+
+def test_a_page_by_a_few_letters(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/") as watched:
+        options = opened(watched.page, "pmpt")
+        options.first.filter(has_text="Prompts").wait_for()
+        field = watched.page.locator("#palette [role=combobox]")
+        assert field.get_attribute("aria-activedescendant") == options.first.get_attribute("id")
+        assert options.first.get_attribute("aria-selected") == "true"
+        watched.page.keyboard.press("Enter")
+        watched.page.wait_for_url("**/prompts")
+        demo.check(watched)
+
+
+def test_arrows_choose_and_escape_leaves(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/sessions") as watched:
+        page = watched.page
+        page.keyboard.press("j")
+        focused = watched.run("document.activeElement.href")
+        options = opened(page)
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowUp")
+        assert options.nth(1).get_attribute("aria-selected") == "true"
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("ArrowUp")
+        assert options.last.get_attribute("aria-selected") == "true"
+        page.keyboard.press("Escape")
+        assert page.locator("#palette").is_hidden()
+        assert watched.run("document.activeElement.href") == focused
+        opened(page)
+        page.keyboard.press("Control+k")
+        assert page.locator("#palette").is_hidden()
+        demo.check(watched)
+
+
+def test_actions_of_the_page_can_be_run(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/sessions", color_scheme="light") as watched:
+        page = watched.page
+        opened(page, "light or dark").first.filter(has_text="Light or dark").wait_for()
+        page.keyboard.press("Enter")
+        assert watched.run("document.documentElement.dataset.theme") == "dark"
+        opened(page, "these keys").first.filter(has_text="These keys").wait_for()
+        page.keyboard.press("Enter")
+        page.locator("#help[open]").wait_for()
+        demo.check(watched)
+
+
+def test_a_session_by_its_title_and_by_its_id(demo: Site, chromium: Browser) -> None:
+    with hansard.open(demo.settings.home) as h:
+        sessions = h.sessions(limit=200).sessions
+    oldest = sessions[-1]
+    with demo.opened(chromium, "/usage") as watched:
+        options = opened(watched.page, oldest.session_id[:13])
+        options.first.wait_for()
+        watched.until(
+            f"[...document.querySelectorAll('#palette [role=group]')].some((one) => one.ariaLabel === 'Sessions')"
+            f" && document.querySelector('#palette [role=combobox]').value === '{oldest.session_id[:13]}'"
+        )
+        watched.page.locator("#palette [role=group][aria-label=Sessions] [role=option]").first.click()
+        watched.page.wait_for_url(f"**/sessions/{oldest.session_id}*")
+        demo.check(watched)
+
+
+def test_on_a_session_it_knows_what_can_be_done(demo: Site, chromium: Browser) -> None:
+    with hansard.open(demo.settings.home) as h:
+        name = h.session("@last").session_id
+    with demo.opened(chromium, f"/sessions/{name}") as watched:
+        names = " ".join(opened(watched.page, "session").all_text_contents())
+        assert "Pin this session" in names
+        watched.page.keyboard.press("Escape")
+        assert "Export" in " ".join(opened(watched.page, "export").all_text_contents())
+        demo.check(watched)
+
+
+def test_whatever_is_typed_can_be_searched_for(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/", width=390, color_scheme="dark") as watched:
+        options = opened(watched.page, 'zq "kind:x" <b>')
+        options.last.filter(has_text="Search everything").wait_for()
+        watched.page.keyboard.press("ArrowUp")
+        watched.page.keyboard.press("Enter")
+        watched.page.wait_for_url("**/search?q=zq*")
+        demo.check(watched)
+
+
+def test_nothing_of_hostile_transcripts_runs(hostile: Site, chromium: Browser) -> None:
+    with hostile.opened(chromium, "/") as watched:
+        opened(watched.page)
+        watched.page.wait_for_load_state("load")
+        for letters in ("script", "img", "svg"):
+            watched.page.locator("#palette [role=combobox]").fill(letters)
+            watched.page.locator("#palette [role=option]").first.wait_for()
+        hostile.check(watched)
