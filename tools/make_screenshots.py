@@ -24,6 +24,7 @@ _NAMELESS = """(place) => {
     while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(place, "~");
 }"""
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+TALL = {"width": 1440, "height": 1450}
 
 
 def main() -> None:
@@ -47,8 +48,8 @@ def main() -> None:
             h.pin(session)
             h.tag(session, "release")
         views = {
-            "overview": ("/", WIDE, "light"),
-            "overview-dark": ("/", WIDE, "dark"),
+            "overview": ("/", TALL, "light"),
+            "overview-dark": ("/", TALL, "dark"),
             "sessions": ("/sessions", WIDE, "light"),
             "session": (f"/sessions/{session}", WIDE, "light"),
             "session-dark": (f"/sessions/{session}", WIDE, "dark"),
