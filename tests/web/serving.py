@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
@@ -23,10 +24,17 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 LIMIT = 64 << 20
+_Answer = TypeVar("_Answer")
 _WATCH = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
 """
+
+
+def elsewhere(work: Callable[[], _Answer]) -> _Answer:
+    """Do something on a thread of its own: a driver of browsers leaves a running loop on this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hansard.web.app import make_app
 from hansard.web.files import address
 from hansard.web.guard import HEADERS, MAX_BODY, MAX_QUERY, Door, Guard
 from tests.web.by_hand import ask, check, host
-from tests.web.serving import Site, site
+from tests.web.serving import Site, elsewhere, site
 
 if TYPE_CHECKING:
     from starlette.routing import Route
@@ -390,7 +390,7 @@ def test_no_request_confuses_the_guard(
         "query_string": query,
         "headers": headers,
     }
-    asyncio.run(Guard(app, Door(["localhost"], 80))(scope, receive, send))
+    elsewhere(lambda: asyncio.run(Guard(app, Door(["localhost"], 80))(scope, receive, send)))
     if reached:
         assert path.startswith("/static/")
         return
@@ -407,7 +407,9 @@ def test_nothing_but_http_is_spoken() -> None:
     async def nothing(*_: Any) -> Any:
         raise AssertionError
 
-    asyncio.run(Guard(app, Door(["localhost"], 80))({"type": "websocket", "path": "/"}, nothing, nothing))
+    elsewhere(
+        lambda: asyncio.run(Guard(app, Door(["localhost"], 80))({"type": "websocket", "path": "/"}, nothing, nothing))
+    )
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from hansard.errors import UsageError
 from hansard.web.app import make_app
 from hansard.web.guard import Door
 from hansard.web.server import DEFAULT_PORT, configured, is_loopback, listen, serve
+from tests.web.serving import elsewhere
 
 
 def test_a_port_is_found() -> None:
@@ -77,6 +78,10 @@ def test_a_link_is_told_when_the_server_is_there(tmp_path: Path, host: str) -> N
         raise EndError
 
     with pytest.raises(EndError):
-        serve(Settings(str(tmp_path), (), 0), host=host, port=0, path="/usage", opened=opened, again=lambda _: None)
+        elsewhere(
+            lambda: serve(
+                Settings(str(tmp_path), (), 0), host=host, port=0, path="/usage", opened=opened, again=lambda _: None
+            )
+        )
     ((link, port),) = told
     assert link.startswith(f"http://127.0.0.1:{port}/usage?token=")
