@@ -141,11 +141,12 @@ class Web:
         found = text.find("/home/mira/src/tidewater/")
         return text[found : text.index('"', found)].split("\\")[0] if found >= 0 else "/"
 
-    def _ask(self, server: Serving, path: str) -> list[float]:
+    def _ask(self, server: Serving, path: str, *, until: str = "seconds") -> list[float]:
+        """Milliseconds to the first byte, or to the end with `until` as "whole"."""
         told = run(child("first-bytes", server.host, server.port, server.cookie, path, _TIMES), self.env).answer
         if told["status"] != 200:
             raise Failed(f"{path} answered {told['status']}")
-        return [seconds * 1000 for seconds in told["seconds"]]
+        return [seconds * 1000 for seconds in told[until]]
 
     def idle(self) -> Iterator[Figure]:
         """Watch the server do nothing, with the watching of sources on."""
@@ -167,13 +168,10 @@ class Web:
         )
         with peers.server(self.dataset) as (host, port), serving(self.env, "--no-sync") as server:
             for name, ours, theirs in pairs:
-                own = self._ask(server, ours)[1:]
-                told = run(child("first-bytes", host, port, "", theirs, _TIMES), self.env).answer
-                if told["status"] != 200:
-                    raise Failed(f"agentsview: {theirs} answered {told['status']}")
-                other = [seconds * 1000 for seconds in told["seconds"]][1:]
+                own = self._ask(server, ours, until="whole")[1:]
+                other = self._ask(Serving(0, host, port, ""), theirs, until="whole")[1:]
                 yield beside_max(Figure(f"agentsview: data of {name} ({theirs.split('?')[0]})", tuple(other), "ms"))
-                yield beside_max(Figure("  our whole page, in turn with it", tuple(own), "ms"))
+                yield beside_max(Figure("  our whole page, drawn, in turn with it", tuple(own), "ms"))
 
     def readers(self) -> Iterator[Figure]:
         """Fifty readers for a minute, while a third of the history arrives and is synced, and a session grows."""
@@ -188,7 +186,7 @@ class Web:
             command = child("readers", server.host, server.port, server.cookie, _READERS, self.seconds, *paths)
             told = run(command, self.env).answer
             arrive.join()
-            before = run(cli("status", "--json", "--no-sync"), self.env).answer["transcripts"]
+            late = self._seconds_until_all()
         yield Figure(f"{_READERS} readers for {self.seconds} s while a sync runs: errors", (told["errors"],), "rows", 0)
         yield Figure("  pages read", (told["answers"],), "rows")
         took = sorted(told["seconds"])
@@ -199,7 +197,17 @@ class Web:
             beside=(("p95", took[int(len(took) * 0.95)] * 1000), ("max", took[-1] * 1000)),
         )
         yield Figure("  peak RSS of the server, its sync included", (peak[0] / 1e6,), "MB", 600)
-        yield Figure("  transcripts in the store afterwards", (before,), "rows")
+        yield Figure("  after them, until everything that arrived was in the store", (late,), "s")
+
+    def _seconds_until_all(self) -> float:
+        """How long it takes the server to have every transcript."""
+        wanted = sum(1 for _ in (self.root / "projects").rglob("*.jsonl"))
+        begun = time.monotonic()
+        while run(cli("status", "--json", "--no-sync"), self.env).answer["transcripts"] < wanted:
+            if time.monotonic() - begun > _STARTING_SECONDS:
+                raise Failed("the server did not find everything that arrived")
+            time.sleep(1)
+        return time.monotonic() - begun
 
     def _take_away(self) -> list[tuple[Path, Path]]:
         """Move some projects out of the history, to be put back later."""

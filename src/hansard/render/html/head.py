@@ -68,7 +68,8 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
         yield "Pulls", ", ".join(linked(address) for address in session.pull_requests[:20])
     yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
     kept = "the client has deleted it; Hansard keeps it" if session.source_state == "gone" else session.source_state
-    place = "/".join(filter(None, (session.root, session.project_dir)))
+    folder = "" if session.root.rstrip("/").endswith("projects") else "projects"
+    place = "/".join(filter(None, (session.root, folder, session.project_dir)))
     yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'
     if session.versions or session.version:
         yield "Client", _listed(session.versions or (session.version,))

@@ -9,11 +9,11 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from hansard.render import money
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.figures import lasting, local, machine, month
 from hansard.render.html.head import marks_of, title_of
 from hansard.render.html.shell import document
-from hansard.render.money import dollars
 from hansard.render.words import many, model_name, project_name, short
 
 if TYPE_CHECKING:
@@ -51,13 +51,12 @@ def index_page(
 
 
 def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
-    costs = [session.cost_usd for session in sessions if session.cost_usd is not None]
     facts = [
         (many(len(sessions), "session"), ""),
         (many(len({session.project for session in sessions}), "project"), ""),
         (many(sum(session.prompts for session in sessions), "prompt"), ""),
         (f"{short(sum(map(_tokens, sessions)))} tokens", f"{sum(map(_tokens, sessions)):,} tokens"),
-        (dollars(sum(costs, Decimal(0))) if costs else "no price known", ""),
+        (_cost(sessions) or "no price known", ""),
     ]
     times = sorted(
         local(time, zone) for session in sessions for time in (session.started_at, session.ended_at) if time is not None
@@ -78,8 +77,8 @@ def _projects(entries: Sequence[Listed], zone: tzinfo) -> Iterator[str]:
     for entry in entries:
         by_project.setdefault(entry.session.project, []).append(entry)
     for project, own in by_project.items():
-        costs = [entry.session.cost_usd for entry in own if entry.session.cost_usd is not None]
-        spent = f", {dollars(sum(costs, Decimal(0)))}" if costs else ""
+        cost = _cost([entry.session for entry in own])
+        spent = f", {cost}" if cost else ""
         place = element_id("p", project)
         yield (
             f'<section class="group" aria-labelledby="{place}"><h2 id="{place}">{escaped(project_name(project))}'
@@ -108,7 +107,7 @@ def _row(entry: Listed, zone: tzinfo) -> str:
     if ended is not None:
         here = local(ended, zone)
         when = f'<time datetime="{machine(ended)}">{here.year:04}-{here:%m-%d %H:%M}</time>'
-    cost = "" if session.cost_usd is None else dollars(session.cost_usd)
+    cost = _cost([session])
     marks = "".join(f'<span class="badge">{one_line(mark, 40)}</span>' for mark in marks_of(session))
     return (
         f'<li class="session" data-at="{ended.timestamp() if ended else 0:.0f}" data-cost="{session.cost_usd or 0:f}"'
@@ -117,6 +116,16 @@ def _row(entry: Listed, zone: tzinfo) -> str:
         f'<span class="facts">{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
         f'<span class="cost">{escaped(cost)}</span></li>'
     )
+
+
+def _cost(sessions: Sequence[Session]) -> str:
+    """What sessions cost together, with its mark; empty where nothing has a price."""
+    costs = [session.cost_usd for session in sessions if session.cost_usd is not None]
+    if not costs:
+        return ""
+    bounds = any(session.lower_bound_messages for session in sessions)
+    unpriced = any(session.unpriced_models for session in sessions)
+    return money.cost(sum(costs, Decimal(0)), lower_bound=bounds, unpriced=unpriced)
 
 
 def _tokens(session: Session) -> int:
