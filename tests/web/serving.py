@@ -17,7 +17,7 @@ from hansard.config import Settings
 from hansard.web.app import make_app
 from hansard.web.guard import Door
 from hansard.web.server import Server, configured
-from tests.render.html.browsing import Watched
+from tests.render.html.browsing import Watched, watch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
 LIMIT = 64 << 20
 _Answer = TypeVar("_Answer")
-_WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
-"""
 
 
 def elsewhere(work: Callable[[], _Answer]) -> _Answer:
@@ -56,25 +52,10 @@ class Site:
     def opened(self, browser: Browser, path: str, *, width: int = 1440, **options: Any) -> Iterator[Watched]:
         """One of its pages in a fresh context, with eyes on everything that it should not do."""
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        context.set_default_timeout(20_000)
         context.add_cookies([{"name": self.cookie, "value": self.key, "url": self.address, "sameSite": "Strict"}])
-        context.add_init_script(_WATCH)
-        page = context.new_page()
-        watched = Watched(page)
-        page.on(
-            "console",
-            lambda message: watched.complaints.append(message.text) if message.type in ("error", "warning") else None,
-        )
-        page.on("pageerror", lambda error: watched.complaints.append(str(error)))
-        page.on("request", lambda request: watched.requests.append(request.url))
-
-        def refuse(dialog: Any) -> None:
-            watched.complaints.append(f"dialog: {dialog.message}")
-            dialog.dismiss()
-
-        page.on("dialog", refuse)
+        watched = watch(context)
         try:
-            page.goto(self.address + path)
+            watched.page.goto(self.address + path)
             yield watched
         finally:
             context.close()

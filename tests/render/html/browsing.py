@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 _WATCH = """
 window.violations = [];
@@ -73,10 +73,8 @@ class Watched:
         }
 
 
-@contextmanager
-def opened(browser: Browser, path: Path, *, hash: str = "", width: int = 1440, **options: Any) -> Iterator[Watched]:  # noqa: A002
-    """A page from disk in a fresh context."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+def watch(context: BrowserContext) -> Watched:
+    """A new page of a context, with eyes on it from its beginning."""
     context.set_default_timeout(20_000)
     page = context.new_page()
     watched = Watched(page)
@@ -92,10 +90,17 @@ def opened(browser: Browser, path: Path, *, hash: str = "", width: int = 1440, *
         dialog.dismiss()
 
     page.on("dialog", refuse)
-    if options.get("java_script_enabled", True):
-        page.add_init_script(_WATCH)
+    page.add_init_script(_WATCH)
+    return watched
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, *, hash: str = "", width: int = 1440, **options: Any) -> Iterator[Watched]:  # noqa: A002
+    """A page from disk in a fresh context."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    watched = watch(context)
     try:
-        page.goto(path.as_uri() + hash)
+        watched.page.goto(path.as_uri() + hash)
         yield watched
     finally:
         context.close()
