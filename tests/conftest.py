@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sqlite3
 import tarfile
 from contextlib import closing, contextmanager
@@ -13,6 +14,10 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 import zstandard
+
+# A shell in the background ignores ctrl-c, and so would every program that a test starts and stops with it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A loaded machine is no mistake in the code: no test is timed.
 hypothesis.settings.register_profile("hansard", deadline=None)
