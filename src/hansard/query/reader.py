@@ -34,7 +34,10 @@ class Reader:
         if self._db is None:
             if os.path.exists(self.path) and os.path.getsize(self.path):
                 self._db = _connect(self.path)
-            else:
+                if not self._db.pragma("user_version"):  # a sync is just making it
+                    self._db.close()
+                    self._db = None
+            if self._db is None:
                 from hansard.index.schema import INDEXES, TABLES
 
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
