@@ -142,15 +142,17 @@ def test_scrolling_fetches_more_on_both_sides_and_nothing_jumps(long: tuple[Site
                 watched.run(
                     """() => {
                         window.held = [...document.querySelectorAll('#windows .item')].find((item) => item.getBoundingClientRect().top > 200);
-                        window.was = [held.getBoundingClientRect().top, scrollY];
-                        window.loaded = document.querySelectorAll('.window').length;
+                        const below = document.documentElement.scrollHeight - innerHeight - scrollY;
+                        window.was = [held.getBoundingClientRect().top, scrollY, below];
                     }"""
                 )
                 watched.page.mouse.wheel(0, by)
                 watched.until("held.getBoundingClientRect().top !== was[0]")
                 watched.settle()
                 moved = watched.run("was[0] - held.getBoundingClientRect().top")
-                assert abs(moved - by) <= 2, (by, moved)
+                # On a slow machine the reader can come to the end of what is loaded; then there is no further to go.
+                above, below = watched.run("[was[1], was[2]]")
+                assert abs(moved - max(-above, min(by, below))) <= 2 or abs(moved - by) <= 2, (by, moved)
 
         assert watched.run("Number(document.querySelector('.window').dataset.from)") < first
         assert watched.run("Number(document.getElementById('windows').lastElementChild.dataset.until)") >= last
