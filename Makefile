@@ -17,7 +17,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test browser check bench pin clean
+.PHONY: help run install test browser check bench soak pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -65,6 +65,9 @@ check: install ## lint, formatting, types, layers
 
 bench: install ## print the table of measurements beside their budgets
 	"$(BIN)/python" -m benchmarks $(ARGS)
+
+soak: install ## kill syncs at random moments, a thousand times, and check that nothing was lost
+	"$(BIN)/python" tools/soak.py $(ARGS)
 
 pin: install ## resolve the newest dependencies into constraints.txt
 	"$(BIN)/python" tools/pin.py

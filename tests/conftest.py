@@ -128,3 +128,9 @@ def chromium() -> Iterator[Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder to write pages into."""
     return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture
+def at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files count as at rest as soon as they are written, so that the sync after the first one has nothing to compare."""
+    monkeypatch.setattr("hansard.sources.tail.RACY_NS", 0)

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Transcript,
         UsageReport,
     )
+    from hansard.model.problems import Problem
     from hansard.pricing.settle import Prices
     from hansard.query.conditions import Condition
     from hansard.query.grep import Grep
@@ -127,9 +128,19 @@ class Hansard:
     # -- keeping current
 
     def sync(
-        self, *, listener: Listener | None = None, only: Collection[str] | None = None, wait_seconds: float = 2.0
+        self,
+        *,
+        listener: Listener | None = None,
+        only: Collection[str] | None = None,
+        wait_seconds: float = 2.0,
+        reread: bool = False,
+        thorough: bool = False,
     ) -> SyncReport:
-        """Keep and index whatever is new in the source roots."""
+        """Keep and index whatever is new in the source roots.
+
+        `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync.
+        """
+        from hansard.sync.keep import COMPARE_BYTES
         from hansard.sync.run import sync
 
         try:
@@ -146,6 +157,8 @@ class Hansard:
             only=only,
             wait_seconds=wait_seconds,
             prices=self._prices(),
+            reread=reread,
+            compare_bytes=None if thorough else COMPARE_BYTES,
         )
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
@@ -631,6 +644,12 @@ class Hansard:
     def _id(self, name: str | None) -> str | None:
         return None if name is None else self.session(name).session_id
 
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be kept or indexed, and why; it is tried again when it changes."""
+        from hansard.query.problems import list_problems
+
+        return list_problems(self.reader, self._record_or_none())
+
     def status(self) -> Status:
         """The store at a glance, and what the client's clean-up will delete next."""
         from hansard.query.health import read_status
@@ -984,11 +1003,35 @@ class Hansard:
         transcript, _ = self.find_transcript(name, generation=generation)
         return self.record.read(transcript)
 
-    def verify(self, *, deep: bool = False, progress: object = None) -> VerifyReport:
-        """Check every chunk against its hash; `deep` also compares with the sources that still exist."""
-        from hansard.record.verify import verify
+    def verify(
+        self,
+        *,
+        deep: bool = False,
+        full: bool = False,
+        repair: bool = False,
+        since: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> VerifyReport:
+        """Check every kept byte against its hash, every write against the chain of revisions, and the indexes against the record.
 
-        return verify(self.record, self.roots, deep, progress)  # type: ignore[arg-type]
+        `deep` also compares with the sources that still exist, `full` derives all transcripts again and not a sample, `repair` puts
+        right what can be, `since` is the revision of an earlier report: nothing may have been changed or removed since then.
+        """
+        from hansard.sync.verify import verify
+
+        _ = self.record  # says clearly when there is none
+        if repair:
+            self.close()
+        return verify(
+            self.home,
+            self.roots,
+            deep=deep,
+            full=full,
+            repair=repair,
+            since=since,
+            progress=progress,
+            prices=self._prices(),
+        )
 
     def plan_restore(self, names: Iterable[str] | None, to: str, *, all_generations: bool = False) -> list[RestoreItem]:
         """What a restore of these sessions (None: of everything) would write under `to`.

@@ -10,7 +10,8 @@ HansardError (3)
 ├── StoreNewer (6)        the store was written by a newer Hansard
 ├── StoreBusy (7)         another process is writing and did not finish in time
 ├── WouldOverwrite (8)    a restore would replace a file that differs
-└── SourceUnreadable (9)  a source root cannot be read
+├── SourceUnreadable (9)  a source root cannot be read
+└── Incomplete (10)       a sync did all but what is in quarantine
 
 Bad data in a transcript is never an error: it is an `Issue`, kept and counted.
 """
@@ -74,3 +75,9 @@ class SourceUnreadable(HansardError):
     """A source root cannot be read."""
 
     exit_code = 9
+
+
+class Incomplete(HansardError):
+    """Something could not be kept or indexed; everything else was."""
+
+    exit_code = 10

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hansard.cli.app import COMMANDS
+from hansard.storage.sqlite import connect
 
 from .conftest import OTHER, SESSION, Run, said, write_log
 
@@ -299,9 +300,8 @@ def test_verify(run: Run, tmp_path: Path) -> None:
     assert answer["transcripts"] == 2
     assert answer["mismatches"] == []
     assert "2 files compared" in run("verify", "--deep").stdout
-    import apsw
 
-    db = apsw.Connection(str(tmp_path / "store" / "record.db"))
+    db = connect(str(tmp_path / "store" / "record.db"))
     db.execute("UPDATE chunk SET hash = zeroblob(16) WHERE id = 1")
     db.close()
     result = run("verify", "--json", code=1)

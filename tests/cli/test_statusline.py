@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import apsw
 import platformdirs.macos
 import pytest
 from hypothesis import given
@@ -29,6 +28,10 @@ from hansard.cli.words import short
 from hansard.engine import Hansard
 from hansard.render.money import dollars as exact_dollars
 from hansard.render.money import row_cost
+from hansard.storage.sqlite import connect
+
+if TYPE_CHECKING:
+    import apsw
 
 SESSION = "5e551011-aaaa-4aaa-8aaa-000000000001"
 OTHER = "5e551011-bbbb-4bbb-8bbb-000000000002"
@@ -264,7 +267,7 @@ def test_no_store() -> None:
 
 def locked(store: Path) -> apsw.Connection:
     """The index in the hands of somebody who lets nobody else read."""
-    db = apsw.Connection(str(store / "index.db"))
+    db = connect(str(store / "index.db"))
     for step in ("PRAGMA locking_mode = EXCLUSIVE", "INSERT OR REPLACE INTO meta VALUES ('x', 1)", "BEGIN EXCLUSIVE"):
         db.execute(step).fetchall()
     return db
@@ -280,7 +283,7 @@ def lose(store: Path) -> None:
 
 
 def outdate(store: Path) -> None:
-    db = apsw.Connection(str(store / "index.db"))
+    db = connect(str(store / "index.db"))
     db.pragma("user_version", 4711)
     db.close()
 
@@ -297,7 +300,7 @@ def test_the_last_known_figures_when_the_store_cannot_be_read(store: Path, harm:
 
 def test_a_writer_does_not_hinder_the_line(store: Path) -> None:
     before = show("--format", STILL)
-    db = apsw.Connection(str(store / "index.db"))
+    db = connect(str(store / "index.db"))
     db.execute("BEGIN EXCLUSIVE; INSERT OR REPLACE INTO meta VALUES ('x', 1)")
     assert show("--format", STILL) == before
     db.close()

@@ -6,10 +6,10 @@ import json
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 
 from hansard.index.derive import project_of
+from hansard.storage.sqlite import connect
 from tests.sync.making import FOLDER, Line, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def test_a_whole_last_line_without_an_end_counts(tree: Tree) -> None:
     tree.append(main_path(S), [user(S, "u3", "Because?", 2, "u2")])
     tree.sync()
     vocabulary = "SELECT term, cnt FROM temp.words WHERE term = 'because'"
-    with closing(apsw.Connection(str(tree.home / "text.db"))) as db:
+    with closing(connect(str(tree.home / "text.db"))) as db:
         db.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'talk', 'row')")
         assert db.execute(vocabulary).fetchall() == [("because", 2)]
 

@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 import hansard
@@ -19,6 +18,7 @@ from hansard.engine import Hansard
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model import ExplainedMessage, Explanation, UsageRow, plain
 from hansard.pricing.money import total
+from hansard.storage.sqlite import connect
 from tests.sync.making import Line, Tree, agent_path, entry, main_path, memory_folder, session, user
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
@@ -469,7 +469,7 @@ def test_a_damaged_record_is_told(tree: Tree) -> None:
     usage = {"input_tokens": 3, "output_tokens": 4}
     tree.write(main_path(session(1)), [answer(1, 1, "msg_01a", usage)])
     tree.sync()
-    db = apsw.Connection(str(tree.home / "record.db"))
+    db = connect(str(tree.home / "record.db"))
     db.execute("UPDATE chunk SET data = zeroblob(length(data))")
     db.close()
     with hansard.open(tree.home) as h:
@@ -485,7 +485,7 @@ def test_a_damaged_record_is_told(tree: Tree) -> None:
 def test_an_index_that_does_not_add_up_is_told(tree: Tree) -> None:
     tree.write(main_path(session(1)), [answer(1, 1, "msg_01a", {"input_tokens": 3, "output_tokens": 4})])
     tree.sync()
-    db = apsw.Connection(str(tree.home / "index.db"))
+    db = connect(str(tree.home / "index.db"))
     db.execute("UPDATE usage SET input = 5")
     db.close()
     with hansard.open(tree.home) as h:

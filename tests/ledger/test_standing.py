@@ -25,6 +25,7 @@ from hansard.ledger.report import Ledger, make_report
 from hansard.ledger.standing import find_periods, find_standing, here, look, read_store
 from hansard.model import Limit, Spent, UsageRow
 from hansard.query.reader import Reader
+from hansard.storage.sqlite import connect
 
 NOW = datetime(2026, 11, 12, 15, 30, tzinfo=UTC)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Santiago")
@@ -170,11 +171,10 @@ def test_to_the_last_digit(tmp_path: Path, spent: list[Any]) -> None:
 
 
 def test_an_index_of_another_version_is_not_believed(h: Hansard, tmp_path: Path) -> None:
-    import apsw
 
     path = tmp_path / "index.db"
     path.write_bytes((Path(h.home) / "index.db").read_bytes())
-    db = apsw.Connection(str(path))
+    db = connect(str(path))
     db.pragma("user_version", 999)
     db.close()
     periods = find_periods(0, find_zone("UTC").shift)

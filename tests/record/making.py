@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from hansard.record import schema
 from hansard.sources.tail import Mark
+from hansard.storage.sqlite import connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +21,8 @@ NOTE = "projects/-home-u-p/0e6f1a2b-0000-4000-8000-000000000001/tool-results/a.t
 
 
 def mark(offset: int, mtime_ns: int = 1_700_000_000_123_456_789, inode: int = 7) -> Mark:
-    return Mark(offset, mtime_ns, inode, b"h" * 16, b"l" * 16, mtime_ns + 9_000_000_000)
+    seen = mtime_ns + 9_000_000_000
+    return Mark(offset, mtime_ns, mtime_ns, inode, b"h" * 16, b"l" * 16, seen, seen)
 
 
 def keep_log(
@@ -61,13 +64,38 @@ def whole(record: Record, generation: int) -> bytes:
 
 def break_store(place: Path, sql: str, values: tuple[int | bytes, ...] = ()) -> None:
     """Change a store behind the record's back."""
-    with closing(apsw.Connection(str(place))) as db:
+    with closing(connect(str(place))) as db:
         db.execute(sql, values)
 
 
 def flip(place: Path, table: str, number: int, at: int = -1) -> None:
     """Flip one bit of the stored bytes of a chunk or content."""
-    with closing(apsw.Connection(str(place))) as db:
+    with closing(connect(str(place))) as db:
         data = bytearray(db.execute(f"SELECT data FROM {table} WHERE id = ?", (number,)).get)
         data[at] ^= 1
         db.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (bytes(data), number))
+
+
+def as_older_layout(place: Path, version: int) -> None:
+    """Make of a store what a Hansard of an older layout would have written, in a database without page checksums."""
+    old = place.with_name("older.db")
+    with closing(apsw.Connection(str(old))) as db:
+        db.pragma("journal_mode", "wal")
+        for step in schema.MIGRATIONS[:version]:
+            db.execute(step.sql)
+        db.pragma("user_version", version)
+        db.pragma("application_id", schema.APPLICATION_ID)
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
+        db.execute("ATTACH ? AS new", (str(place),))
+        for table in tables:
+            if table.startswith("sqlite_"):
+                continue
+            names = ", ".join(row[1] for row in db.execute(f"PRAGMA main.table_info({table})").fetchall())
+            db.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
+        db.execute(
+            "UPDATE chunk SET data = (SELECT s.data FROM new.chunk c JOIN new.chunk s ON s.id = c.source WHERE c.id = chunk.id)"
+            " WHERE id IN (SELECT id FROM new.chunk WHERE source IS NOT NULL)"
+        )
+    for suffix in ("-wal", "-shm"):
+        place.with_name(place.name + suffix).unlink(missing_ok=True)
+    old.replace(place)

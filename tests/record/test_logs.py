@@ -20,7 +20,9 @@ from hansard.record.schema import CHUNK
 from hansard.record.store import Record
 from tests.record.making import LOG, break_store, flip, keep_log, keep_more, mark, whole
 
-BYTES = bytes(range(256)) * 5000  # five chunks less a bit
+BYTES = b"".join(b"%d:%d\n" % (number, number * number) for number in range(80_000))[
+    :1_280_000
+]  # five chunks less a bit
 SIZES = st.one_of(
     st.integers(0, 50),
     st.integers(0, 3 * CHUNK),

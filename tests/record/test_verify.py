@@ -8,7 +8,7 @@ import pytest
 from hansard.record.schema import CHUNK
 from hansard.record.verify import Mismatch, verify
 from hansard.sources.claude_code import Root, open_root
-from hansard.sources.tail import open_tail
+from hansard.sources.tail import RACY_NS, open_tail
 from tests.record.making import LOG, NOTE, break_store, flip, keep_log, keep_whole
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ def synced(record: Record, source: Root) -> Record:
             generation = record.start_generation(root, LOG, "main", "new")
             for piece in tail.pieces():
                 record.append(generation, piece)
-            record.settle(generation, tail.mark(), tail.mode)
+            record.settle(generation, tail.mark(), tail.status.mode)
         with open_tail(source.locate(NOTE), None) as tail:
             data = b"".join(tail.pieces())
-            record.snapshot(root, NOTE, "tool_result", data, tail.mark(), tail.mode)
+            record.snapshot(root, NOTE, "tool_result", data, tail.mark(), tail.status.mode)
     return record
 
 
@@ -112,6 +112,9 @@ def test_a_source_that_differs_without_a_write_is_listed(synced: Record, source:
         file.seek(offset + 3)
         file.write(b"\0\1\0")
     os.utime(place, ns=(status.st_atime_ns, status.st_mtime_ns))
+    ctime_ns = os.stat(place).st_ctime_ns
+    with synced.writing():
+        synced._run("UPDATE file SET mark_ctime_ns = ?, mark_seen_ns = ?", (ctime_ns, ctime_ns + 2 * RACY_NS))
     (found,) = verify(synced, [source], deep=True).mismatches
     assert (found.path, found.offset) == (path, offset)
     assert "differs" in found.reason

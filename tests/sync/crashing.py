@@ -61,11 +61,11 @@ def _die_at(moment: str, number: int) -> None:
 
 def _work(work: str, config: str, home: str) -> None:
     from hansard.sources.claude_code import open_roots
-    from hansard.sync import indexing, run, text
+    from hansard.sync import indexing, keep, run, text
     from hansard.sync.rebuild import rebuild
 
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
-    run._FIRST_COMMIT = run._LAST_COMMIT = SMALL
+    keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
     if work == "rebuild":
         rebuild(home, workers=False)
     elif work == "remark":

@@ -96,6 +96,7 @@ def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
         Tree(crashed.config, home).sync()
         assert {path.name for path in home.iterdir() if not path.name.endswith(("-wal", "-shm", "-journal"))} == {
             "index.db",
+            "last-sync.json",
             "prices.json",
             "record.db",
             "sync.lock",

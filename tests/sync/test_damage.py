@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 
 from hansard.errors import StoreCorrupt
 from hansard.record.store import Record
+from hansard.storage.sqlite import connect
 from hansard.sync.rebuild import rebuild
 from tests.sync.making import Tree, main_path, raw, session, user
 
@@ -18,7 +18,7 @@ LONG, OTHER = session(1), session(2)
 
 def damage(home: Path, start: int) -> None:
     """Flip a byte of the chunk that begins at `start`."""
-    db = apsw.Connection(str(home / "record.db"))
+    db = connect(str(home / "record.db"))
     for row_id, data in db.execute("SELECT id, data FROM chunk WHERE start = ?", (start,)).fetchall():
         assert isinstance(data, bytes)
         spoilt = bytearray(data)

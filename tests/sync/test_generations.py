@@ -11,7 +11,7 @@ import pytest
 
 from hansard.record.store import Record
 from hansard.sources import tail
-from hansard.sync import run
+from hansard.sync import keep
 from hansard.sync.run import sync
 from tests.sync.making import FOLDER, Tree, ask, assistant, main_path, raw, session, user
 
@@ -186,12 +186,12 @@ def test_side_files_may_go_too(synced: Tree) -> None:
 def test_a_file_that_goes_between_the_look_and_the_reading(synced: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tail.open_tail
 
-    def vanish(path: str, *more: Any) -> tail.Tail:
+    def vanish(path: str, *more: Any, **options: Any) -> tail.Tail:
         Path(path).unlink()
-        return real(path, *more)
+        return real(path, *more, **options)
 
     synced.append(PATH, [user(S, "u5", "Too late.", 4)])
-    monkeypatch.setattr(run, "open_tail", vanish)
+    monkeypatch.setattr(keep, "open_tail", vanish)
     assert synced.sync().gone == 1
     monkeypatch.undo()
     assert _session(synced) == ("gone", 2, 2, 20, 2)

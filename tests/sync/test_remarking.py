@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shutil
 import threading
-from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 
 import hansard
@@ -19,6 +17,7 @@ from hansard.record.verify import verify
 from hansard.sync import remarking
 from hansard.sync.lock import sync_lock
 from hansard.sync.rebuild import rebuild
+from tests.record.making import as_older_layout
 from tests.sync.dumping import assert_same, dump
 from tests.sync.hard import BRANCH, FORK, OLD, files
 from tests.sync.making import Tree, main_path, raw, session, user
@@ -244,6 +243,7 @@ def test_it_makes_no_difference_when_they_are_said(full: Tree, tmp_path: Path) -
     assert_same(dump(homes[0]), dump(homes[1]))
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_the_next_sync_has_nothing_to_do(full: Tree, h: Hansard) -> None:
     _say_much(h)
     before = {path.name: path.stat().st_mtime_ns for path in full.home.iterdir()}
@@ -280,8 +280,7 @@ def test_verify_and_restore_know_nothing_of_them(full: Tree, h: Hansard, tmp_pat
 
 def test_a_store_of_the_layout_before_them(full: Tree, h: Hansard) -> None:
     expected = dump(full.home)
-    with closing(apsw.Connection(str(full.home / "record.db"))) as db:
-        db.execute("DROP TABLE remark; PRAGMA user_version = 1")
+    as_older_layout(full.home / "record.db", 1)
     full.sync()
     assert_same(expected, dump(full.home))
     assert len(list(full.home.glob("record.db.layout-1-*.backup"))) == 1

@@ -8,11 +8,11 @@ from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import pytest
 
 from hansard.record.store import Record
 from hansard.sources.claude_code import open_roots
+from hansard.storage.sqlite import connect
 from hansard.sync import run, text
 from hansard.sync.rebuild import rebuild
 from hansard.sync.report import Progress
@@ -60,6 +60,7 @@ def test_the_source_is_never_touched(full: Tree) -> None:
     assert _snapshot(full.config) == before
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_the_report(full: Tree) -> None:
     report = full.sync()
     logs = [path for path in files() if path.endswith(".jsonl")]
@@ -71,6 +72,7 @@ def test_the_report(full: Tree) -> None:
     assert replace(full.sync(), seconds=0) == replace(report, changed=0, bytes_read=0, records=0, issues=0, seconds=0)
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_nothing_is_written_or_locked_when_nothing_changed(full: Tree) -> None:
     full.sync()
     before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in full.home.iterdir()}
@@ -135,6 +137,7 @@ def test_two_roots_with_copies_of_a_session(full: Tree, tmp_path: Path) -> None:
     assert full.rows("SELECT title, transcripts FROM sessions WHERE session_id = ?", OLD) == [("The copy went on", 2)]
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_small_files_over_the_limit_are_left_out_and_listed(tree: Tree) -> None:
     path = f"{FOLDER}/{FIRST}/tool-results/large.txt"
     tree.write(path, b"x" * 2000)
@@ -169,9 +172,9 @@ def test_a_touched_file_is_compared_and_nothing_more(full: Tree) -> None:
     dates = "SELECT mtime FROM side_files WHERE path LIKE '%toolu_edit.txt'"
     assert full.rows(dates) == [(1_750_000_000_000,)]
     # As after a crash between the two databases:
-    with closing(apsw.Connection(str(full.home / "index.db"))) as db:
+    with closing(connect(str(full.home / "index.db"))) as db:
         db.execute(
-            "UPDATE side_files SET mtime = 0; UPDATE transcripts SET mtime = 0; UPDATE meta SET value = 1 WHERE name = 'revision'"
+            "UPDATE side_files SET mtime = 0; UPDATE transcripts SET mtime = 0; UPDATE meta SET value = 0 WHERE name = 'revision'"
         )
     full.sync()
     assert full.rows(dates) == [(1_750_000_000_000,)]
@@ -193,6 +196,7 @@ def test_progress(full: Tree, monkeypatch: pytest.MonkeyPatch, workers: bool) ->
     assert ("reading", len(files()), len(files()), total, total) in told
     assert [phase for number, (phase, *_) in enumerate(told) if number == 0 or told[number - 1][0] != phase] == [
         "reading",
+        "indexing",
         "text",
     ]
     told.clear()

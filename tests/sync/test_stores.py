@@ -14,6 +14,7 @@ import pytest
 
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record.store import Record
+from hansard.storage.sqlite import connect
 from hansard.sync.lock import sync_lock
 from hansard.sync.rebuild import rebuild
 from tests.sync.dumping import Dump, assert_same, dump
@@ -83,7 +84,7 @@ def _cut(place: Path) -> None:
 
 def _scribbled(place: Path) -> None:
     """The header is well, a page in the middle is not."""
-    with closing(apsw.Connection(str(place))) as db:
+    with closing(connect(str(place))) as db:
         db.pragma("wal_checkpoint(TRUNCATE)")
     size = place.stat().st_size
     with place.open("r+b") as file:
@@ -107,12 +108,12 @@ def _foreign(place: Path) -> None:
 
 
 def _older_layout(place: Path) -> None:
-    with closing(apsw.Connection(str(place))) as db:
+    with closing(connect(str(place))) as db:
         db.execute("DROP TABLE IF EXISTS transcripts; DROP TABLE IF EXISTS cursors")
 
 
 def _other_version(place: Path) -> None:
-    with closing(apsw.Connection(str(place))) as db:
+    with closing(connect(str(place))) as db:
         db.execute("PRAGMA user_version = 999")
 
 
@@ -131,7 +132,7 @@ def test_a_damaged_index_is_made_again(synced: Tree, expected: Dump, name: str, 
 
 
 def test_damage_on_the_way_does_not_reach_the_record(synced: Tree, expected: Dump) -> None:
-    with closing(apsw.Connection(str(synced.home / "index.db"))) as db:
+    with closing(connect(str(synced.home / "index.db"))) as db:
         db.execute("DROP TABLE sessions")
     synced.append(main_path(OLD), b"")
     before = (synced.home / "record.db").stat().st_ino
@@ -170,10 +171,11 @@ def test_an_upgrade_is_noticed_without_a_change_of_the_sources(synced: Tree, exp
 
 def test_a_record_put_back_and_one_large_step(synced: Tree) -> None:
     """The text's file must be found unfit before the record has gone on."""
-    with closing(apsw.Connection(str(synced.home / "record.db"))) as db:
-        db.execute("UPDATE store SET revision = revision - 1")
+    with closing(connect(str(synced.home / "record.db"))) as db:
+        db.execute("DELETE FROM entry WHERE revision_id = (SELECT max(id) FROM revision)")
+        db.execute("DELETE FROM revision WHERE id = (SELECT max(id) FROM revision)")
     synced.append(main_path(OLD), [user(OLD, "more", "Unheard of.", 9)])
-    with closing(apsw.Connection(str(synced.home / "text.db"))) as db:
+    with closing(connect(str(synced.home / "text.db"))) as db:
         db.execute("UPDATE cursors SET size = 1 << 30, indexed = 1 << 30")
     synced.sync()
     twin = Tree(synced.config, synced.home.with_name("twin"))

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 
 import hansard
@@ -16,6 +15,7 @@ from hansard.config import Settings
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.index.schema import VERSION
+from hansard.storage.sqlite import connect
 from hansard.web.desk import Desk
 from tests.web.serving import elsewhere, site
 
@@ -36,7 +36,7 @@ def desk(home: Path) -> Iterator[Desk]:
 
 
 def stamp(home: Path, version: int) -> None:
-    db = apsw.Connection(str(home / "text.db"))
+    db = connect(str(home / "text.db"))
     db.pragma("user_version", version)
     db.close()
 

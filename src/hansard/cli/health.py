@@ -11,7 +11,7 @@ import click
 from hansard.cli.front import Command, Front, now, pass_front, reads
 from hansard.cli.tables import Column, table
 from hansard.cli.terminal import Paint, fit, fit_path, one_line, wrap
-from hansard.cli.words import ago, ahead, many, odd_lines, size
+from hansard.cli.words import ago, ahead, incomplete, many, odd_lines, size
 from hansard.errors import HansardError
 
 if TYPE_CHECKING:
@@ -43,7 +43,9 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
     """The status for people."""
     disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
     rows = [("Store", fit_path(one_line(answer.home), columns - 12))]
-    rows.append(("", f"last news {ago(answer.last_sync, moment)}"))
+    rows.append(("", f"last complete sync {ago(answer.last_sync, moment)}"))
+    if answer.sync_error:
+        rows.append(("Sync", f"FAILED since: {one_line(answer.sync_error)}"))
     rows.append(
         (
             "Kept",
@@ -66,6 +68,9 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
     )
     if answer.issues:
         rows.append(("Issues", f"{odd_lines(answer.issues)}: see `hansard doctor`"))
+    if answer.problems:
+        rows.append(("Problems", incomplete(answer.problems)))
+        rows += [("", f"{one_line(item.subject)}: {one_line(item.reason)}") for item in answer.problems[1:_SHOWN]]
     if answer.left_out:
         rows.append(("Left out", f"{many(len(answer.left_out), 'file')}:"))
         rows += [

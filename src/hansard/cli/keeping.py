@@ -13,8 +13,8 @@ import click
 from hansard.cli.front import Command, Front, closed_roots, common, has_store, no_roots, note, now, pass_front, warn
 from hansard.cli.progress import SyncBar
 from hansard.cli.terminal import fit, one_line
-from hansard.cli.words import local, many, odd_lines, project_name, size
-from hansard.errors import NotFound, SourceUnreadable, StoreBusy
+from hansard.cli.words import incomplete, local, many, odd_lines, project_name, size
+from hansard.errors import Incomplete, NotFound, SourceUnreadable, StoreBusy
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -27,15 +27,18 @@ _BUSY = "another process is syncing this store and did not finish in time: try a
 
 
 @click.command(cls=Command)
+@click.option("--reread", is_flag=True, help="Compare every file in full with what was kept, whatever its date says.")
 @common
 @pass_front
-def sync(front: Front) -> None:
+def sync(front: Front, reread: bool) -> None:
     """Keep and index whatever is new in the source roots.
 
-    Every command that reads does this by itself; on its own it is for a scheduler, and for the first time.
+    Every command that reads does this by itself; on its own it is for a scheduler, and for the first time. Exits with 10 when a file
+    could not be kept or a transcript could not be indexed; everything else was.
 
     Examples:
       hansard sync
+      hansard sync --reread
       hansard sync --root ~/.claude --root /backup/claude --json
     """
     front.must_sync("sync")
@@ -43,10 +46,13 @@ def sync(front: Front) -> None:
         if not h.roots and not has_store(h):
             raise no_roots()
         with SyncBar(after=0.3) as bar:
-            report = h.sync(listener=bar, wait_seconds=10)
+            report = h.sync(listener=bar, wait_seconds=10, reread=reread, thorough=True)
+        problems = h.problems() if report.problems else ()
     _tell_sync(front, report)
     if closed := closed_roots(h, report):
         raise SourceUnreadable(f"nothing could be read from {', '.join(closed)}: check the permissions")
+    if problems:
+        raise Incomplete(incomplete(problems))
     if h.roots and not report.transcripts:
         warn(
             f"there is no transcript in {', '.join(root.path for root in h.roots)};"

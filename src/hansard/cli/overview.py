@@ -12,8 +12,8 @@ from hansard.cli.front import Front, has_store, note, now, program
 from hansard.cli.health import cleanup_lines
 from hansard.cli.listing import session_table
 from hansard.cli.tables import Column, table
-from hansard.cli.terminal import Paint, fit, wrap
-from hansard.cli.words import ago, many, odd_lines, short, size
+from hansard.cli.terminal import Paint, fit, one_line, wrap
+from hansard.cli.words import ago, incomplete, many, odd_lines, short, size
 from hansard.render.money import dollars
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _lines(
     demo: bool,
 ) -> Iterator[str]:
     title = "Hansard (demo)" if demo else "Hansard"
-    facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, last news {ago(answer.last_sync, moment)}"
+    facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
     yield f"{paint(title, 'heading')}  {fit(facts, columns - len(title) - 2)}"
     yield ""
     names = {"today": "Today", "last_7_days": "Last 7 days", "last_30_days": "Last 30 days", "all": "All"}
@@ -119,6 +119,11 @@ def _lines(
     for line in cleanup_lines(answer, moment):
         style = "red" if answer.doomed_unkept else "dim"
         yield from (paint(piece, style) for piece in wrap(f"Clean-up: {line}.", columns))
+    if answer.sync_error:
+        yield from (paint(piece, "red") for piece in wrap(f"Sync failed: {one_line(answer.sync_error)}", columns))
+    if answer.problems:
+        trouble = f"{incomplete(answer.problems)}: {program()} status"
+        yield from (paint(piece, "red") for piece in wrap(trouble, columns))
     if answer.issues:
         yield from (paint(piece, "dim") for piece in wrap(f"{odd_lines(answer.issues)}: {program()} doctor", columns))
     if not demo:

@@ -125,7 +125,14 @@ def restore(
 
 def _described(items: list[RestoreItem]) -> list[dict[str, object]]:
     return [
-        {"path": item.path, "target": item.target, "bytes": item.bytes, "action": item.action.value} for item in items
+        {
+            "path": item.path,
+            "target": item.target,
+            "bytes": item.bytes,
+            "action": item.action.value,
+            "reason": item.reason or None,
+        }
+        for item in items
     ]
 
 
@@ -145,7 +152,7 @@ def _tell_plan(front: Front, to: str, items: list[RestoreItem]) -> None:
             }
         )
         return
-    words = {"write": "write", "same": "there", "differs": "DIFFERS"}
+    words = {"write": "write", "same": "there", "differs": "DIFFERS", "impossible": "CANNOT"}
     columns = front.width() - 22
     front.say(
         f"{words[item.action.value]:<8} {size(item.bytes):>10}  {fit_path(one_line(item.target), columns)}"
@@ -161,19 +168,33 @@ def _tell_plan(front: Front, to: str, items: list[RestoreItem]) -> None:
 @click.option(
     "--deep", is_flag=True, help="Also check the database itself, and compare with the sources that still exist."
 )
+@click.option("--full", is_flag=True, help="Compare the indexes with the record in full, not by a sample.")
+@click.option(
+    "--since",
+    metavar="REVISION",
+    help="A revision noted earlier: prove that nothing kept by then was changed or removed.",
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Mend damaged chunks from sources that still have their bytes, read again what differs, rebuild wrong indexes.",
+)
 @common
 @pass_front
-def verify(front: Front, deep: bool) -> None:
-    """Check every kept byte against its hash.
+def verify(front: Front, deep: bool, full: bool, since: str | None, repair: bool) -> None:
+    """Check every kept byte against its hash, every write against the hash chain, and the indexes against the record.
 
-    Exits with 1 when something does not match. Nothing is synced or changed.
+    Exits with 1 when something does not match. Nothing is synced or changed without --repair. The revision that is printed stands for
+    everything kept so far: note it elsewhere, and `--since` proves later that it is all still there.
 
     Examples:
       hansard verify
       hansard verify --deep --json
+      hansard verify --since 412:9f3c0a
+      hansard verify --repair
     """
     with front.engine() as h, BytesBar("Verifying", after=SLOW_SECONDS) as bar:
-        report = h.verify(deep=deep, progress=bar)
+        report = h.verify(deep=deep, full=full, since=since, repair=repair, progress=bar)
     if front.as_json:
         front.emit(report)
     else:
@@ -189,6 +210,11 @@ def verify(front: Front, deep: bool) -> None:
         if deep:
             changed = f"; {many(report.changed, 'file')} changed since the last sync" if report.changed else ""
             lines.append(f"{many(report.compared, 'file')} compared with the source{changed}")
+        if report.rederived:
+            lines.append(f"{many(report.rederived, 'transcript')} read again and compared with the indexes")
+        if report.repaired:
+            lines.append(f"{many(report.repaired, 'mismatch was', 'mismatches were')} repaired")
+        lines.append(f"revision {report.revision}")
         for item in report.mismatches:
             place = f" at {item.offset:,}" if item.offset is not None else ""
             lines.append(f"  {one_line(item.path)}{place}: {one_line(item.reason)}")

@@ -10,7 +10,7 @@ from hansard.index import schema
 from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.links import touch_sighted
-from hansard.index.store import Disposable, telling
+from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
 from hansard.parse.decode import entry
 from hansard.parse.fold import Fold
@@ -22,7 +22,7 @@ _FLUSH_LINES = 4000
 _FLUSH_BYTES = 16 << 20
 _CHECKPOINT_BYTES = 32 << 20
 
-_RANGED = (
+RANGED = (
     "records",
     "blocks",
     "messages",
@@ -71,8 +71,8 @@ class Indexed(NamedTuple):
 class RowIndex(Disposable):
     """The writer of `index.db`."""
 
-    def __init__(self, path: str, store_id: str, revision: int) -> None:
-        super().__init__(path, schema.TABLES, schema.VERSION, store_id, revision)
+    def __init__(self, path: str, origin: Origin) -> None:
+        super().__init__(path, schema.TABLES, schema.VERSION, origin)
         # Indexes cost most while a table grows from nothing, so a first sync makes them at its end.
         self.bulk = self.fresh
         if not self.bulk:
@@ -180,7 +180,7 @@ class RowIndex(Disposable):
     def _forget_tail(self, transcript: int, indexed: int) -> None:
         """Take back the rows of an unfinished last line; they come again when it is read again."""
         base = transcript << schema.OFFSET_BITS
-        for table in _RANGED:
+        for table in RANGED:
             self.db.execute(
                 f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK)
             )

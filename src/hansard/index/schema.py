@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 OFFSET_BITS = 40
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 QUARTER = 900_000  # milliseconds
@@ -19,6 +19,16 @@ TABLES = """
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value
+) WITHOUT ROWID;
+
+-- What of the record could not be indexed, and why; tried again when there is more of it.
+CREATE TABLE quarantine (
+    stage   TEXT NOT NULL,            -- rows, text, session, side_file, prices
+    subject TEXT NOT NULL,            -- a transcript's id, a session's id, a snapshot's id
+    size    INTEGER NOT NULL,         -- bytes of the record then
+    reason  TEXT NOT NULL,
+    since   INTEGER NOT NULL,         -- ms
+    PRIMARY KEY (stage, subject)
 ) WITHOUT ROWID;
 
 -- One row per generation of a log file: main transcripts, subagents, history.jsonl.
@@ -474,6 +484,16 @@ TEXT_TABLES = """
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
     value
+) WITHOUT ROWID;
+
+-- What of the record could not be indexed, and why; tried again when there is more of it.
+CREATE TABLE quarantine (
+    stage   TEXT NOT NULL,            -- text, snapshot
+    subject TEXT NOT NULL,            -- a transcript's or a snapshot's id
+    size    INTEGER NOT NULL,         -- bytes of the record then
+    reason  TEXT NOT NULL,
+    since   INTEGER NOT NULL,         -- ms
+    PRIMARY KEY (stage, subject)
 ) WITHOUT ROWID;
 
 -- How far each transcript's text is indexed; it trails the record by itself.

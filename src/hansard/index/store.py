@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterator
+from typing import NamedTuple, Protocol
 
 import apsw
 
-from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
+from hansard.errors import HansardError, StoreBusy, StoreCorrupt, StoreUnusable
+from hansard.storage import sqlite
 
 _APPLICATION_ID = 0x48416E78  # "HAnx"
-
-
-def create_private(path: str) -> None:
-    """Create an empty file that only its owner can read, if there is none."""
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
 def discard(path: str) -> None:
@@ -47,7 +44,7 @@ def telling(path: str) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise IndexDamaged(path, error) from error
     except apsw.IOError as error:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
+        if sqlite.is_page_damage(error):
             raise IndexDamaged(path, error) from error
         raise StoreUnusable(f"cannot read or write {path}: {error}. Check the disk") from error
     except apsw.FullError as error:
@@ -65,39 +62,57 @@ def telling(path: str) -> Iterator[None]:
         raise IndexDamaged(path, error) from error
 
 
+class Origin(Protocol):
+    """The record that an index is made from, as far as an index must know it."""
+
+    store_id: str
+
+    def head(self) -> tuple[int, bytes]:
+        """Its last revision: number and hash."""
+
+    def has_revision(self, number: object, hash_: object) -> bool:
+        """Whether it once was in this state."""
+
+
+class Quarantined(NamedTuple):
+    """Something of the record that could not be indexed: a transcript, a session, a small file."""
+
+    stage: str
+    subject: str
+    reason: str
+    since: int  # ms
+
+
 class Disposable:
     """A database that can be made again from the record at any time."""
 
-    def __init__(self, path: str, tables: str, version: int, store_id: str, revision: int) -> None:
+    def __init__(self, path: str, tables: str, version: int, origin: Origin) -> None:
         self.path = path
         self.fresh = False
+        self._has_quarantine: bool | None = None
         try:
-            self._open(tables, version, store_id, revision)
+            self._open(tables, version, origin)
         except IndexDamaged:
             self._discard()
-            self._open(tables, version, store_id, revision)
+            self._open(tables, version, origin)
 
-    def _open(self, tables: str, version: int, store_id: str, revision: int) -> None:
+    def _open(self, tables: str, version: int, origin: Origin) -> None:
         with telling(self.path):
+            if not os.path.exists(self.path):
+                self._create(tables, version, origin.store_id)
             self._connect()
             try:
-                if not self._fits(version, store_id, revision):
+                if not self._fits(version, origin):
                     self.db.close()
                     self._discard()
+                    self._create(tables, version, origin.store_id)
                     self._connect()
-                    self._create(tables, version, store_id)
             except BaseException:
                 self.db.close()
                 raise
 
     def _connect(self) -> None:
-        try:
-            create_private(self.path)
-        except OSError as error:
-            raise StoreUnusable(
-                f"cannot write {self.path}: {error.strerror or error}. Check the data directory, or name another with --home"
-            ) from error
-        self.db = apsw.Connection(self.path)
+        self.db = sqlite.connect(self.path)
         try:
             self._tune()
         except BaseException:
@@ -116,27 +131,39 @@ class Disposable:
         self.db.set_busy_timeout(10_000)
         self.db.execute("PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -32768")
 
-    def _fits(self, version: int, store_id: str, revision: int) -> bool:
+    def _fits(self, version: int, origin: Origin) -> bool:
         if self.db.pragma("application_id") != _APPLICATION_ID or self.db.pragma("user_version") != version:
             return False
+        if self.db.reserve_bytes("main") and sqlite.checksum_vfs() is None:
+            return False  # what is written from here on would have no checksums
         known = self.meta("revision")
-        # An index from the future: the record was put back to an older copy, and no cursor can be trusted to fit it.
-        return self.meta("store_id") == store_id and isinstance(known, int) and known <= revision
+        # Of a record that was put back to an older copy, or went another way since: no cursor can be trusted to fit it.
+        return self.meta("store_id") == origin.store_id and (
+            known == 0 or origin.has_revision(known, self.meta("lineage"))
+        )
 
     def _create(self, tables: str, version: int, store_id: str) -> None:
         self.fresh = True
-        self.db.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = WAL")
-        with self.transaction():
-            self.db.execute(tables)
-            self.db.execute("INSERT INTO meta VALUES ('store_id', ?), ('revision', 0)", (store_id,))
-            self.db.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {version}")
+
+        def prepare(db: apsw.Connection) -> None:
+            with db:
+                db.execute(tables)
+                db.execute("INSERT INTO meta VALUES ('store_id', ?), ('revision', 0)", (store_id,))
+                db.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {version}")
+
+        try:
+            sqlite.create(self.path, prepare)
+        except OSError as error:
+            raise StoreUnusable(
+                f"cannot write {self.path}: {error.strerror or error}. Check the data directory, or name another with --home"
+            ) from error
 
     def meta(self, name: str) -> object:
         """One value of the meta table, None when it is not there."""
         row = self.db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
         return row[0] if row else None
 
-    def set_meta(self, name: str, value: str | int | None) -> None:
+    def set_meta(self, name: str, value: str | int | bytes | None) -> None:
         """Set one value of the meta table."""
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
@@ -153,19 +180,77 @@ class Disposable:
                     self.db.execute("ROLLBACK")
                 raise
 
-    def sign(self, revision: int) -> None:
+    @contextlib.contextmanager
+    def isolated(self, stage: str, subject: str, size: int = 0) -> Iterator[None]:
+        """A step that leaves nothing but a note behind when it raises, unless the database itself is at fault.
+
+        `size` is how much of the subject there is: it is tried again when there is more.
+        """
+        self.db.execute("SAVEPOINT step")
+        try:
+            yield
+        except BaseException as error:
+            with contextlib.suppress(apsw.Error):  # where the transaction is gone already, the first error says why
+                self.db.execute("ROLLBACK TO step; RELEASE step")
+            if not isinstance(error, Exception) or is_store_error(error):
+                raise
+            self.quarantine(stage, subject, size, error)
+            return
+        self.db.execute("RELEASE step")
+        self.release(stage, subject)
+
+    def quarantine(self, stage: str, subject: str, size: int, error: Exception) -> None:
+        """Note that something could not be indexed."""
+        self.db.execute(
+            "INSERT INTO quarantine VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET size = excluded.size, reason = excluded.reason",
+            (stage, subject, size, f"{type(error).__name__}: {error}"[:300], int(time.time() * 1000)),
+        )
+        self._has_quarantine = True
+
+    def release(self, stage: str, subject: str) -> None:
+        """Drop the note on something that could be indexed after all."""
+        if self._quarantined():
+            self.db.execute("DELETE FROM quarantine WHERE stage = ? AND subject = ?", (stage, subject))
+
+    def is_quarantined(self, stage: str, subject: str, size: int) -> bool:
+        """Whether something failed before, and there is no more of it now."""
+        if not self._quarantined():
+            return False
+        row = self.db.execute(
+            "SELECT size FROM quarantine WHERE stage = ? AND subject = ?", (stage, subject)
+        ).fetchone()
+        return row is not None and row[0] == size
+
+    def quarantined(self) -> int:
+        """How much could not be indexed."""
+        return int(self.db.execute("SELECT count(*) FROM quarantine").get)
+
+    def _quarantined(self) -> bool:
+        """Whether there is any note at all: nearly always there is none."""
+        if self._has_quarantine is None:
+            self._has_quarantine = self.db.execute("SELECT 1 FROM quarantine LIMIT 1").fetchone() is not None
+        return self._has_quarantine
+
+    def sign(self, revision: tuple[int, bytes]) -> None:
         """Note the revision of the record that this was made from in full."""
-        self.set_meta("revision", revision)
+        self.set_meta("revision", revision[0])
+        self.set_meta("lineage", revision[1])
 
     def close(self) -> None:
         """Close the connection."""
         self.db.close()
 
 
+def is_store_error(error: Exception) -> bool:
+    """Whether the database or the disk is at fault, and not the data that was given to it."""
+    of_data = (apsw.ConstraintError, apsw.MismatchError, apsw.TooBigError, apsw.RangeError)
+    return isinstance(error, (HansardError, apsw.Error)) and not isinstance(error, of_data)
+
+
 def meta(path: str, name: str) -> object:
     """One value of a disposable database's meta table; None where it cannot be read."""
     try:
-        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        db = sqlite.connect(path, readonly=True)
         try:
             db.set_busy_timeout(2000)
             row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
@@ -176,20 +261,31 @@ def meta(path: str, name: str) -> object:
     return row[0] if row else None
 
 
-def signature(path: str, version: int) -> tuple[object, object] | None:
+def count_quarantined(path: str) -> int:
+    """How much of the record could not be indexed in a disposable database."""
+    with telling(path):
+        db = sqlite.connect(path)  # for writing too, or its log would be left behind
+        try:
+            db.set_busy_timeout(2000)
+            return int(db.execute("SELECT count(*) FROM quarantine").get)
+        finally:
+            db.close()
+
+
+def signature(path: str, version: int) -> tuple[object, object, object] | None:
     """The store and the revision that a disposable database was made from, None when it is absent, unreadable or of another version."""
     if not os.path.exists(path):
         return None
     try:
-        db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        db = sqlite.connect(path, readonly=True)
         try:
             db.set_busy_timeout(2000)
             if db.pragma("application_id") != _APPLICATION_ID or db.pragma("user_version") != version:
                 return None
             rows: dict[object, object] = {}
-            rows.update(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision')"))
+            rows.update(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision', 'lineage')"))
         finally:
             db.close()
     except apsw.Error:
         return None
-    return rows.get("store_id"), rows.get("revision")
+    return rows.get("store_id"), rows.get("revision"), rows.get("lineage")

@@ -12,7 +12,7 @@ from hansard.index import schema
 from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.marks import kind_mark, marks
-from hansard.index.store import Disposable, telling
+from hansard.index.store import Disposable, Origin, is_store_error, telling
 from hansard.index.tokens import searchable
 from hansard.parse.decode import Issue, Record, entry, is_progress
 from hansard.parse.meaning import without_base64
@@ -30,8 +30,8 @@ _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 class TextIndex(Disposable):
     """The writer of `text.db`."""
 
-    def __init__(self, path: str, store_id: str, revision: int) -> None:
-        super().__init__(path, schema.TEXT_TABLES, schema.VERSION, store_id, revision)
+    def __init__(self, path: str, origin: Origin) -> None:
+        super().__init__(path, schema.TEXT_TABLES, schema.VERSION, origin)
         self._cursor = self.db.cursor()
 
     def begin_bulk(self) -> None:
@@ -40,7 +40,7 @@ class TextIndex(Disposable):
             self._set(table, "hashsize", size)
             self._set(table, "automerge", 0)
 
-    def sign(self, revision: int) -> None:
+    def sign(self, revision: tuple[int, bytes]) -> None:
         """Note that all of a revision's text is here; after a backlog, also of a sync that was cut off, merge again."""
         for table in _HASH_BYTES:
             merging = self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").fetchone()
@@ -59,8 +59,32 @@ class TextIndex(Disposable):
         return sorted(
             (id_, kind, size - known.get(id_, 0))
             for id_, kind, size in sizes
-            if kind in _INDEXED_LOGS and known.get(id_, 0) < size
+            if kind in _INDEXED_LOGS and known.get(id_, 0) < size and not self.is_quarantined("text", str(id_), size)
         )
+
+    def feed_isolated(self, transcript: int, kind: str, size: int, read: Callable[[int, int], Iterable[bytes]]) -> int:
+        """`feed`, but a transcript that raises is quarantined; `size` is how much of it the record has.
+
+        FTS5 writes a segment at every savepoint, so what the transcript left behind is deleted instead.
+        """
+        try:
+            fed = self.feed(transcript, kind, read)
+        except Exception as error:
+            if is_store_error(error):
+                raise
+            row = self.db.execute("SELECT indexed FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
+            self._delete_after(transcript, row[0] if row else 0)
+            self.quarantine("text", str(transcript), size, error)
+            return 0
+        self.release("text", str(transcript))
+        return fed
+
+    def _delete_after(self, transcript: int, offset: int) -> None:
+        base = transcript << schema.OFFSET_BITS
+        for table in _HASH_BYTES:
+            self.db.execute(
+                f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + schema.OFFSET_MASK)
+            )
 
     def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
@@ -68,10 +92,7 @@ class TextIndex(Disposable):
         row = self.db.execute("SELECT indexed, tail, kept FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
         indexed, tail, kept = row or (0, 0, b"")
         if tail:
-            for table in _HASH_BYTES:
-                self.db.execute(
-                    f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK)
-                )
+            self._delete_after(transcript, indexed)
         lines = Lines(read(transcript, indexed), indexed)
         if kind == "history":
             for offset, line in lines:
@@ -129,6 +150,15 @@ class TextIndex(Disposable):
                 return
             self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
             self._cursor.execute(_WORK, (row_id, searchable(text), kind_mark("result")))
+
+    def feed_snapshot_isolated(self, snapshot: int, data: bytes) -> None:
+        """`feed_snapshot`, but one that raises is quarantined."""
+        try:
+            self.feed_snapshot(snapshot, data)
+        except Exception as error:
+            if is_store_error(error):
+                raise
+            self.quarantine("snapshot", str(snapshot), len(data), error)
 
     def snapshots_indexed(self) -> int:
         """The last snapshot whose text is indexed."""

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt
 from hansard.model import Drift, IssueExample, IssueKind
+from hansard.model.problems import Problem
+from hansard.query.problems import list_problems
 from hansard.query.reader import Reader, moment
 from hansard.sources.claude_code import Root, cleanup_period_days, discover, running_sessions
+from hansard.storage.heartbeat import heartbeat
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -77,6 +80,10 @@ class Status:
     index_bytes: int
     text_bytes: int
     last_sync: datetime | None
+    """When the sources were last looked at in full, whether or not there was anything new."""
+    sync_error: str | None
+    """Why a sync after that did not come to its end."""
+    problems: tuple[Problem, ...]
     left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
     doomed_unkept: int
@@ -93,6 +100,7 @@ def read_status(
         " (SELECT count(*) FROM usage), (SELECT coalesce(sum(tool_calls), 0) FROM sessions), (SELECT count(*) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )
+    pulse = heartbeat(home)
     statuses, doomed = [], []
     source_bytes = 0
     known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
@@ -148,7 +156,9 @@ def read_status(
         record_bytes=_disk(home, "record.db"),
         index_bytes=_disk(home, "index.db"),
         text_bytes=_disk(home, "text.db"),
-        last_sync=moment(counts[9]),
+        last_sync=moment(counts[9]) if pulse.last_sync is None else datetime.fromtimestamp(pulse.last_sync, UTC),
+        sync_error=pulse.error,
+        problems=list_problems(reader, record),
         left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())
         if record is not None
         else (),
@@ -225,6 +235,17 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     elif not damaged:
         findings.append(Finding("ok", "index", "every kept byte is indexed"))
     findings += _permissions(home, roots)
+    pulse = heartbeat(home)
+    if pulse.error is not None:
+        findings.append(Finding("error", "sync", f"the last sync did not come to its end: {pulse.error}"))
+    findings += [
+        Finding(
+            "warning" if problem.is_kept else "error",
+            "quarantine",
+            f"{problem.subject} could not be {'indexed' if problem.is_kept else 'kept'}: {problem.reason}",
+        )
+        for problem in list_problems(reader, record)
+    ]
     for root in roots:
         findings += [
             Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in discover(root)[1]

@@ -12,8 +12,8 @@ from typing import Any
 import apsw
 
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
+from hansard.storage.sqlite import connect, is_page_damage
 
-_READING = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 
@@ -48,15 +48,20 @@ class Reader:
         """Run a query."""
         try:
             yield from self.db.execute(sql, values)
-        except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
-            path = self.text_path if "full." in str(error) else self.path
-            raise StoreCorrupt(
-                f"{path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
-            ) from error
+        except apsw.SQLError as error:
+            raise self._damage(error) from error
         except apsw.BusyError as error:
             raise StoreBusy(f"{self.path}: another process is writing and did not finish in time. Try again") from error
-        except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError) as error:
+        except apsw.Error as error:
+            if is_page_damage(error):
+                raise self._damage(error) from error
             raise StoreUnusable(f"{self.path} cannot be read: {error}. Check its permissions") from error
+
+    def _damage(self, error: apsw.Error) -> StoreCorrupt:
+        path = self.text_path if "full." in str(error) else self.path
+        return StoreCorrupt(
+            f"{path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
+        )
 
     def at_once(self) -> AbstractContextManager[Any]:
         """One state of the index for all questions inside, whoever writes meanwhile."""
@@ -124,13 +129,13 @@ class Reader:
 
 
 def _connect(path: str) -> apsw.Connection:
-    db = apsw.Connection(_address(path, "mode=ro"), flags=_READING)
+    db = connect(_address(path, "mode=ro"), readonly=True, flags=apsw.SQLITE_OPEN_URI)
     try:
         db.set_busy_timeout(5000)
         db.pragma("user_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         db.close()
-        return apsw.Connection(_unchanging(path), flags=_READING)
+        return connect(_unchanging(path), readonly=True, flags=apsw.SQLITE_OPEN_URI)
     except BaseException:
         db.close()
         raise

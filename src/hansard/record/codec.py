@@ -53,6 +53,8 @@ class Codec:
             raw = self._decompressor.decompress(frame)
         except zstandard.ZstdError as error:
             raise DamagedError(f"its compressed data cannot be read ({error})") from None
+        except MemoryError:
+            raise DamagedError(f"it claims {length} bytes, more than there is memory for") from None
         if len(raw) != length:
             raise DamagedError(f"it gives {len(raw)} bytes where {length} are recorded")
         return raw

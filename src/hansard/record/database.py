@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from hansard.errors import StoreUnusable
+from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record import layout
 from hansard.record.codec import Codec
 from hansard.record.failures import told
+from hansard.record.names import bind_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,22 +20,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 Row = tuple[Any, ...]
-
-
-def bind_name(name: str) -> str | bytes:
-    """A path as SQLite can hold it without loss: TEXT, or a BLOB when it has surrogates, which UTF-8 text has not."""
-    if name.isascii():
-        return name
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return name.encode("utf-8", "surrogatepass")
-    return name
-
-
-def read_name(value: str | bytes) -> str:
-    """The path that `bind_name` was given."""
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
 class Database:
@@ -48,6 +33,7 @@ class Database:
         self._busy_seconds = busy_seconds
         self._writing = False
         self._failed = False
+        self._changes = 0
         self._moment = ""
         """When the write transaction began; everything in it happened then."""
         self._codec = Codec()
@@ -62,9 +48,9 @@ class Database:
             raise StoreUnusable(
                 f"{path!a}: SQLite opens only files with Unicode names. Name another data directory with --home."
             )
-        if not readonly:
-            layout.create_file(path)
         try:
+            if not readonly:
+                layout.create(path)
             db = layout.connect(path, readonly=readonly, busy_seconds=busy_seconds)
             try:
                 layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
@@ -96,26 +82,15 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One write transaction: all of it or, after any exception, nothing of it."""
+        """One write transaction: all of it or, after any exception, nothing of it but what `commit` was called for."""
         if self.readonly:
             raise StoreUnusable(f"{self.path}: the record was opened for reading only.")
         if self._writing:
             raise RuntimeError("a write transaction is already open")
-        self._run("BEGIN IMMEDIATE")
-        self._writing = True
-        self._failed = False
-        self._moment = layout.now()
-        before = self._db.total_changes()
+        self._begin_write()
         try:
             yield
-            self._must_write()
-            self._write_back()
-            if self._db.total_changes() == before:
-                # Nothing was changed: no new revision, and no waiting for the disk.
-                self._run("ROLLBACK")
-            else:
-                self._run("UPDATE store SET revision = revision + 1")
-                self._run("COMMIT")
+            self._end_write()
         except BaseException:
             # SQLite has already undone the transaction itself after some failures, a full disk among them.
             if self._db.in_transaction:
@@ -125,8 +100,59 @@ class Database:
             self._writing = False
             self._forget()
 
+    def commit(self) -> None:
+        """Commit what was written so far, and go on in a new transaction."""
+        self._end_write()
+        self._forget()
+        self._begin_write()
+
+    def _begin_write(self) -> None:
+        self._run("BEGIN IMMEDIATE")
+        self._writing = True
+        self._failed = False
+        self._moment = layout.now()
+        self._changes = self._db.total_changes()
+
+    def _end_write(self) -> None:
+        self._must_write()
+        self._write_back()
+        if self._db.total_changes() == self._changes:
+            # Nothing was changed: no new revision, and no waiting for the disk.
+            self._run("ROLLBACK")
+        else:
+            self._seal()
+            self._run("COMMIT")
+
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """A step of a write transaction that leaves nothing behind when it raises, while the rest goes on."""
+        self._must_write()
+        self._write_back()
+        noted = self._step()
+        self._run("SAVEPOINT step")
+        try:
+            yield
+            self._write_back()
+        except BaseException:
+            self._undo_step(noted)
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK TO step")
+                self._db.execute("RELEASE step")
+            raise
+        self._run("RELEASE step")
+
     def _write_back(self) -> None:
         """Write what is still held in memory."""
+
+    def _step(self) -> int:
+        """How much is held in memory before a step."""
+        return 0
+
+    def _undo_step(self, noted: int) -> None:
+        """Drop what was held in memory since a step that failed."""
+
+    def _seal(self) -> None:
+        """Make the write a revision."""
 
     def _forget(self) -> None:
         """Drop what was held in memory for the transaction that ended."""
@@ -165,6 +191,16 @@ class Database:
     def _one_or_none(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
         rows = self._rows(sql, values)
         return rows[0] if rows else None
+
+    def _hashed_row(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
+        """A row with bytes that have a hash of their own, which judges them even where their page lost its checksum."""
+        try:
+            return self._one_or_none(sql, values)
+        except StoreCorrupt as error:
+            if not isinstance(error.__cause__, apsw.IOError):
+                raise
+        with layout.unchecked(self._db):
+            return self._one_or_none(sql, values)
 
     def _one(self, sql: str, values: tuple[Any, ...] = ()) -> Row:
         return self._rows(sql, values)[0]

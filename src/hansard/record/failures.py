@@ -7,6 +7,7 @@ import errno
 import apsw
 
 from hansard.errors import HansardError, StoreBusy, StoreCorrupt, StoreUnusable
+from hansard.storage.sqlite import is_page_damage
 
 NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
@@ -28,7 +29,7 @@ def told(error: apsw.Error, path: str, busy_seconds: float) -> HansardError:
             f"{path}: another process is writing to it and did not finish within {busy_seconds:g} s. "
             "Wait for it to end (another sync or watch?), then run this again.",
         )
-    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)) or _short_read(error):
+    if is_page_damage(error):
         return StoreCorrupt(f"{path}: not a readable Hansard record ({error}). {AFTER_LOSS}")
     if isinstance(error, apsw.FullError):
         return StoreUnusable(
@@ -67,7 +68,3 @@ def told_os(error: OSError, path: str) -> StoreUnusable:
         f"{path}: it cannot be created ({error.strerror or error}). "
         "Check the permissions of its directory, or name another data directory with --home.",
     )
-
-
-def _short_read(error: apsw.Error) -> bool:
-    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ

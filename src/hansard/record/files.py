@@ -1,21 +1,24 @@
-"""Roots, the files that were seen under them, and what was left out."""
+"""Roots, the files that were seen under them, what was left out and what could not be kept."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from hansard.record.database import Database, Row, bind_name, read_name
+from hansard.record.database import Row
+from hansard.record.lineage import Lineage
+from hansard.record.names import bind_name, read_name
 from hansard.sources.tail import Mark, settled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from hansard.sources.tail import FileStatus
+
 LIVE = "live"
 GONE = "gone"
 _KNOWN = """\
 SELECT path, id, kind, state, coalesce(generation_id, snapshot_id), size, mark_offset, mark_mtime_ns, mark_inode, mark_head,
-mark_last, mark_seen_ns FROM file"""
-WIDEST_INTEGER = (1 << 63) - 1
+mark_last, mark_seen_ns, mark_ctime_ns, mark_since_ns FROM file"""
 
 
 class RootRow(NamedTuple):
@@ -42,22 +45,46 @@ class Known(NamedTuple):
     head: bytes
     last: bytes
     seen_ns: int
+    ctime_ns: int | None
+    since_ns: int | None
 
     @property
     def mark(self) -> Mark | None:
         """The mark it was settled with."""
         if self.offset is None:
             return None
-        return Mark(self.offset, self.mtime_ns, self.inode, self.head, self.last, self.seen_ns)
+        return Mark(
+            self.offset,
+            self.mtime_ns,
+            self.ctime_ns,
+            self.inode,
+            self.head,
+            self.last,
+            self.seen_ns,
+            self.since_ns or 0,
+        )
 
-    def settled(self, size: int, mtime_ns: int, inode: int) -> bool:
+    def settled(self, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bool:
         """The sources' `settled` for this file, without the cost of making its mark, whose fields are all here."""
-        return self.offset is not None and settled(cast("Mark", self), size, mtime_ns, inode)
+        return self.offset is not None and settled(cast("Mark", self), size, mtime_ns, ctime_ns, inode)
 
 
 def _known(row: Row) -> Known:
     """A row of `_KNOWN` whose path or inode may be in its other form."""
     return Known._make(row)._replace(path=read_name(row[0]), inode=int(row[8] or 0))
+
+
+class Quarantined(NamedTuple):
+    """A file that could not be read or kept, with its status at the last try."""
+
+    root_id: int
+    path: str
+    reason: str
+    since: str
+    tried_ns: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
 
 
 class LeftOutRow(NamedTuple):
@@ -69,13 +96,7 @@ class LeftOutRow(NamedTuple):
     reason: str
 
 
-def bind_mark(mark: Mark) -> tuple[Any, ...]:
-    """The six mark columns; a Windows file index can need more bits than an SQLite integer has."""
-    inode = mark.inode if -WIDEST_INTEGER <= mark.inode <= WIDEST_INTEGER else str(mark.inode)
-    return (mark.offset, mark.mtime_ns, inode, mark.head, mark.last, mark.seen_ns)
-
-
-class Files(Database):
+class Files(Lineage):
     """The part of the record that knows files but not their bytes."""
 
     def root_id(self, path: str, name: str) -> int:
@@ -140,6 +161,31 @@ class Files(Database):
         rows = self._rows("SELECT root_id, path, size, reason FROM left_out ORDER BY root_id, path")
         return [LeftOutRow(root_id, read_name(path), size, reason) for root_id, path, size, reason in rows]
 
+    def quarantine(self, root_id: int, path: str, reason: str, status: FileStatus, tried_ns: int) -> None:
+        """Note a file that could not be read or kept; what is kept of it stays."""
+        self._must_write()
+        self._run(
+            "INSERT INTO quarantine (root_id, path, reason, since, tried_ns, size, mtime_ns, ctime_ns) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET reason = excluded.reason, tried_ns = excluded.tried_ns, size = excluded.size,"
+            " mtime_ns = excluded.mtime_ns, ctime_ns = excluded.ctime_ns",
+            (
+                *(root_id, bind_name(path), reason, self._moment, tried_ns),
+                *(status.size, status.mtime_ns, status.ctime_ns),
+            ),
+        )
+
+    def release(self, root_id: int, path: str) -> None:
+        """Drop the note on a file that was kept after all, or is gone."""
+        self._must_write()
+        self._run("DELETE FROM quarantine WHERE root_id = ? AND path = ?", (root_id, bind_name(path)))
+
+    def quarantined(self) -> list[Quarantined]:
+        """What could not be read or kept, by root and path."""
+        rows = self._rows(
+            "SELECT root_id, path, reason, since, tried_ns, size, mtime_ns, ctime_ns FROM quarantine ORDER BY root_id, path"
+        )
+        return [Quarantined._make(row)._replace(path=read_name(row[1])) for row in rows]
+
     def _enter_file(self, root_id: int, path: str, kind: str) -> tuple[int, int | None, int | None]:
         """The id and the current generation and snapshot of a file, which is entered when new."""
         bound = bind_name(path)
@@ -166,7 +212,8 @@ class Files(Database):
     def _mark_file(self, file_id: int, size: int, mark: Mark) -> None:
         """Note what was read of a file; having been read, it is there."""
         self._run(
-            "UPDATE file SET size = ?, mark_offset = ?, mark_mtime_ns = ?, mark_inode = ?, mark_head = ?, mark_last = ?, "
-            "mark_seen_ns = ?, state = 'live', state_at = iif(state = 'live', state_at, ?) WHERE id = ?",
-            (size, *bind_mark(mark), self._moment, file_id),
+            "UPDATE file SET size = ?, mark_offset = ?, mark_mtime_ns = ?, mark_ctime_ns = ?, mark_inode = ?, mark_head = ?, "
+            "mark_last = ?, mark_seen_ns = ?, mark_since_ns = ?, state = 'live', state_at = iif(state = 'live', state_at, ?) "
+            "WHERE id = ?",
+            (size, *mark, self._moment, file_id),
         )

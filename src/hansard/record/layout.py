@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import apsw
 
 from hansard.errors import StoreNewer, StoreUnusable
-from hansard.record import schema
+from hansard.record import chain, schema
 from hansard.record.failures import told_os
+from hansard.storage import sqlite
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+_CHECKING = "checksum_verification"
 WAL_LIMIT = 16 << 20
 """The write-ahead log is cut back to this after a checkpoint, so a first sync does not leave a large file behind."""
 
@@ -23,19 +27,19 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{nanoseconds // 1_000_000:03d}Z"
 
 
-def create_file(path: str) -> None:
-    """Make the directory and an empty database file where they are missing, private from their first moment."""
+def create(path: str) -> None:
+    """Make the directory and the store where they are missing; another process may do so at the same moment."""
     try:
         os.makedirs(os.path.dirname(path), mode=DIRECTORY_MODE, exist_ok=True)
-        # SQLite gives the -wal and -shm files the mode of the database, so this one call settles all three.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-    except FileExistsError as error:
-        if not os.path.isfile(path):
-            if os.path.isdir(path):
-                raise StoreUnusable(
-                    f"{path}: it is a directory, where a database file should be. Move it away, or name another data directory with --home."
-                ) from None
-            raise told_os(error, path) from None
+        if os.path.isdir(path):
+            raise StoreUnusable(
+                f"{path}: it is a directory, where a database file should be. Move it away, or name another data directory with --home."
+            )
+        if os.path.exists(path):
+            if os.path.getsize(path):
+                return
+            os.unlink(path)  # left behind by somebody who got no further
+        sqlite.create(path, lambda db: _migrate(db, path, busy_seconds=0))
     except OSError as error:
         raise told_os(error, path) from None
 
@@ -46,8 +50,7 @@ def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connectio
         raise StoreUnusable(
             f"{path}: there is no record here yet. Run `hansard sync` to make one, or name another data directory with --home."
         )
-    flags = apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
-    db = apsw.Connection(path, flags=flags)
+    db = sqlite.connect(path, readonly=readonly)
     try:
         _configure(db, busy_seconds)
         db.pragma("user_version")
@@ -56,7 +59,7 @@ def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connectio
         if not readonly or _pending_log(path):
             raise
         # On a read-only medium SQLite cannot make its -shm file; without a pending log none is needed.
-        db = apsw.Connection(_immutable(path), flags=flags | apsw.SQLITE_OPEN_URI)
+        db = sqlite.connect(_immutable(path), readonly=True, flags=apsw.SQLITE_OPEN_URI)
         _configure(db, busy_seconds)
     except BaseException:
         db.close()
@@ -77,9 +80,6 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
         if readonly:
             what = "empty" if version == 0 else f"of an older layout ({version}; this Hansard uses {latest})"
             raise StoreUnusable(f"{path}: the record is {what}. Run `hansard sync` to bring it up to date.")
-        if version == 0:
-            db.pragma("page_size", schema.PAGE_SIZE)
-            _use_log(db, busy_seconds)
         db.pragma("synchronous", "full")
         _migrate(db, path, busy_seconds)
     if not readonly:
@@ -87,21 +87,41 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
         db.pragma("checkpoint_fullfsync", 1)
         db.pragma("foreign_keys", 1)
         db.pragma("journal_size_limit", WAL_LIMIT)
+    if latest >= schema.LINEAGE_VERSION:
+        _check_pages(db, path, readonly=readonly)
     db.pragma("cell_size_check", 1)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _use_log(db: apsw.Connection, busy_seconds: float) -> None:
-    """Switch to a write-ahead log; SQLite does not wait by itself where two processes do so at the same moment."""
-    until = time.monotonic() + busy_seconds
-    while True:
+def _check_pages(db: apsw.Connection, path: str, *, readonly: bool) -> None:
+    """Have each page checked as it is read, if all were written with a checksum; give them one where that can be done."""
+    stated = db.execute("SELECT page_checksums FROM store").get and sqlite.is_checksummed(path)
+    if sqlite.checksum_vfs() is None:
+        if stated and not readonly:
+            # What is written from here on has none, so whoever reads it later must not ask for them.
+            db.execute("UPDATE store SET page_checksums = 0")
+        return
+    if not stated and not readonly:
         try:
-            db.pragma("journal_mode", "wal")
-            return
-        except apsw.BusyError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.01)
+            sqlite.reserve_checksums(db)
+            db.execute("VACUUM")
+            db.execute("UPDATE store SET page_checksums = 1")
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError):
+            return  # the next time, then
+        stated = True
+    if stated:
+        db.pragma(_CHECKING, 1)
+        db.pragma("shrink_memory")  # what was read before is read again, with its checksum
+
+
+@contextmanager
+def unchecked(db: apsw.Connection) -> Iterator[None]:
+    """Read pages whatever their checksums say."""
+    db.pragma(_CHECKING, 0)
+    try:
+        yield
+    finally:
+        db.pragma(_CHECKING, 1)
 
 
 def _configure(db: apsw.Connection, busy_seconds: float) -> None:
@@ -109,6 +129,8 @@ def _configure(db: apsw.Connection, busy_seconds: float) -> None:
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.set_busy_timeout(round(busy_seconds * 1000))
+    if sqlite.checksum_vfs() is not None:
+        db.pragma(_CHECKING, 0)  # until the store says that every page has a checksum
 
 
 def _immutable(path: str) -> str:
@@ -160,9 +182,15 @@ def _migrate(db: apsw.Connection, path: str, busy_seconds: float) -> None:
             import uuid
 
             db.pragma("application_id", schema.APPLICATION_ID)
-            db.execute("INSERT INTO store VALUES (1, ?, ?, 0)", (str(uuid.uuid4()), now()))
+            db.execute(
+                "INSERT INTO store (id, store_id, created_at, revision) VALUES (1, ?, ?, 0)", (str(uuid.uuid4()), now())
+            )
         elif missing:
             db.execute("UPDATE store SET revision = revision + 1")
+        if version < schema.LINEAGE_VERSION <= int(db.pragma("user_version")):
+            chain.begin(db, db.execute("SELECT store_id FROM store").get, now())
+            if version == 0 and sqlite.checksum_vfs() is not None:
+                db.execute("UPDATE store SET page_checksums = 1")
         db.execute("COMMIT")
     except BaseException:
         if db.in_transaction:
@@ -177,12 +205,12 @@ def _back_up(path: str, version: int, busy_seconds: float) -> str:
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     final = f"{path}.layout-{version}-{stamp}.backup"
     partial = f"{final}.{os.urandom(4).hex()}"
-    create_file(partial)
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
     try:
-        source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        source = sqlite.connect(path, readonly=True)
         try:
             source.set_busy_timeout(round(busy_seconds * 1000))
-            target = apsw.Connection(partial, flags=apsw.SQLITE_OPEN_READWRITE)
+            target = sqlite.connect(partial)
             try:
                 with target.backup("main", source, "main") as copy:
                     copy.step(-1)

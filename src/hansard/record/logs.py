@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
+from hansard.record.chain import LOG, roll
 from hansard.record.codec import DamagedError, Raw, short_hash
-from hansard.record.database import Row, read_name
+from hansard.record.database import Row
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
+from hansard.record.names import read_name
 from hansard.record.schema import CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from hansard.record.chain import LogProof
     from hansard.sources.tail import Mark
 
 OPEN_TAILS = 4
@@ -54,21 +57,23 @@ class Checked(NamedTuple):
 
 
 class _Tail:
-    """The raw bytes of a generation's last chunk while it is being filled."""
+    """The raw bytes of a generation's last chunk while it is being filled, and the rolling hash of the chunks before it."""
 
-    __slots__ = ("dirty", "file_id", "raw", "start")
+    __slots__ = ("dirty", "file_id", "raw", "rolling", "start")
 
-    def __init__(self, file_id: int, start: int, raw: bytearray) -> None:
+    def __init__(self, file_id: int, start: int, raw: bytearray, rolling: bytes) -> None:
         self.file_id = file_id
         self.start = start
         self.raw = raw
+        self.rolling = rolling
         self.dirty = False
 
 
 class Logs(Files):
     """The part of the record that keeps append-only logs.
 
-    Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again. The rest
+    Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again; one that holds the
+    same bytes as another, as in the generations of a rewritten file, refers to that one. The rest
     stays in memory as the generation's tail and is written when the log is settled, when someone reads it, when other
     logs need the room or when the transaction commits; the next append in a later transaction reads it back first. So
     a byte is compressed once per transaction that adds to its chunk, whatever the sizes of the pieces.
@@ -91,10 +96,11 @@ class Logs(Files):
         )
         self._run(
             "UPDATE file SET kind = ?, generation_id = ?, snapshot_id = NULL, size = 0, mark_offset = NULL, mark_mtime_ns = NULL, "
-            "mark_inode = NULL, mark_head = NULL, mark_last = NULL, mark_seen_ns = NULL WHERE id = ?",
+            "mark_ctime_ns = NULL, mark_since_ns = NULL, mark_inode = NULL, mark_head = NULL, mark_last = NULL, mark_seen_ns = NULL WHERE id = ?",
             (kind, generation, file_id),
         )
-        self._hold(generation, _Tail(file_id, 0, bytearray()))
+        self._hold(generation, _Tail(file_id, 0, bytearray(), b""))
+        self._touch(LOG, generation)
         return generation
 
     def append(self, generation: int, data: bytes) -> None:
@@ -109,15 +115,14 @@ class Logs(Files):
             taken = min(CHUNK - len(tail.raw), len(view))
             tail.raw += view[:taken]
             if len(tail.raw) == CHUNK:
-                self._write_chunk(generation, tail.start, tail.raw)
-                tail.start += CHUNK
+                self._write_full_chunk(generation, tail, tail.raw)
                 tail.raw = bytearray()
         while len(view) - taken >= CHUNK:
-            self._write_chunk(generation, tail.start, view[taken : taken + CHUNK])
-            tail.start += CHUNK
+            self._write_full_chunk(generation, tail, view[taken : taken + CHUNK])
             taken += CHUNK
         tail.raw += view[taken:]
         tail.dirty = True
+        self._touch(LOG, generation)
 
     def can_append(self, generation: int) -> bool:
         """Whether the last chunk, which an append rewrites, is intact."""
@@ -131,17 +136,14 @@ class Logs(Files):
     def settle(self, generation: int, mark: Mark, mode: int) -> None:
         """Note up to where the source was read; the mark must stand at the end of what was appended."""
         self._must_write()
+        self._flush(generation)
         tail = self._tails.pop(generation, None)
-        if tail is None:
-            file_id, size = self._current(generation)
-        else:
-            file_id, size = tail.file_id, tail.start + len(tail.raw)
-            self._write_tail(generation, tail)
+        file_id, size = (tail.file_id, tail.start + len(tail.raw)) if tail is not None else self._current(generation)
         if mark.offset != size:
             raise ValueError(f"generation {generation} holds {size} bytes, the mark says {mark.offset}")
         self._run(
-            "UPDATE generation SET size = ?, mtime_ns = ?, mode = ? WHERE id = ?",
-            (size, mark.mtime_ns, mode, generation),
+            "UPDATE generation SET mtime_ns = ?, mode = ? WHERE id = ?",
+            (mark.mtime_ns, mode, generation),
         )
         self._mark_file(file_id, size, mark)
 
@@ -185,7 +187,7 @@ class Logs(Files):
         pieces: list[bytes] = []
         while start < end:
             row = self._chunk_at(generation, start)
-            if row is None or row[0] + row[1] <= start or row[1] > LARGEST_CHUNK:
+            if row is None or row[3] is None or row[0] + row[1] <= start or row[1] > LARGEST_CHUNK:
                 break
             first, length, _, data = row
             try:
@@ -218,25 +220,41 @@ class Logs(Files):
             position += len(piece)
             yield piece
 
-    def check(self, generation: int) -> Iterator[Checked]:
-        """Look at every chunk of a generation, go on after damage, and end at its recorded size."""
+    def check(self, generation: int, proof: LogProof | None = None) -> Iterator[Checked]:
+        """Look at every chunk of a generation, go on after damage, and end at its recorded size; `proof` is given the bytes."""
         self._flush_all()
         size = self._size(generation)
         position = 0
         while position < size:
+            damage = None
             try:
-                length = self._check_chunk(generation, position, size)
+                raw = self._check_chunk(generation, position, size)
             except (DamagedError, StoreCorrupt) as error:
-                length = min(CHUNK - position % CHUNK, size - position)
-                yield Checked(position, length, str(error))
-            else:
-                yield Checked(position, length, None)
-            position += length
+                raw = bytes(min(CHUNK - position % CHUNK, size - position))
+                damage = str(error)
+            if proof is not None:
+                proof.chunk(raw)
+            yield Checked(position, len(raw), damage)
+            position += len(raw)
+        if proof is not None:
+            proof.end()
         beyond = self._one_or_none(
             "SELECT min(start) FROM chunk WHERE generation_id = ? AND start >= ?", (generation, size)
         )
         if beyond is not None and beyond[0] is not None:
             yield Checked(beyond[0], 0, f"it lies beyond the recorded size of {size} bytes")
+
+    def mend_chunk(self, generation: int, start: int, raw: bytes) -> bool:
+        """Write the bytes of a damaged chunk anew; False unless they are exactly those that it was made from."""
+        self._must_write()
+        row = self._one_or_none(
+            "SELECT coalesce(source, id), length, hash FROM chunk WHERE generation_id = ? AND start = ?",
+            (generation, start),
+        )
+        if row is None or (len(raw), short_hash(raw)) != row[1:]:
+            return False
+        self._run("UPDATE chunk SET data = ? WHERE id = ?", (self._codec.pack(raw), row[0]))
+        return True
 
     def generation(self, generation: int) -> Generation:
         """One generation by its id."""
@@ -279,7 +297,8 @@ class Logs(Files):
     def _load_tail(self, generation: int) -> _Tail:
         file_id, size = self._current(generation)
         start = size - size % CHUNK
-        return _Tail(file_id, start, bytearray().join(self._pieces(generation, start, size)))
+        rolling = self._one("SELECT rolling FROM generation WHERE id = ?", (generation,))[0]
+        return _Tail(file_id, start, bytearray().join(self._pieces(generation, start, size)), rolling)
 
     def _current(self, generation: int) -> tuple[int, int]:
         """The file and the written size of a generation that is not closed."""
@@ -291,14 +310,13 @@ class Logs(Files):
     def _flush(self, generation: int) -> None:
         tail = self._tails.get(generation)
         if tail is not None and tail.dirty:
-            self._write_tail(generation, tail)
-            size = tail.start + len(tail.raw)
-            self._run("UPDATE generation SET size = ? WHERE id = ?", (size, generation))
+            if tail.raw:
+                self._write_chunk(generation, tail.start, tail.raw, short_hash(tail.raw))
+            self._run(
+                "UPDATE generation SET size = ?, rolling = ? WHERE id = ?",
+                (tail.start + len(tail.raw), tail.rolling, generation),
+            )
             tail.dirty = False
-
-    def _write_tail(self, generation: int, tail: _Tail) -> None:
-        if tail.dirty and tail.raw:
-            self._write_chunk(generation, tail.start, tail.raw)
 
     def _flush_all(self) -> None:
         for generation in self._tails:
@@ -308,18 +326,42 @@ class Logs(Files):
         self._flush_all()
 
     def _forget(self) -> None:
+        super()._forget()
         self._tails = {}
 
-    def _write_chunk(self, generation: int, start: int, raw: Raw) -> None:
+    def _undo_step(self, noted: int) -> None:
+        super()._undo_step(noted)
+        self._tails = {}
+
+    def _write_full_chunk(self, generation: int, tail: _Tail, raw: Raw) -> None:
+        hash_ = short_hash(raw)
+        self._write_chunk(generation, tail.start, raw, hash_, self._same_chunk(raw, hash_))
+        tail.start += CHUNK
+        tail.rolling = roll(tail.rolling, hash_)
+
+    def _write_chunk(self, generation: int, start: int, raw: Raw, hash_: bytes, source: int | None = None) -> None:
         self._run(
-            "INSERT INTO chunk (generation_id, start, length, hash, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT (generation_id, start) "
-            "DO UPDATE SET length = excluded.length, hash = excluded.hash, data = excluded.data",
-            (generation, start, len(raw), short_hash(raw), self._codec.pack(raw)),
+            "INSERT INTO chunk (generation_id, start, length, hash, data, source) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (generation_id, start) DO UPDATE"
+            " SET length = excluded.length, hash = excluded.hash, data = excluded.data, source = excluded.source",
+            (generation, start, len(raw), hash_, self._codec.pack(raw) if source is None else b"", source),
         )
 
+    def _same_chunk(self, raw: Raw, hash_: bytes) -> int | None:
+        """A full chunk that holds exactly these bytes already."""
+        row = self._hashed_row(
+            f"SELECT id, data FROM chunk WHERE hash = ? AND source IS NULL AND length = {CHUNK}", (hash_,)
+        )
+        try:
+            return row[0] if row is not None and self._codec.unpack(row[1], CHUNK) == raw else None
+        except DamagedError:
+            return None
+
     def _chunk_at(self, generation: int, position: int) -> Row | None:
-        return self._one_or_none(
-            "SELECT start, length, hash, data FROM chunk WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
+        """Where a chunk starts, its length, its hash and its frame, None for a frame that is missing."""
+        return self._hashed_row(
+            "SELECT start, length, hash, iif(source IS NULL, data, (SELECT s.data FROM chunk s WHERE s.id = c.source))"
+            " FROM chunk c WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
             (generation, position),
         )
 
@@ -328,6 +370,8 @@ class Logs(Files):
         if row is None or row[0] + row[1] <= position:
             raise DamagedError("the chunk is missing")
         start, length, expected, data = row
+        if data is None:
+            raise DamagedError("the chunk that it shares its bytes with is missing")
         if length > LARGEST_CHUNK:
             raise DamagedError(f"it claims an impossible length of {length} bytes")
         raw = self._codec.unpack(data, length)
@@ -335,12 +379,12 @@ class Logs(Files):
             raise DamagedError("its bytes do not have the recorded hash")
         return start, raw
 
-    def _check_chunk(self, generation: int, position: int, size: int) -> int:
-        """The length of the chunk at `position`, which must be whole and in step with its neighbours."""
+    def _check_chunk(self, generation: int, position: int, size: int) -> bytes:
+        """The raw bytes of the chunk at `position`, which must be whole and in step with its neighbours."""
         start, raw = self._open_chunk(self._chunk_at(generation, position), position)
         if start != position or (len(raw) != CHUNK and start + len(raw) != size):
             raise DamagedError(f"it covers {start} to {start + len(raw)}, out of step with its neighbours")
-        return len(raw)
+        return raw
 
     def _damage(self, generation: int, start: int, reason: str) -> str:
         path = self.generation(generation).path

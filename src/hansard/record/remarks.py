@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.record.database import Database
+from hansard.record.chain import REMARK, REMOVED
+from hansard.record.lineage import Lineage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +24,7 @@ class Remark(NamedTuple):
     set_at: str
 
 
-class Remarks(Database):
+class Remarks(Lineage):
     """The part of the record that keeps what the user said."""
 
     def remarks(self, session_id: str | None = None) -> list[Remark]:
@@ -35,14 +36,18 @@ class Remarks(Database):
     def add_remark(self, session_id: str, kind: str, value: str) -> int:
         """Keep a remark; returns its id."""
         self._must_write()
-        return self._insert(
+        remark = self._insert(
             "INSERT INTO remark (session_id, kind, value, set_at) VALUES (?, ?, ?, ?)",
             (session_id, kind, value, self._moment),
         )
+        self._touch(REMARK, remark)
+        return remark
 
     def remove_remarks(self, ids: Iterable[int]) -> None:
         """Mark remarks as taken back; what was taken back before stays as it is."""
         self._must_write()
-        self._run_many(
-            "UPDATE remark SET removed_at = ? WHERE id = ? AND removed_at IS NULL", [(self._moment, id_) for id_ in ids]
-        )
+        for id_ in ids:
+            before = self._db.total_changes()
+            self._run("UPDATE remark SET removed_at = ? WHERE id = ? AND removed_at IS NULL", (self._moment, id_))
+            if self._db.total_changes() != before:
+                self._touch(REMOVED, id_)

@@ -10,7 +10,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO
 
-from hansard.errors import StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
+from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
+from hansard.record.failures import NO_SPACE
 from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
@@ -42,6 +43,8 @@ class Action(StrEnum):
     WRITE = "write"
     SAME = "same"
     DIFFERS = "differs"
+    IMPOSSIBLE = "impossible"
+    """It cannot be written on this system, or not inside the target."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class RestoreItem:
     """The directory that nothing may be written outside of."""
     generation: int | None
     snapshot: int | None
+    reason: str = ""
+    """Why it is impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,7 @@ def plan(
     taken: set[str] = set()
     for version, suffix in _versions(record, all_generations):
         if wanted is None or version.file_id in wanted:
-            target = _target(base, folders[version.root_id], version.path) + suffix
+            target = os.path.join(base, folders[version.root_id], *map(unescape, version.path.split("/"))) + suffix
             key = os.path.normcase(target)
             if key in taken:
                 raise UsageError(
@@ -109,37 +114,43 @@ def apply(
 ) -> Restored:
     """Write what a plan says, each file under a temporary name first; without `overwrite` nothing at all if any differs.
 
+    A file that cannot be written does not stop the others; the error at the end names the first.
     `progress` is given the bytes done and to do.
     """
     if not overwrite:
         _refuse_overwriting([item.target for item in items if item.action is Action.DIFFERS])
     total = sum(item.bytes for item in items)
-    written = done = size = 0
-    damaged: list[str] = []
+    written = same = done = size = 0
+    failures: list[HansardError] = []
     for item in items:
-        if item.action is not Action.SAME:
-            try:
+        try:
+            if item.action is Action.SAME:
+                same += 1
+            else:
                 _write(record, item, overwrite)
-            except StoreCorrupt as error:
-                damaged.append(str(error))
-                continue
-            except OSError as error:
-                place = printable(str(error.filename or item.target))
+                written += 1
+                size += item.bytes
+        except (StoreCorrupt, UsageError, WouldOverwrite) as error:
+            failures.append(error)
+        except OSError as error:
+            place = printable(str(error.filename or item.target))
+            failure = StoreUnusable(f"{place}: the file could not be restored ({error.strerror or error}).")
+            if error.errno in NO_SPACE:
                 raise StoreUnusable(
-                    f"{place}: the file could not be restored ({error.strerror or error}). {written} files were written before; "
-                    "run the same restore again when this is put right, it goes on where it stopped."
+                    f"{failure} {written} files were written; free some space and run this again."
                 ) from error
-            written += 1
-            size += item.bytes
+            failures.append(failure)
         done += item.bytes
         if progress is not None:
             progress(done, total)
-    if damaged:
-        raise StoreCorrupt(
-            f"{len(damaged)} of {len(items)} files could not be restored, because the record of them is damaged; "
-            f"{written} were written. The first: {damaged[0]}"
+    if failures:
+        kinds = {type(error) for error in failures}
+        alike = len(kinds) == 1 and kinds <= {StoreCorrupt, WouldOverwrite}
+        raise (kinds.pop() if alike else Incomplete)(
+            f"{len(failures)} of {len(items)} files could not be restored, {written} were written, {same} were there already. "
+            f"The first: {failures[0]}"
         )
-    return Restored(written, len(items) - written, size)
+    return Restored(written, same, size)
 
 
 def _versions(record: Record, every: bool) -> Iterator[tuple[Generation | Snapshot, str]]:
@@ -180,19 +191,22 @@ def _plain(part: str) -> bool:
     return part not in {"", ".", ".."} and not any(mark in part for mark in separators)
 
 
-def _target(base: str, folder: str, path: str) -> str:
-    parts = [unescape(part) for part in path.split("/")]
-    if not all(map(_plain, parts)):
-        raise UsageError(f"{path}: this recorded name cannot be a file under the target on this system. Leave it out.")
-    return os.path.join(base, folder, *parts)
-
-
 def _item(record: Record, version: Generation | Snapshot, base: str, target: str) -> RestoreItem:
-    _refuse_escape(base, target)
-    action = _action(record, version, target)
     is_log = isinstance(version, Generation)
     generation, snapshot = (version.id, None) if is_log else (None, version.id)
-    return RestoreItem(version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot)
+    reason = ""
+    try:
+        _refuse_name(version.path)
+        _refuse_escape(base, target)
+        action = _action(record, version, target)
+    except UsageError as error:
+        action, reason = Action.IMPOSSIBLE, str(error)
+    return RestoreItem(version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot, reason)
+
+
+def _refuse_name(path: str) -> None:
+    if not all(_plain(unescape(part)) for part in path.split("/")):
+        raise UsageError(f"{printable(path)}: this name cannot be a file under the target on this system.")
 
 
 def _action(record: Record, version: Generation | Snapshot, target: str) -> Action:
@@ -244,6 +258,7 @@ def _refuse_escape(base: str, target: str) -> None:
 def _write(record: Record, item: RestoreItem, overwrite: bool) -> None:
     parent = os.path.dirname(item.target)
     # Looked at again: the plan may be old.
+    _refuse_name(item.path)
     _refuse_escape(item.base, item.target)
     _make_directories(parent)
     if os.path.isdir(item.target) and not os.path.islink(item.target):

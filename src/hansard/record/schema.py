@@ -10,8 +10,6 @@ APPLICATION_ID = 0x48534452
 CHUNK = 256 * 1024
 """Raw bytes in a full chunk: large enough for zstd to pay, small enough for a random read under a millisecond."""
 
-PAGE_SIZE = 8192
-
 FIRST = """\
 -- The store itself.
 CREATE TABLE store (
@@ -115,7 +113,47 @@ CREATE TABLE remark (
 CREATE INDEX remark_by_session ON remark (session_id) WHERE removed_at IS NULL;
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}"
+LINEAGE = """\
+-- Every committed write, as a hash chain: nothing before a noted hash can be changed or removed without breaking it.
+CREATE TABLE revision (
+  id    INTEGER PRIMARY KEY,                        -- store.revision after this write
+  at    TEXT NOT NULL,                              -- ISO 8601, UTC
+  hash  BLOB NOT NULL                               -- SHA-256 of the former hash and this write's entries
+) STRICT;
+
+-- What a write added: the content that a log, a snapshot or a remark had after it.
+CREATE TABLE entry (
+  revision_id  INTEGER NOT NULL REFERENCES revision (id),  -- the write
+  kind         TEXT NOT NULL,                       -- log, snapshot, remark, removed (a remark that was taken back)
+  ref          INTEGER NOT NULL,                    -- id of the generation, the snapshot or the remark
+  size         INTEGER NOT NULL,                    -- log: its raw bytes then
+  hash         BLOB NOT NULL,                       -- first 16 bytes of the SHA-256 of its identity and content
+  PRIMARY KEY (revision_id, kind, ref)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE generation ADD COLUMN rolling BLOB NOT NULL DEFAULT x'';  -- rolling hash over its full chunks
+ALTER TABLE chunk ADD COLUMN source INTEGER REFERENCES chunk (id);    -- the chunk that holds the same bytes; its own data is empty
+CREATE INDEX chunk_by_hash ON chunk (hash) WHERE source IS NULL AND length = 262144;
+
+ALTER TABLE file ADD COLUMN mark_ctime_ns INTEGER;  -- mark: status change time of the source then; 0 where there is none
+ALTER TABLE file ADD COLUMN mark_since_ns INTEGER;  -- mark: wall clock when the source was first seen with this status
+ALTER TABLE store ADD COLUMN page_checksums INTEGER NOT NULL DEFAULT 0;  -- 1: every page was written with a checksum
+
+-- Files that could not be read or kept; tried again when their status changes.
+CREATE TABLE quarantine (
+  root_id    INTEGER NOT NULL REFERENCES root (id),
+  path       ANY NOT NULL,                          -- TEXT or BLOB like file.path
+  reason     TEXT NOT NULL,                         -- in words
+  since      TEXT NOT NULL,                         -- ISO 8601, UTC
+  tried_ns   INTEGER NOT NULL,                      -- wall clock of the last try
+  size       INTEGER NOT NULL,                      -- status of the file then
+  mtime_ns   INTEGER NOT NULL,                      -- the same
+  ctime_ns   INTEGER NOT NULL,                      -- the same
+  PRIMARY KEY (root_id, path)
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}"
 """The layout as it is, for people and documentation."""
 
 
@@ -127,8 +165,12 @@ class Migration(NamedTuple):
     sql: str
 
 
+LINEAGE_VERSION = 3
+"""The layout with which the chain of revisions begins."""
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first layout", FIRST),
     Migration(2, "the user's remarks on sessions", REMARKS),
+    Migration(LINEAGE_VERSION, "lineage, shared chunks, quarantine", LINEAGE),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

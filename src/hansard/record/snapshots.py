@@ -6,10 +6,12 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
+from hansard.record.chain import SNAPSHOT
 from hansard.record.codec import DamagedError
-from hansard.record.database import Row, read_name
+from hansard.record.database import Row
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
+from hansard.record.names import read_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,6 +68,7 @@ class Snapshots(Files):
                 "INSERT INTO snapshot (file_id, content_id, mtime_ns, mode, seen_at) VALUES (?, ?, ?, ?, ?)",
                 (file_id, content_id, mark.mtime_ns, mode, self._moment),
             )
+            self._touch(SNAPSHOT, current)
         else:
             self._run("UPDATE snapshot SET mtime_ns = ?, mode = ? WHERE id = ?", (mark.mtime_ns, mode, current))
         self._run(
@@ -82,7 +85,7 @@ class Snapshots(Files):
 
     def read_snapshot(self, snapshot_id: int) -> bytes:
         """The raw bytes of a snapshot, checked against their hash."""
-        row = self._one_or_none(
+        row = self._hashed_row(
             "SELECT c.size, c.hash, c.data, f.path FROM snapshot s JOIN content c ON c.id = s.content_id "
             "JOIN file f ON f.id = s.file_id WHERE s.id = ?",
             (snapshot_id,),
@@ -99,7 +102,7 @@ class Snapshots(Files):
     def check_snapshot(self, snapshot_id: int) -> str | None:
         """What is wrong with a snapshot, if anything."""
         try:
-            row = self._one_or_none(
+            row = self._hashed_row(
                 "SELECT c.size, c.hash, c.data FROM snapshot s JOIN content c ON c.id = s.content_id WHERE s.id = ?",
                 (snapshot_id,),
             )
@@ -109,6 +112,16 @@ class Snapshots(Files):
         except (DamagedError, StoreCorrupt) as error:
             return str(error)
         return None
+
+    def mend_snapshot(self, snapshot_id: int, data: bytes) -> bool:
+        """Write the content of a damaged snapshot anew; False unless it is exactly the one that was kept."""
+        self._must_write()
+        changes = self._db.total_changes()
+        self._run(
+            "UPDATE content SET data = ? WHERE hash = ? AND id = (SELECT content_id FROM snapshot WHERE id = ?)",
+            (self._codec.pack(data), sha256(data).digest(), snapshot_id),
+        )
+        return self._db.total_changes() != changes
 
     def _open_content(self, size: int, digest: bytes, data: bytes) -> bytes:
         raw = self._codec.unpack(data, size)

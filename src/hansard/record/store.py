@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from hansard.errors import StoreCorrupt
-from hansard.record.files import GONE, LIVE, Known, LeftOutRow, RootRow
+from hansard.record.chain import Revision
+from hansard.record.files import GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
 from hansard.record.logs import Checked, Generation, Logs
 from hansard.record.remarks import Remark, Remarks
 from hansard.record.snapshots import Snapshot, Snapshots
 
-__all__ = ["GONE", "LIVE", "Checked", "Generation", "Known", "LeftOutRow", "Record", "Remark", "RootRow", "Snapshot"]
+__all__ = [
+    "GONE",
+    "LIVE",
+    "Checked",
+    "Generation",
+    "Known",
+    "LeftOutRow",
+    "Quarantined",
+    "Record",
+    "Remark",
+    "Revision",
+    "RootRow",
+    "Snapshot",
+]
 
 
 class Record(Logs, Snapshots, Remarks):

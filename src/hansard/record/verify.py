@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from hansard.record.chain import LOG, LogProof, first_hash, next_hash
 from hansard.record.schema import CHUNK
+from hansard.sources.tail import file_status, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
+    from hansard.record.chain import Entry
     from hansard.record.store import Record
     from hansard.sources.claude_code import Root
     from hansard.sources.tail import Mark
@@ -49,6 +53,12 @@ class VerifyReport:
     """Files that were also compared with the source."""
     changed: int = 0
     """Files that differ because the source has written to them since the last sync: no fault of the record."""
+    revision: str = ""
+    """The last revision, `number:hash`: noted elsewhere, it proves later that nothing was changed or removed since."""
+    rederived: int = 0
+    """Transcripts whose rows and text in the indexes were compared with a fresh reading."""
+    repaired: int = 0
+    """Mismatches that were put right."""
     mismatches: list[Mismatch] = field(default_factory=list)
 
 
@@ -57,15 +67,26 @@ def verify(
     roots: Sequence[Root],
     deep: bool,
     progress: Callable[[int, int], None] | None = None,
+    since: str | None = None,
 ) -> VerifyReport:
-    """Check every stored byte against its hash; `deep` adds the database's own check and a comparison with the sources.
+    """Check every stored byte against its hash and every revision against the chain of hashes.
 
-    `progress` is given the raw bytes done and to do.
+    `deep` adds the database's own check and a comparison with the sources; `since` is a revision that somebody noted, which must be
+    part of the chain. `progress` is given the raw bytes done and to do.
     """
-    report = VerifyReport()
+    report = VerifyReport(revision=str(record.head()))
     total = record.kept_bytes()
     if deep:
         report.mismatches += [Mismatch(record.path, None, None, reason) for reason in record.database_damage()]
+    if since is not None and record.find_revision(since) is None:
+        reason = f"there is no revision {since}: this is an older copy, or was never in that state"
+        report.mismatches.append(Mismatch(record.path, None, None, reason))
+    entries = record.entries()
+    report.mismatches += _chain(record, entries)
+    of_log: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if entry.kind == LOG:
+            of_log[entry.ref].append(entry)
     places = _places(record, roots) if deep else {}
     logs: set[int] = set()
     whole: set[int] = set()
@@ -77,14 +98,23 @@ def verify(
 
     for generation in record.generations():
         logs.add(generation.file_id)
-        for chunk in record.check(generation.id):
+        proof = LogProof(generation.path, generation.seq, of_log.pop(generation.id, ()))
+        before = len(report.mismatches)
+        for chunk in record.check(generation.id, proof):
             if chunk.damage is not None:
                 report.mismatches.append(Mismatch(generation.path, generation.id, chunk.start, chunk.damage))
             done(chunk.length)
+        if proof.broken and len(report.mismatches) == before:
+            reason = f"it was changed after revision {proof.broken[0].revision}, not by Hansard"
+            report.mismatches.append(Mismatch(generation.path, generation.id, None, reason))
         if generation.current and generation.file_id in places:
             mismatch = Mismatch(generation.path, generation.id, None, SOURCE_DIFFERS)
             difference = partial(record.first_difference, generation.id)
             _compare(*places[generation.file_id], mismatch, difference, report)
+    report.mismatches += [
+        Mismatch(record.path, ref, None, f"generation {ref} was removed after revision {kept[0].revision}")
+        for ref, kept in of_log.items()
+    ]
     for snapshot in record.snapshots():
         whole.add(snapshot.file_id)
         damage = record.check_snapshot(snapshot.id)
@@ -98,6 +128,24 @@ def verify(
     report.transcripts = len(logs)
     report.files = len(logs | whole)
     return report
+
+
+def _chain(record: Record, entries: list[Entry]) -> list[Mismatch]:
+    """Where the chain of revisions is broken, and which snapshots and remarks are no longer as they were entered."""
+    found: list[str] = []
+    by_revision: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_revision[entry.revision].append(entry)
+        if entry.kind != LOG and record.current_hash(entry.kind, entry.ref) != entry.hash:
+            found.append(f"{entry.kind} {entry.ref} was changed or removed after revision {entry.revision}")
+    former, last = first_hash(record.store_id), None
+    for number, hash_ in record.revisions():
+        if last is not None and number != last + 1:
+            found.append(f"revision {last + 1} is missing")
+        elif next_hash(former, by_revision[number]) != hash_:
+            found.append(f"revision {number} does not fit the hash of what it added")
+        former, last = hash_, number
+    return [Mismatch(record.path, None, None, reason) for reason in found]
 
 
 def _places(record: Record, roots: Sequence[Root]) -> dict[int, tuple[str, Mark]]:
@@ -120,18 +168,16 @@ def _compare(
     try:
         with open(place, "rb") as file:
             offset = difference(file)
-            status = os.fstat(file.fileno())
+            status = file_status(os.fstat(file.fileno()))
     except FileNotFoundError:
         return
     except OSError as error:
         reason = f"the source file could not be read for comparison ({error.strerror or error})"
         report.mismatches.append(replace(mismatch, offset=None, reason=reason))
         return
-    # An inode of 0 is an unknown one.
-    same_file = 0 in {status.st_ino, mark.inode} or status.st_ino == mark.inode
     if offset is None:
         report.compared += 1
-    elif same_file and (status.st_size, status.st_mtime_ns) == (mark.offset, mark.mtime_ns):
+    elif settled(mark, status.size, status.mtime_ns, status.ctime_ns, status.inode):
         report.mismatches.append(replace(mismatch, offset=offset))
     else:
         report.changed += 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from hansard.model.problems import Problem
 from hansard.render.text import one_line
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -34,6 +36,18 @@ def short(count: int) -> str:
 def many(count: int, thing: str, things: str | None = None) -> str:
     """A count with its noun: 1 session, 1,204 sessions."""
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
+def incomplete(problems: Sequence[Problem]) -> str:
+    """What could not be kept or indexed, in one sentence with the first of it."""
+    unkept = sum(not problem.is_kept for problem in problems)
+    counts = []
+    if unkept:
+        counts.append(f"{many(unkept, 'file')} could not be kept")
+    if len(problems) > unkept:
+        counts.append(f"{many(len(problems) - unkept, 'file')} could not be indexed")
+    first = problems[0]
+    return f"{' and '.join(counts)}, first {one_line(first.subject)}: {one_line(first.reason)}"
 
 
 def odd_lines(count: int) -> str:

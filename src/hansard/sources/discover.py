@@ -5,10 +5,10 @@ import stat
 import sys
 from dataclasses import dataclass
 
-from hansard.sources.inodes import INODE_BITS
 from hansard.sources.layout import LOOSE, TOPS, FileKind, Place
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import Root
+from hansard.sources.tail import FileStatus, file_status
 
 
 @dataclass(slots=True)
@@ -19,8 +19,14 @@ class Found:
     kind: FileKind
     size: int
     mtime_ns: int
+    ctime_ns: int
     inode: int
     mode: int
+
+    @property
+    def status(self) -> FileStatus:
+        """The same as a status."""
+        return FileStatus(self.size, self.mtime_ns, self.ctime_ns, self.inode, self.mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +112,7 @@ class _Walk:
                                     self._leave_out(path, entry, _NOT_OURS)
                                     continue
                                 # On Windows this is the directory's own note of the file, st_ino 0.
-                                st = entry.stat()
-                                add(
-                                    new(
-                                        path,
-                                        kind,
-                                        st.st_size,
-                                        st.st_mtime_ns,
-                                        st.st_ino & INODE_BITS,
-                                        st.st_mode & 0o7777,
-                                    )
-                                )
+                                add(new(path, kind, *file_status(entry.stat())))
                             elif entry.is_symlink() or (_WINDOWS and _is_junction(entry)):
                                 self.links.append((path, entry.path, name, place))
                             elif entry.is_dir(follow_symlinks=False):
@@ -196,7 +192,7 @@ class _Walk:
         return False
 
     def _add(self, path: str, kind: FileKind, st: os.stat_result) -> None:
-        self.found.append(Found(path, kind, st.st_size, st.st_mtime_ns, st.st_ino & INODE_BITS, st.st_mode & 0o7777))
+        self.found.append(Found(path, kind, *file_status(st)))
 
     def _leave_out(self, path: str, entry: "os.DirEntry[str]", reason: str) -> None:
         if path.startswith("projects/"):

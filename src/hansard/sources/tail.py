@@ -1,47 +1,76 @@
-"""The bytes of a log since the last look, and whether it is still the same log."""
+"""The bytes of a file since the last look, and whether it is still the same file."""
 
 import errno
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from types import TracebackType
-from typing import BinaryIO, Self
-
-from hansard.sources.inodes import INODE_BITS
+from typing import BinaryIO, NamedTuple, Self
 
 WINDOW = 4096
 RACY_NS = 2_000_000_000  # the coarsest file clock in use (FAT)
-# A log over this size that was touched within RACY_NS is not compared in full: a live session is looked at many times a
-# second. Its mark stays unsettled, so the full comparison happens at the first look after the log has come to rest.
+# A log up to this size is compared in full each time it has grown. A larger one that was written within RACY_NS is not: a live
+# session is looked at many times a second. Its mark stays unsettled, so it is compared at the first look after it came to rest.
 LARGE = 16 << 20
 
+_LARGEST = (1 << 63) - 1  # of an SQLite integer; a time in the year 2400 needs more, and so do some inodes (ReFS)
+_HAS_CTIME = os.name != "nt"  # where it is the time of creation
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What is known of a log that was read up to `offset`."""
+
+class FileStatus(NamedTuple):
+    """What the file system says of a file, in numbers that a database can hold."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int  # 0 where the system has none
+    inode: int  # 0 is unknown, and is never compared
+    mode: int
+
+
+def file_status(status: os.stat_result) -> FileStatus:
+    """Take over a status; a number that does not fit into 63 bits is cut."""
+    mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
+    if not -_LARGEST < mtime < _LARGEST or not -_LARGEST < ctime < _LARGEST:
+        mtime, ctime = (max(-_LARGEST, min(time_, _LARGEST)) for time_ in (mtime, ctime))
+    return FileStatus(
+        status.st_size, mtime, ctime if _HAS_CTIME else 0, status.st_ino & _LARGEST, status.st_mode & 0o7777
+    )
+
+
+class Mark(NamedTuple):
+    """What is known of a file that was read up to `offset`."""
 
     offset: int
     mtime_ns: int
-    inode: int  # 0 is unknown, and is never compared
+    ctime_ns: int | None  # None: of a store from before it was noted
+    inode: int
     head: bytes  # fingerprint of the first WINDOW bytes, or of all before the offset
     last: bytes  # fingerprint of the WINDOW bytes before the offset
     seen_ns: int  # wall clock of the look
+    since_ns: int  # wall clock of the first look that saw this status
 
 
-def settled(mark: Mark, size: int, mtime_ns: int, inode: int) -> bool:
+def settled(mark: Mark, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> bool:
     """Tell whether the file's status alone proves that nothing was written since the mark."""
-    # A write within the file clock's grain of our look may leave the time as it was; a time that lies in our future
-    # says nothing about when the write was.
     return (
         size == mark.offset
         and mtime_ns == mark.mtime_ns
-        and mtime_ns + RACY_NS <= mark.seen_ns
+        and ctime_ns == mark.ctime_ns
         and not _differ(inode, mark.inode)
+        and _at_rest(ctime_ns or mtime_ns, mark.seen_ns, mark.since_ns)
     )
+
+
+def _at_rest(changed_ns: int, seen_ns: int, since_ns: int) -> bool:
+    """Whether a look came so long after a change that a write after it cannot have left the file's times as they were.
+
+    A write within the file clock's grain of our look may. A time that lies in our future says nothing about when the write was;
+    then it must have stood still between two looks.
+    """
+    return changed_ns + RACY_NS <= seen_ns or (changed_ns > seen_ns and seen_ns - since_ns >= RACY_NS)
 
 
 def _differ(inode: int, other: int) -> bool:
@@ -60,17 +89,18 @@ class Verdict(StrEnum):
 
 
 class Tail:
-    """An open log, ready to give its new bytes; use it in a `with`."""
+    """An open file, ready to give its new bytes; use it in a `with`."""
 
-    def __init__(self, file: BinaryIO, status: os.stat_result, seen_ns: int) -> None:
+    def __init__(self, file: BinaryIO, seen_ns: int, mark: Mark | None) -> None:
         """Hold the file as it was when opened; `open_tail` decides the verdict."""
         self.verdict = Verdict.NEW
-        self.size = status.st_size
-        self.mode = stat.S_IMODE(status.st_mode)
+        self.status = file_status(os.fstat(file.fileno()))
+        self.size = self.status.size
         self._file = file
-        self._mtime_ns = status.st_mtime_ns
-        self._inode = status.st_ino & INODE_BITS
         self._seen_ns = seen_ns
+        self._since_ns = seen_ns
+        if mark is not None and _same_status(self.status, mark) and mark.since_ns <= seen_ns:
+            self._since_ns = mark.since_ns
         self._offset = 0
         self._head = b""  # the first WINDOW bytes of what was read
         self._window = b""  # the last WINDOW bytes of what was read
@@ -92,7 +122,7 @@ class Tail:
         while self._offset < self.size:
             self._file.seek(self._offset)
             piece = self._file.read(min(size, self.size - self._offset))
-            if not piece:  # cut short since it was opened; the next look will tell
+            if not piece:  # cut short since it was opened
                 return
             self._offset += len(piece)
             if len(self._head) < WINDOW:
@@ -100,19 +130,25 @@ class Tail:
             self._window = piece[-WINDOW:] if len(piece) >= WINDOW else (self._window + piece)[-WINDOW:]
             yield piece
 
+    def has_moved(self) -> bool:
+        """Whether the file was written or replaced since it was opened, so that what was read may never have stood in it."""
+        return file_status(os.fstat(self._file.fileno())) != self.status
+
     def mark(self) -> Mark:
-        """Give the mark for what was read so far."""
+        """Give the mark for what was read so far: of the status at the opening, so that a write since then shows."""
         return Mark(
-            offset=self._offset,
-            mtime_ns=self._mtime_ns,
-            inode=self._inode,
-            head=_fingerprint(self._head),
-            last=_fingerprint(self._window),
-            seen_ns=self._seen_ns,
+            self._offset,
+            self.status.mtime_ns,
+            self.status.ctime_ns,
+            self.status.inode,
+            _fingerprint(self._head),
+            _fingerprint(self._window),
+            self._seen_ns,
+            self._since_ns,
         )
 
-    def _judge(self, mark: Mark, same_prefix: Callable[[BinaryIO], bool] | None) -> Verdict:
-        other_file = _differ(self._inode, mark.inode)
+    def _judge(self, mark: Mark, same_prefix: Callable[[BinaryIO], bool] | None, *, reread: bool) -> Verdict:
+        other_file = _differ(self.status.inode, mark.inode)
         if self.size < mark.offset:
             # A head that was cut too cannot be compared, but an emptied file is a truncated one.
             if self.size == 0 or (self.size >= WINDOW and _fingerprint(self._read(0, WINDOW)) == mark.head):
@@ -122,7 +158,7 @@ class Tail:
         start = max(0, mark.offset - WINDOW)
         window = self._read(start, mark.offset - start) if start else head
         same = _fingerprint(head) == mark.head and _fingerprint(window) == mark.last
-        if same and same_prefix is not None and mark.offset and self._needs_comparison(mark, other_file=other_file):
+        if same and same_prefix is not None and mark.offset and (reread or other_file or self._needs_comparison(mark)):
             self._file.seek(0)
             same = same_prefix(self._file)
         if not same:
@@ -130,17 +166,23 @@ class Tail:
         self._offset, self._head, self._window = mark.offset, head, window
         return Verdict.SAME if self.size == mark.offset else Verdict.GREW
 
-    def _needs_comparison(self, mark: Mark, *, other_file: bool) -> bool:
-        if other_file:
-            return True
-        if self.size > mark.offset or settled(mark, self.size, self._mtime_ns, self._inode):
+    def _needs_comparison(self, mark: Mark) -> bool:
+        status = self.status
+        if settled(mark, status.size, status.mtime_ns, status.ctime_ns, status.inode):
             return False
-        resting = self._mtime_ns + RACY_NS <= self._seen_ns
-        return resting or self._mtime_ns != mark.mtime_ns or self.size <= LARGE
+        if self.size <= LARGE:
+            return True
+        if self.size == mark.offset and status.mtime_ns != mark.mtime_ns:
+            return True  # written, and no longer: not by appending
+        return _at_rest(status.ctime_ns or status.mtime_ns, self._seen_ns, self._since_ns)
 
     def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)
         return self._file.read(size)
+
+
+def _same_status(status: FileStatus, mark: Mark) -> bool:
+    return (status.size, status.mtime_ns, status.ctime_ns) == (mark.offset, mark.mtime_ns, mark.ctime_ns)
 
 
 def open_tail(
@@ -148,21 +190,24 @@ def open_tail(
     mark: Mark | None,
     same_prefix: Callable[[BinaryIO], bool] | None = None,
     clock: Callable[[], int] = time.time_ns,
+    *,
+    reread: bool = False,
 ) -> Tail:
     """Open a log and judge it against its mark.
 
     The log is NEW without a mark. When it is shorter than the mark it was TRUNCATED, or REWRITTEN if it also begins
     differently. Else its first and last windows before the offset must have the marked fingerprints, or it was REWRITTEN
-    (REPLACED when it is another file by inode too). That is all for a log that grew, since clients only append. Where the
-    fingerprints agree but the file is another one, or has the marked size without being settled, the whole prefix is
-    compared through `same_prefix`, which gets the file at position 0 and says whether it begins with the kept bytes.
+    (REPLACED when it is another file by inode too). Where they agree, the whole prefix is compared through `same_prefix`, which
+    gets the file at position 0 and says whether it begins with the kept bytes: an edit in the middle followed by an append looks
+    like growth. Only a large log that is being written right now is spared that until it comes to rest. `reread` compares whatever
+    the status says.
     """
     seen_ns = clock()  # before the status, so that a write after it cannot look settled
     file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 - the Tail closes it
     try:
-        tail = Tail(file, os.fstat(file.fileno()), seen_ns)
+        tail = Tail(file, seen_ns, mark)
         if mark is not None:
-            tail.verdict = tail._judge(mark, same_prefix)  # noqa: SLF001 - the two are one
+            tail.verdict = tail._judge(mark, same_prefix, reread=reread)  # noqa: SLF001 - the two are one
     except BaseException:
         file.close()
         raise

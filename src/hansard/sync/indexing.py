@@ -62,6 +62,8 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
     for generation in wanted:
         transcript = transcript_of(generation, roots[generation.root_id])
         had = known.get(generation.id)
+        if index.is_quarantined("rows", str(generation.id), generation.size):
+            continue
         if had is None:
             waiting.append((transcript, 0, generation.size))
         elif had.size > generation.size:
@@ -84,8 +86,9 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
         with index.transaction():
             while waiting and done < _COMMIT_BYTES:
                 transcript, start, size = waiting.pop()
-                pieces = _counted(record.read(transcript.id, start, size, mend=True), teller)
-                records += index.feed(transcript, pieces)
+                with index.isolated("rows", str(transcript.id), size):
+                    pieces = _counted(record.read(transcript.id, start, size, mend=True), teller)
+                    records += index.feed(transcript, pieces)
                 teller.step(files=1)
                 done += size - start
     teller.end()
@@ -106,7 +109,7 @@ def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, pr
         put_remarks(index.db, map(_remarked, record.remarks()))
         derive(index.db)
         settle(index.db, prices)
-        index.sign(record.revision())
+        index.sign(record.head())
         index.set_meta("synced_at", int(time.time() * 1000))
 
 
@@ -141,6 +144,7 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
             snapshot.size,
             snapshot.mtime_ns // 1_000_000,
         )
-        put(index.db, side, data)
+        with index.isolated("side_file", str(snapshot.id), snapshot.size):
+            put(index.db, side, data)
         done = snapshot.id
     index.set_meta("snapshot", done)

@@ -9,6 +9,7 @@ from typing import Any
 from hansard.errors import StoreUnusable
 from hansard.pricing.settle import Prices
 from hansard.record.store import Record
+from hansard.storage.sqlite import remove_partial
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
 from hansard.sync.report import Listener, SyncReport, Teller
@@ -31,9 +32,10 @@ def rebuild(
     with sync_lock(home, wait_seconds) as held:
         if not held:
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
+        remove_partial(home)
         record = Record.open(place(home, RECORD), readonly=True)
         try:
-            report = _make(home, record, Teller(listener), prices or Prices(home), workers=workers)
+            report = make(home, record, Teller(listener), prices or Prices(home), workers=workers)
         finally:
             record.close()
         for name in (INDEX, TEXT):
@@ -48,17 +50,18 @@ def rebuild(
     )
 
 
-def _make(home: str, record: Record, teller: Teller, prices: Prices, *, workers: bool) -> SyncReport:
+def make(home: str, record: Record, teller: Teller, prices: Prices, *, workers: bool, suffix: str = NEW) -> SyncReport:
+    """Make both indexes from the record, beside those that are there."""
     from hansard.index.rows import RowIndex
     from hansard.index.store import discard, telling
     from hansard.sync.indexing import catch_up, finish
     from hansard.sync.text import TextRun
 
     for name in (INDEX, TEXT):
-        discard(place(home, name + NEW))
-    text = TextRun(home, record, name=TEXT + NEW, behind=True, coming=0, workers=workers)
+        discard(place(home, name + suffix))
+    text = TextRun(home, record, name=TEXT + suffix, behind=True, coming=0, workers=workers)
     try:
-        index = RowIndex(place(home, INDEX + NEW), record.store_id, record.revision())
+        index = RowIndex(place(home, INDEX + suffix), record)
         try:
             with telling(index.path):
                 records = catch_up(record, index, None, teller)

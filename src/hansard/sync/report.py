@@ -77,3 +77,4 @@ class SyncReport:
     seconds: float = 0.0
     busy: bool = False  # another process is syncing: the answer is from what is there
     unreadable: tuple[str, ...] = field(default=())
+    problems: int = 0  # what is in quarantine: files that could not be kept, transcripts that could not be indexed

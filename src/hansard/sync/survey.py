@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from hansard.record.store import GONE, Known, Record
+from hansard.record.store import GONE, Known, Quarantined, Record
 from hansard.sources.discover import Found, LeftOut, discover
-from hansard.sources.inodes import INODE_BITS
 from hansard.sources.layout import kind_of
 from hansard.sources.names import printable
 from hansard.sources.roots import Root
+from hansard.sources.tail import file_status
+
+RETRY_NS = 3600 * 1_000_000_000
+"""A file that could not be kept and has not changed is tried again after this long."""
 
 
 @dataclass(slots=True)
@@ -26,13 +30,15 @@ class RootSurvey:
     left_out: list[LeftOut] = field(default_factory=list)
     left_out_before: frozenset[tuple[str, int, str]] = frozenset()
     unreadable: list[str] = field(default_factory=list)
+    quarantined: dict[str, Quarantined] = field(default_factory=dict)  # what failed before, by path
+    released: list[str] = field(default_factory=list)  # of these, what is no longer there
     logs: int = 0
     complete: bool = True  # every file of the root was looked at
 
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing to do."""
-        if self.changed or self.gone or self.root_id is None:
+        if self.changed or self.gone or self.released or self.root_id is None:
             return False
         return self.left_out_before == {(item.path, item.size, item.reason) for item in self.left_out}
 
@@ -46,9 +52,13 @@ class RootSurvey:
         return total
 
 
-def survey(record: Record, roots: Sequence[Root], max_file: int) -> list[RootSurvey]:
-    """Walk the roots and compare with what is known; small files over `max_file` bytes are left out."""
+def survey(record: Record, roots: Sequence[Root], max_file: int, *, reread: bool = False) -> list[RootSurvey]:
+    """Walk the roots and compare with what is known; small files over `max_file` bytes are left out.
+
+    With `reread` every file counts as changed, whatever its status says.
+    """
     ids = {row.path: row.id for row in record.roots()}
+    quarantined = record.quarantined()
     left_out: dict[int, list[tuple[str, int, str]]] = {}
     for row in record.left_out():
         left_out.setdefault(row.root_id, []).append((row.path, row.size, row.reason))
@@ -57,13 +67,16 @@ def survey(record: Record, roots: Sequence[Root], max_file: int) -> list[RootSur
         result = RootSurvey(root, ids.get(root.path))
         if result.root_id is not None:
             result.left_out_before = frozenset(left_out.get(result.root_id, ()))
-        _survey_root(record, result, max_file)
+            result.quarantined = {item.path: item for item in quarantined if item.root_id == result.root_id}
+        _survey_root(record, result, max_file, reread=reread)
         results.append(result)
     return results
 
 
-def _survey_root(record: Record, result: RootSurvey, max_file: int) -> None:
+def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: bool) -> None:
     root = result.root
+    failed = dict(result.quarantined)
+    moment = time.time_ns()
     known = record.known(result.root_id) if result.root_id is not None else {}
     found, unreadable, result.left_out = discover(root)
     changed = result.changed
@@ -74,9 +87,17 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int) -> None:
         elif file.size > max_file:
             result.left_out.append(LeftOut(file.path, file.size, f"larger than {max_file} bytes"))
             continue
-        if before is None or before.state == GONE or not before.settled(file.size, file.mtime_ns, file.inode):
+        trouble = failed.pop(file.path, None) if failed else None
+        if trouble is not None and not reread and _still_fails(trouble, file, moment):
+            result.unreadable.append(f"{root.locate(file.path)}: {trouble.reason}")
+        elif (
+            before is None
+            or before.state == GONE
+            or reread
+            or not before.settled(file.size, file.mtime_ns, file.ctime_ns, file.inode)
+        ):
             changed.append((file, before))
-    result.unreadable = [f"{item.path}: {item.reason}" for item in unreadable]
+    result.unreadable += [f"{item.path}: {item.reason}" for item in unreadable]
     hidden = [item.relative for item in unreadable]
     if os.path.islink(root.projects) and not os.path.exists(root.projects):
         # As with a root that is not there: the disk it lies on may come back.
@@ -85,10 +106,17 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int) -> None:
     for path, before in known.items():
         if before.state != GONE and not any(_under(path, folder) for folder in hidden):
             result.gone.append(before)
+    result.released = [path for path in failed if not any(_under(path, folder) for folder in hidden)]
     # Of what could not be looked at, what was noted stays noted.
     result.left_out += [
         LeftOut(*item) for item in result.left_out_before if any(_under(item[0], folder) for folder in hidden)
     ]
+
+
+def _still_fails(trouble: Quarantined, file: Found, moment: int) -> bool:
+    """Whether there is no reason yet to try a file again: it is as it was, and that was not long ago."""
+    same = (trouble.size, trouble.mtime_ns, trouble.ctime_ns) == (file.size, file.mtime_ns, file.ctime_ns)
+    return same and 0 <= moment - trouble.tried_ns < RETRY_NS
 
 
 def _under(path: str, folder: str) -> bool:
@@ -106,6 +134,7 @@ def survey_paths(
         if root_id is None:
             return None
         result = RootSurvey(root, root_id, complete=False)
+        result.quarantined = {item.path: item for item in record.quarantined() if item.root_id == root_id}
         for path in paths:
             relative = root.relative(path)
             if relative is not None and not _look(record, result, relative, max_file):
@@ -135,9 +164,8 @@ def _look(record: Record, result: RootSurvey, relative: str, max_file: int) -> b
         return False  # of several names for one file the walk chooses
     if not kind.is_log and status.st_size > max_file:
         return False
-    file = Found(
-        relative, kind, status.st_size, status.st_mtime_ns, status.st_ino & INODE_BITS, status.st_mode & 0o7777
-    )
-    if before is None or before.state == GONE or not before.settled(file.size, file.mtime_ns, file.inode):
+    file = Found(relative, kind, *file_status(status))
+    settled = before is not None and before.settled(file.size, file.mtime_ns, file.ctime_ns, file.inode)
+    if before is None or before.state == GONE or not settled:
         result.changed.append((file, before))
     return True

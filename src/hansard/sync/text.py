@@ -76,8 +76,11 @@ class TextRun:
             except OSError:  # it died: what it has not done is done at the end
                 self.abandon()
 
-    def finish(self, touched: Collection[int] | None, teller: Teller) -> None:
-        """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind)."""
+    def finish(self, touched: Collection[int] | None, teller: Teller) -> int:
+        """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind).
+
+        Returns how much could not be indexed.
+        """
         worker, self.worker = self.worker, None
         if worker is not None and worker.stdin is not None and worker.stdout is not None:
             teller.begin("text", files=0, size=self.backlog)
@@ -96,9 +99,10 @@ class TextRun:
                 code = worker.wait()
             if code == 0:
                 teller.end()
-                return
+                return _quarantined(self.home, self.name)
             touched = None
         catch_up(self.home, self.name, self.record, touched, teller)
+        return _quarantined(self.home, self.name)
 
     def abandon(self) -> None:
         """End the second process; its work up to its last commit stays."""
@@ -126,22 +130,28 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
                     transcript, kind, _ = waiting.pop()
-                    fed = text.feed(transcript, kind, partial(record.read, mend=True))
+                    fed = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
                     teller.step(fed, files=1)
                     done += fed
         if size:
             teller.end()
         with text.transaction():
             _feed_snapshots(text, record)
-            text.sign(record.revision())
+            text.sign(record.head())
     finally:
         text.close()
+
+
+def _quarantined(home: str, name: str) -> int:
+    from hansard.index.store import count_quarantined
+
+    return count_quarantined(place(home, name))
 
 
 def _open(home: str, name: str, record: Record) -> TextIndex:
     from hansard.index.text import TextIndex
 
-    return TextIndex(place(home, name), record.store_id, record.revision())
+    return TextIndex(place(home, name), record)
 
 
 def _sizes(record: Record, touched: Collection[int] | None) -> list[tuple[int, str, int]]:
@@ -154,7 +164,7 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
     last = done = text.snapshots_indexed()
     for snapshot in record.snapshots(kinds=("tool_result",), after=last):
         with contextlib.suppress(StoreCorrupt):  # `verify` tells; the others are not to wait for it
-            text.feed_snapshot(snapshot.id, record.read_snapshot(snapshot.id))
+            text.feed_snapshot_isolated(snapshot.id, record.read_snapshot(snapshot.id))
         done = snapshot.id
     if done != last:
         text.set_meta("snapshot", done)
@@ -175,7 +185,7 @@ def work(home: str, name: str) -> bool:
         nonlocal unreported
         done = 0
         for transcript, kind, _ in text.backlog(_sizes(record, None)):
-            size = text.feed(transcript, kind, partial(record.read, mend=True))
+            size = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
             done += size
             unreported = _report(unreported + size)
             if os.getppid() != parent:
@@ -197,7 +207,7 @@ def work(home: str, name: str) -> bool:
                     uncommitted += done
                     if word == _END:
                         _feed_snapshots(text, record)
-                        text.sign(record.revision())
+                        text.sign(record.head())
                         return True
     finally:
         text.close()

@@ -1,0 +1,176 @@
+"""The hash chain over all writes: proof that what was kept before a noted hash is still there, byte for byte.
+
+Every committed write is a revision. Its hash covers the former revision's hash and one entry for each log, snapshot and remark that
+the write touched; an entry's hash covers the whole content that the log or snapshot had then. For a log that grows, this costs no
+second look at its bytes: a rolling hash over its full chunks is kept with the generation, and only the last chunk is new.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hansard.record.codec import short_hash
+from hansard.record.names import read_name
+from hansard.record.schema import CHUNK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import apsw
+
+LOG, SNAPSHOT, REMARK, REMOVED = "log", "snapshot", "remark", "removed"
+_LOGS = "SELECT f.path, g.seq, g.size, g.rolling FROM generation g JOIN file f ON f.id = g.file_id WHERE g.id = ?"
+_TAIL = "SELECT start, length, hash FROM chunk WHERE generation_id = ? ORDER BY start DESC LIMIT 1"
+_SNAPSHOTS = "SELECT f.path, c.hash FROM snapshot s JOIN file f ON f.id = s.file_id JOIN content c ON c.id = s.content_id WHERE s.id = ?"
+_REMARKS = "SELECT session_id, kind, value, set_at, removed_at FROM remark WHERE id = ?"
+
+
+class Revision(NamedTuple):
+    """One committed write: its number, and the hash of everything that was kept up to it."""
+
+    number: int
+    hash: bytes
+
+    def __str__(self) -> str:
+        """The form that people note down."""
+        return f"{self.number}:{self.hash.hex()}"
+
+
+class Entry(NamedTuple):
+    """The content that one log, snapshot or remark had after a write."""
+
+    revision: int
+    kind: str
+    ref: int
+    size: int
+    hash: bytes
+
+
+def roll(rolling: bytes, chunk_hash: bytes) -> bytes:
+    """The rolling hash of a log after one more full chunk."""
+    return sha256(rolling + chunk_hash).digest()[:16]
+
+
+def log_hash(path: str, seq: int, size: int, rolling: bytes, tail_hash: bytes) -> bytes:
+    """The hash of an entry for a log: where it belongs and all of its bytes."""
+    return _hashed(LOG, path, str(seq), str(size), rolling.hex(), tail_hash.hex())
+
+
+def snapshot_hash(path: str, content_hash: bytes) -> bytes:
+    """The hash of an entry for a file that is kept whole."""
+    return _hashed(SNAPSHOT, path, content_hash.hex())
+
+
+def remark_hash(*values: str) -> bytes:
+    """The hash of an entry for what the user said, or took back."""
+    return _hashed(REMARK, *values)
+
+
+def _hashed(*values: str) -> bytes:
+    joined = b"".join(b"%d:%s," % (len(data), data) for data in (v.encode("utf-8", "surrogatepass") for v in values))
+    return sha256(joined).digest()[:16]
+
+
+def first_hash(store_id: str) -> bytes:
+    """The hash before the first write of a store."""
+    return sha256(store_id.encode()).digest()
+
+
+def next_hash(former: bytes, entries: Iterable[Entry]) -> bytes:
+    """The hash of a write with these entries, in their order."""
+    digest = sha256(former)
+    for entry in entries:
+        digest.update(b"%s:%d:%d:%s," % (entry.kind.encode(), entry.ref, entry.size, entry.hash))
+    return digest.digest()
+
+
+def current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes]:
+    """The size and the hash of an entry, as the tables have its content now; a hash of nothing where it is not there."""
+    try:
+        return _current_entry(db, kind, ref)
+    except TypeError:  # no row to unpack
+        return 0, b""
+
+
+def _current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes]:
+    if kind == LOG:
+        path, seq, size, rolling = db.execute(_LOGS, (ref,)).get
+        tail = db.execute(_TAIL, (ref,)).get
+        return size, log_hash(read_name(path), seq, size, rolling, tail[2] if tail and tail[1] != CHUNK else b"")
+    if kind == SNAPSHOT:
+        path, content = db.execute(_SNAPSHOTS, (ref,)).get
+        return 0, snapshot_hash(read_name(path), content)
+    session_id, what, value, set_at, removed_at = db.execute(_REMARKS, (ref,)).get
+    if kind == REMOVED:
+        return 0, remark_hash(str(ref), removed_at or "")
+    return 0, remark_hash(session_id, what, value, set_at)
+
+
+def begin(db: apsw.Connection, store_id: str, moment: str) -> None:
+    """Start the chain of a store: with nothing, or with all that a store of an older layout has."""
+    former = first_hash(store_id)
+    revision = int(db.execute("SELECT revision FROM store").get)
+    for generation in _ids(db, "generation"):
+        rolling = b""
+        for length, hash_ in db.execute(
+            "SELECT length, hash FROM chunk WHERE generation_id = ? ORDER BY start", (generation,)
+        ):
+            rolling = roll(rolling, hash_) if length == CHUNK else rolling
+        db.execute("UPDATE generation SET rolling = ? WHERE id = ?", (rolling, generation))
+    refs = [
+        (kind, ref)
+        for kind, table, where in (
+            (LOG, "generation", ""),
+            (REMARK, "remark", ""),
+            (REMOVED, "remark", "WHERE removed_at IS NOT NULL"),
+            (SNAPSHOT, "snapshot", ""),
+        )
+        for ref in _ids(db, f"{table} {where}")
+    ]
+    entries = [Entry(revision, kind, ref, *current_entry(db, kind, ref)) for kind, ref in refs]
+    db.execute("INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)", (revision, moment, next_hash(former, entries)))
+    db.executemany("INSERT INTO entry (revision_id, kind, ref, size, hash) VALUES (?, ?, ?, ?, ?)", entries)
+
+
+def _ids(db: apsw.Connection, source: str) -> list[int]:
+    rows: list[Any] = db.execute(f"SELECT id FROM {source} ORDER BY id").fetchall()
+    return [row[0] for row in rows]
+
+
+class LogProof:
+    """Checks the entries of one log while its bytes go by, chunk by chunk."""
+
+    def __init__(self, path: str, seq: int, entries: Iterable[Entry]) -> None:
+        self._path = path
+        self._seq = seq
+        self._waiting = sorted(entries, key=lambda entry: entry.size)
+        self._rolling = b""
+        self._position = 0
+        self.broken: list[Entry] = []
+        """Entries whose content is not what the log has now."""
+
+    def chunk(self, raw: bytes) -> None:
+        """Take the next chunk; one that is damaged is taken as what is there in its place."""
+        end = self._position + len(raw)
+        whole = len(raw) == CHUNK
+        digest, hashed = sha256(), 0
+        while self._waiting and (self._waiting[0].size < end or (not whole and self._waiting[0].size == end)):
+            entry = self._waiting.pop(0)
+            digest.update(memoryview(raw)[hashed : entry.size - self._position])
+            hashed = entry.size - self._position
+            tail = digest.copy().digest()[:16] if hashed else b""
+            self._check(entry, tail)
+        if whole:
+            self._rolling = roll(self._rolling, short_hash(raw))
+        self._position = end
+
+    def end(self) -> None:
+        """Check what is left: an entry of exactly the log's end, or of more than there is."""
+        for entry in self._waiting:
+            self._check(entry, b"")
+        self._waiting = []
+
+    def _check(self, entry: Entry, tail: bytes) -> None:
+        if log_hash(self._path, self._seq, entry.size, self._rolling, tail) != entry.hash:
+            self.broken.append(entry)

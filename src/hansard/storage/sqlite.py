@@ -1,0 +1,129 @@
+"""Opening SQLite with page checksums: a bit that flips on the disk is an error, never another answer."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import apsw
+
+PAGE_SIZE = 8192
+PARTIAL = ".partial"
+RESERVED = 8
+"""Bytes at the end of each page that hold its checksum."""
+
+_VFS = "cksmvfs"
+_LIBRARY = {"win32": "cksumvfs.dll", "darwin": "cksumvfs.dylib"}.get(sys.platform, "cksumvfs.so")
+
+
+@cache
+def checksum_vfs() -> str | None:
+    """The name of SQLite's checksum VFS, registered once per process; None where this build of apsw does not carry it."""
+    library = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries", _LIBRARY)
+    if not os.path.exists(library):
+        return None
+    default = apsw.vfs_names()[0]
+    try:
+        db = apsw.Connection(":memory:")
+        try:
+            db.enable_load_extension(True)  # noqa: FBT003 - apsw takes it by position
+            db.load_extension(library)
+        finally:
+            db.close()
+        # It makes itself the default; other users of apsw in this process did not ask for that.
+        apsw.set_default_vfs(default)
+    except (apsw.Error, ValueError):
+        return None
+    return _VFS if _VFS in apsw.vfs_names() else None
+
+
+def connect(path: str, *, readonly: bool = False, flags: int = 0) -> apsw.Connection:
+    """Open a database file; pages that were written with a checksum are checked as they are read."""
+    flags |= apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
+    return apsw.Connection(path, flags=flags, vfs=checksum_vfs())
+
+
+def reserve_checksums(db: apsw.Connection) -> bool:
+    """Give the pages of a database room for checksums, before its first write or before a VACUUM; False where there are none."""
+    if checksum_vfs() is None:
+        return False
+    db.reserve_bytes("main", RESERVED)
+    return True
+
+
+def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
+    """Make a database that appears at its place complete, private, and only if there is none yet."""
+    partial = f"{path}.{os.urandom(4).hex()}{PARTIAL}"
+    os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        db = connect(partial)
+        try:
+            db.pragma("page_size", PAGE_SIZE)
+            reserve_checksums(db)
+            db.pragma("journal_mode", "wal")
+            prepare(db)
+        finally:
+            db.close()
+        with contextlib.suppress(FileExistsError):
+            _appear(partial, path)
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(partial + suffix)
+
+
+def remove_partial(folder: str) -> None:
+    """Remove what was left of databases whose making was cut off; whoever makes one must hold the lock."""
+    for name in os.listdir(folder):
+        if name.removesuffix("-wal").removesuffix("-shm").endswith(PARTIAL):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+def _appear(partial: str, path: str) -> None:
+    """Give a finished file its name, unless another file has it."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if os.path.exists(path):
+            raise FileExistsError(path) from None
+        os.rename(partial, path)
+
+
+def is_checksummed(path: str) -> bool:
+    """Whether the last writer of a database file knew of checksums.
+
+    Other programs change at least the first page without one, when they copy or write the file; what they left on other pages then
+    says nothing.
+    """
+    with open(path, "rb") as file:
+        header = file.read(18)
+        size = int.from_bytes(header[16:18]) if len(header) == 18 else 0
+        size = 65536 if size == 1 else size
+        file.seek(0)
+        page = file.read(size)
+    return size > RESERVED and len(page) == size and page_checksum(page[:-RESERVED]) == page[-RESERVED:]
+
+
+def page_checksum(data: bytes) -> bytes:
+    """The checksum that cksumvfs gives a page."""
+    one = other = 0
+    words = iter(struct.unpack(f"<{len(data) // 4}I", data))
+    for even, odd in zip(words, words, strict=True):
+        one = (one + even + other) & 0xFFFFFFFF
+        other = (other + odd + one) & 0xFFFFFFFF
+    return struct.pack("<II", one, other)
+
+
+def is_page_damage(error: apsw.Error) -> bool:
+    """Whether SQLite read something that it did not write: a page without its checksum, or a file that ends too early."""
+    return isinstance(error, (apsw.CorruptError, apsw.NotADBError)) or getattr(error, "extendedresult", 0) in {
+        apsw.SQLITE_IOERR_DATA,
+        apsw.SQLITE_IOERR_SHORT_READ,
+    }

@@ -1,0 +1,248 @@
+"""From the sources to the record: every new byte is kept and committed before anything asks what it means."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import apsw
+
+from hansard.errors import HansardError
+from hansard.record.store import GONE, LIVE, Known, Record
+from hansard.sources.discover import Found
+from hansard.sources.layout import FileKind
+from hansard.sources.tail import Mark, Tail, Verdict, open_tail
+from hansard.sync.report import Teller
+from hansard.sync.survey import RootSurvey
+
+COMPARE_BYTES = 256 << 20
+"""How much of what only its status change time speaks against is compared in one sync that nobody asked for by name."""
+
+# A commit waits for the disk. The first ones come early, so that the second process has something to do.
+_FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
+_PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
+_TRIES = 3  # of a file that is written while it is read
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was taken over into the record."""
+
+    touched: set[int] = field(default_factory=set)  # generations with something new
+    retouched: dict[int, int] = field(default_factory=dict)  # snapshots with a new date
+    changed: int = 0
+    gone: int = 0
+    bytes_read: int = 0
+
+
+class Keeper:
+    """Takes over what surveys found, file by file; one that fails is quarantined, and the others go on.
+
+    New logs get their ids first, the oldest log the lowest: ids then follow time, and a search that must stop somewhere stops among
+    the old ones. They are read the other way round, since the newest are the ones that somebody waits for.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        teller: Teller,
+        *,
+        committed: Callable[[], None],
+        reread: bool = False,
+        compare_bytes: int | None = COMPARE_BYTES,
+    ) -> None:
+        """`committed` is called after each commit, `compare_bytes` None is no limit."""
+        self.record = record
+        self.kept = Kept()
+        self._teller = teller
+        self._committed = committed
+        self._reread = reread
+        self._compare_left = compare_bytes
+        self._uncommitted = 0
+        self._enough = _FIRST_COMMIT
+
+    def keep(self, surveys: Sequence[RootSurvey]) -> Kept:
+        """Keep what the surveys found; every exception but that of the store itself stays with its file."""
+        total = sum(result.bytes for result in surveys)
+        self._teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
+        waiting: list[tuple[Found, Known | None, int, RootSurvey]] = []
+        with self.record.writing():
+            for result in surveys:
+                root_id = self.record.root_id(result.root.path, result.root.name)
+                self._note_rest(root_id, result)
+                self._reserve(root_id, result)
+                waiting += [(file, known, root_id, result) for file, known in result.changed]
+            for item in sorted(waiting, key=lambda item: (-item[0].mtime_ns, item[0].path)):
+                self._file(*item)
+                self._teller.step(files=1)
+                self._commit_enough()
+        self._committed()
+        self._teller.end()
+        return self.kept
+
+    def _reserve(self, root_id: int, result: RootSurvey) -> None:
+        """Give ids to logs that are new."""
+        new = [file for file, known in result.changed if file.kind.is_log and (known is None or not _is_log(known))]
+        for file in sorted(new, key=lambda file: (file.mtime_ns, file.path)):
+            self.record.start_generation(root_id, file.path, file.kind.value, Verdict.NEW.value)
+
+    def _note_rest(self, root_id: int, result: RootSurvey) -> None:
+        """Note what is gone, what was left out, and what no longer fails."""
+        record = self.record
+        if result.gone:
+            self._lose(result.gone)
+        for path in result.released:
+            record.release(root_id, path)
+        if result.complete:
+            record.forget_left_out(root_id, {item.path for item in result.left_out})
+            for item in result.left_out:
+                record.leave_out(root_id, item.path, item.size, item.reason)
+
+    def _lose(self, lost: Sequence[Known]) -> None:
+        self.record.set_state([known.file_id for known in lost], GONE, _now())
+        self.kept.touched.update(known.generation for known in lost if _is_log(known))
+        self.kept.gone += len(lost)
+
+    def _file(self, file: Found, known: Known | None, root_id: int, result: RootSurvey) -> None:
+        """Keep what is new in one file; one that cannot be kept is noted with the reason."""
+        place = result.root.locate(file.path)
+        before = self.kept.bytes_read
+        reason = ""
+        try:
+            if file.kind.is_log:
+                self._log(place, root_id, file)
+            else:
+                self._whole(place, root_id, file, known)
+        except FileNotFoundError:
+            if known is not None and known.state == LIVE:
+                self._lose([known])
+        except (HansardError, apsw.Error):
+            raise  # of the store itself, not of this file
+        except Exception as error:  # noqa: BLE001 - whatever a file does to us, the others are kept
+            reason = error.strerror or str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        if reason:
+            # One that gave something this time may give more the next time; others wait until they change.
+            tried_ns = time.time_ns() if self.kept.bytes_read == before else 0
+            self.record.quarantine(root_id, file.path, reason[:300], file.status, tried_ns)
+            result.unreadable.append(f"{place}: {reason}")
+        elif file.path in result.quarantined:
+            self.record.release(root_id, file.path)
+
+    def _log(self, place: str, root_id: int, file: Found) -> None:
+        """Take over what is new in a log; it is looked at again when it was written in the meantime."""
+        record = self.record
+        before = self.kept.bytes_read
+        is_new = False
+        for _ in range(_TRIES):
+            known = record.known_file(root_id, file.path)
+            if known is None or self._can_wait(known, file):
+                return
+            mark = known.mark
+            is_new = is_new or mark is None
+            same = record.same_prefix(known.generation) if mark is not None else None
+            with open_tail(place, mark, same, reread=self._reread) as tail:
+                if known.state == GONE:
+                    record.set_state([known.file_id], LIVE, _now())
+                    self.kept.touched.add(known.generation)
+                if tail.verdict is Verdict.SAME:
+                    fresh = tail.mark()
+                    record.settle(known.generation, fresh, tail.status.mode)
+                    if fresh.mtime_ns != known.mtime_ns:
+                        self.kept.touched.add(known.generation)
+                else:
+                    self._read(place, root_id, file, known, tail)
+                if not tail.has_moved():
+                    break
+        self.kept.changed += self.kept.bytes_read != before or is_new
+
+    def _can_wait(self, known: Known, file: Found) -> bool:
+        """Whether a log of which only the status change time moved may be compared another time: today's work is done."""
+        if self._compare_left is None or self._reread or known.state == GONE:
+            return False
+        if (file.size, file.mtime_ns) != (known.offset, known.mtime_ns) or known.ctime_ns == file.ctime_ns:
+            return False
+        self._compare_left -= file.size
+        return self._compare_left + file.size <= 0
+
+    def _read(self, place: str, root_id: int, file: Found, known: Known, tail: Tail) -> None:
+        """Append what is new to the log, or read all of it into its next generation."""
+        if tail.verdict is Verdict.GREW or (known.mark is None and known.size == 0):
+            if self.record.can_append(known.generation):
+                self._append(tail, lambda: known.generation)
+                return
+            with open_tail(place, None) as whole:
+                self._append(whole, lambda: self._next_generation(root_id, file, known, "damaged"))
+            return
+        self._append(tail, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
+
+    def _next_generation(self, root_id: int, file: Found, known: Known, reason: str) -> int:
+        self.kept.touched.add(known.generation)
+        return self.record.start_generation(root_id, file.path, file.kind.value, reason)
+
+    def _append(self, tail: Tail, begin: Callable[[], int]) -> None:
+        """Keep the rest of a log in stretches, each in full or not at all; a new generation comes with its first one."""
+        record = self.record
+        generation: int | None = None
+        failure: OSError | None = None
+        more = True
+        while more and failure is None:
+            more = False
+            with record.isolated():
+                generation = begin() if generation is None else generation
+                try:
+                    for piece in tail.pieces(_PIECE):
+                        record.append(generation, piece)
+                        self._count(len(piece))
+                        if self._uncommitted >= self._enough:
+                            more = True
+                            break
+                except OSError as error:
+                    failure = error  # what was read up to here stays
+                record.settle(generation, tail.mark(), tail.status.mode)
+            self.kept.touched.add(generation)
+            self._commit_enough()
+        if failure is not None:
+            raise failure
+
+    def _commit_enough(self) -> None:
+        if self._uncommitted >= self._enough:
+            self._uncommitted = 0
+            self._enough = min(2 * self._enough, _LAST_COMMIT)
+            self.record.commit()
+            self._committed()
+
+    def _whole(self, place: str, root_id: int, file: Found, known: Known | None) -> None:
+        """Keep a small file as it is; it is read again when it was written in the meantime."""
+        record = self.record
+        data, mark, mode, moved = _read_whole(place)
+        for _ in range(_TRIES - 1):
+            if moved:
+                data, mark, mode, moved = _read_whole(place)
+        self._count(len(data))
+        with record.isolated():
+            new = record.snapshot(root_id, file.path, file.kind.value, data, mark, mode)
+        if new:
+            self.kept.changed += 1
+        elif known is not None and not _is_log(known):
+            self.kept.retouched[known.generation] = mark.mtime_ns
+
+    def _count(self, size: int) -> None:
+        self.kept.bytes_read += size
+        self._uncommitted += size
+        self._teller.step(size)
+
+
+def _read_whole(place: str) -> tuple[bytes, Mark, int, bool]:
+    """The bytes, the mark and the mode of a file, and whether it was written while it was read."""
+    with open_tail(place, None) as tail:
+        data = b"".join(tail.pieces(_PIECE))
+        return data, tail.mark(), tail.status.mode, tail.has_moved()
+
+
+def _is_log(known: Known) -> bool:
+    return FileKind(known.kind).is_log
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,306 @@
+"""Verifying a whole store: the record, and both indexes against what the record gives; putting right what can be."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from hansard.errors import StoreBusy, StoreCorrupt
+from hansard.record.repair import repair as mend
+from hansard.record.store import Generation, Record
+from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
+from hansard.record.verify import verify as verify_record
+from hansard.sources.roots import Root
+from hansard.storage import sqlite
+from hansard.sync.lock import sync_lock
+from hansard.sync.places import INDEX, RECORD, TEXT, place
+from hansard.sync.report import Teller
+from hansard.sync.run import is_signed, sync
+
+if TYPE_CHECKING:
+    from hansard.pricing.settle import Prices
+
+SAMPLE = 20
+"""How many transcripts are read again and compared with the indexes when not all of them are."""
+
+_SAMPLE_BYTES = 4 << 20
+_SAMPLE_TEXTS = 50
+_PHRASE = 8
+_WAIT = 10.0
+_CHECK = ".check"
+_TEXTS = ("titles", "talk", "work")
+# What a fresh index has otherwise: when it was made, what it has still to do, what went wrong.
+_NOT_COMPARED = frozenset({"meta", "quarantine", "dirty", "unsettled"})
+
+Progress = Callable[[int, int], None]
+
+
+def verify(
+    home: str,
+    roots: Sequence[Root],
+    *,
+    deep: bool = False,
+    full: bool = False,
+    repair: bool = False,
+    since: str | None = None,
+    progress: Progress | None = None,
+    prices: Prices | None = None,
+) -> VerifyReport:
+    """Check the record, then the indexes: SQLite's own check, and a sample of transcripts (`full`: all) derived again.
+
+    With `repair`, damaged chunks are mended from sources that still have their bytes, sources that differ are read again, and an
+    index that is wrong is made again; the report is of the state after that.
+    """
+    report = _verify(home, roots, deep=deep or repair, full=full, since=since, progress=progress, prices=prices)
+    if not repair or not report.mismatches:
+        return report
+    _repair(home, roots, report.mismatches, prices)
+    after = _verify(home, roots, deep=True, full=full, since=since, progress=progress, prices=prices)
+    return replace(after, repaired=len(set(report.mismatches) - set(after.mismatches)))
+
+
+def _verify(
+    home: str,
+    roots: Sequence[Root],
+    *,
+    deep: bool,
+    full: bool,
+    since: str | None,
+    progress: Progress | None,
+    prices: Prices | None,
+) -> VerifyReport:
+    record = Record.open(place(home, RECORD), readonly=True)
+    try:
+        report = verify_record(record, roots, deep, progress, since)
+        damaged = [
+            Mismatch(path, None, None, reason)
+            for path in (place(home, INDEX), place(home, TEXT))
+            for reason in _database_damage(path)
+        ]
+        report.mismatches += damaged
+    finally:
+        record.close()
+    if not damaged:
+        with sync_lock(home, _WAIT) as held:
+            if held:  # else a sync is going on, and the indexes are behind: nothing can be said of them
+                _check_indexes(home, report, prices, full=full)
+    return report
+
+
+def _check_indexes(home: str, report: VerifyReport, prices: Prices | None, *, full: bool) -> None:
+    record = Record.open(place(home, RECORD), readonly=True)
+    try:
+        if not is_signed(home, record):
+            return
+        if full:
+            _compare_all(home, record, report, prices)
+        else:
+            _compare_sample(home, record, report)
+    finally:
+        record.close()
+
+
+def _database_damage(path: str) -> list[str]:
+    """What SQLite finds wrong with an index; the full text's own check is part of it."""
+    if not os.path.exists(path):
+        return []
+    try:
+        db = sqlite.connect(path, readonly=True)
+        try:
+            rows: list[Any] = db.execute("PRAGMA integrity_check(10)").fetchall()
+        finally:
+            db.close()
+    except apsw.Error as error:
+        return [f"it cannot be read ({error})"]
+    return [str(row[0]) for row in rows if row[0] != "ok"]
+
+
+# -- a sample
+
+
+def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
+    """Derive some transcripts again, by themselves, and compare what only depends on their own bytes."""
+    from hansard.index.rows import RowIndex
+    from hansard.index.text import TextIndex
+    from hansard.sync.indexing import transcript_of
+
+    roots = {row.id: row.path for row in record.roots()}
+    with tempfile.TemporaryDirectory(prefix="verify-", dir=home) as folder:
+        rows = RowIndex(os.path.join(folder, INDEX), record)
+        text = TextIndex(os.path.join(folder, TEXT), record)
+        with _attached(rows.db, place(home, INDEX)), _attached(text.db, place(home, TEXT)):
+            for generation in _sampled(home, record):
+                read = partial(record.read, end=_indexed(rows.db, generation.id), mend=True)
+                with rows.transaction():
+                    rows.feed(transcript_of(generation, roots[generation.root_id]), read(generation.id))
+                with text.transaction():
+                    text.feed(generation.id, generation.kind, read)
+                report.rederived += 1
+                differing = [*_other_rows(rows.db, generation.id), *_other_texts(text.db, generation.id)]
+                report.mismatches += [
+                    Mismatch(generation.path, generation.id, None, f"{name} differs from a fresh reading of the record")
+                    for name in differing
+                ]
+        rows.close()
+        text.close()
+
+
+def _sampled(home: str, record: Record) -> list[Generation]:
+    indexed = {row[0] for row in _query(place(home, INDEX), "SELECT id FROM transcripts WHERE size > 0")}
+    usable = [item for item in record.generations() if item.id in indexed and item.size <= _SAMPLE_BYTES]
+    chance = random.Random(os.urandom(8))  # noqa: S311 - a sample, no secret
+    return sorted(chance.sample(usable, min(SAMPLE, len(usable))), key=lambda item: item.id)
+
+
+def _indexed(db: apsw.Connection, transcript: int) -> int:
+    """How much of a transcript both indexes have read: a sync may just be going on."""
+    return int(db.execute("SELECT size FROM was.transcripts WHERE id = ?", (transcript,)).get)
+
+
+def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
+    """The tables that have other rows of a transcript than a fresh reading gives."""
+    from hansard.index.rows import RANGED
+    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+
+    low = transcript << OFFSET_BITS
+    span = f"WHERE id BETWEEN {low} AND {low + OFFSET_MASK}"
+    found = []
+    for table in RANGED:
+        here, there = f"SELECT * FROM main.{table} {span}", f"SELECT * FROM was.{table} {span}"
+        if any(db.execute(f"{one} EXCEPT {other} LIMIT 1").get for one, other in ((here, there), (there, here))):
+            found.append(f"table {table} of {INDEX}")
+    return found
+
+
+def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
+    """The full-text tables that do not find a text of a transcript by its own first words."""
+    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+
+    low = transcript << OFFSET_BITS
+    found = []
+    for table in _TEXTS:
+        db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, {table}, instance)")
+        try:
+            rows: list[Any] = db.execute(
+                "SELECT doc, term FROM temp.words WHERE col = 'body' AND offset < ? AND doc BETWEEN ? AND ? ORDER BY doc, offset",
+                (_PHRASE, low, low + OFFSET_MASK),
+            ).fetchall()
+        finally:
+            db.execute("DROP TABLE temp.words")
+        phrases: dict[int, list[str]] = {}
+        for doc, term in rows:
+            phrases.setdefault(doc, []).append(term)
+        for doc, terms in list(phrases.items())[:_SAMPLE_TEXTS]:
+            phrase = " ".join(terms).replace('"', "")
+            hit = db.execute(f"SELECT 1 FROM was.{table} WHERE {table} MATCH ? AND rowid = ?", (f'"{phrase}"', doc)).get
+            if hit is None:
+                found.append(f"{table} of {TEXT}")
+                break
+    return found
+
+
+# -- everything
+
+
+def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices | None) -> None:
+    """Make both indexes again beside the present ones, and compare every row and every word."""
+    from hansard.index.store import discard
+    from hansard.pricing.settle import Prices
+    from hansard.sync.rebuild import make
+
+    try:
+        make(home, record, Teller(None), prices or Prices(home), workers=True, suffix=_CHECK)
+        report.rederived = sum(1 for _ in record.generations())
+        for name in (INDEX, TEXT):
+            differing = _other_tables(place(home, name), place(home, name + _CHECK))
+            report.mismatches += [
+                Mismatch(place(home, name), None, None, f"table {table} differs from a fresh reading of the record")
+                for table in differing
+            ]
+    finally:
+        for name in (INDEX, TEXT):
+            discard(place(home, name + _CHECK))
+
+
+def _other_tables(path: str, fresh: str) -> list[str]:
+    db = sqlite.connect(fresh)
+    try:
+        with _attached(db, path):
+            if os.path.basename(path) == TEXT:
+                return [table for table in _TEXTS if _words(db, "main", table) != _words(db, "was", table)]
+            tables: list[Any] = db.execute(
+                "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            ).fetchall()
+            return [name for (name,) in tables if name not in _NOT_COMPARED and _differs(db, name)]
+    finally:
+        db.close()
+
+
+def _differs(db: apsw.Connection, table: str) -> bool:
+    names = [row[1] for row in db.execute(f"PRAGMA main.table_info({table})")]
+    columns = ", ".join(name for name in names if name != "derived")
+    here, there = (f"SELECT {columns} FROM {schema}.{table}" for schema in ("main", "was"))
+    return any(db.execute(f"{one} EXCEPT {other} LIMIT 1").get for one, other in ((here, there), (there, here)))
+
+
+def _words(db: apsw.Connection, schema: str, table: str) -> bytes:
+    """A hash of every word of a full-text table with its numbers of texts and of occurrences."""
+    db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab ({schema}, {table}, row)")
+    try:
+        digest = sha256()
+        for row in db.execute("SELECT term, doc, cnt FROM temp.words"):
+            digest.update(repr(row).encode())
+        return digest.digest()
+    finally:
+        db.execute("DROP TABLE temp.words")
+
+
+# -- putting right
+
+
+def _repair(home: str, roots: Sequence[Root], mismatches: Sequence[Mismatch], prices: Prices | None) -> None:
+    from hansard.sync.rebuild import rebuild
+
+    with sync_lock(home, _WAIT) as held:
+        if not held:
+            raise StoreBusy("another process is syncing this store and did not finish in time: try again")
+        record = Record.open(place(home, RECORD))
+        try:
+            mend(record, roots, mismatches)
+        finally:
+            record.close()
+    indexes = {place(home, INDEX), place(home, TEXT)}
+    if any(item.reason == SOURCE_DIFFERS for item in mismatches):
+        sync(home, roots, reread=True, prices=prices)
+    if any(item.path in indexes or "fresh reading" in item.reason for item in mismatches):
+        rebuild(home, prices=prices)
+
+
+@contextmanager
+def _attached(db: apsw.Connection, path: str) -> Iterator[None]:
+    """Have a database that is there at hand under the name `was`."""
+    db.execute("ATTACH ? AS was", (path,))
+    try:
+        yield
+    finally:
+        db.execute("DETACH was")
+
+
+def _query(path: str, sql: str) -> list[Any]:
+    try:
+        db = sqlite.connect(path, readonly=True)
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+    except apsw.Error as error:
+        raise StoreCorrupt(f"{path} cannot be read ({error}). Run `hansard rebuild`") from error
