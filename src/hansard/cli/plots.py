@@ -18,6 +18,7 @@ from hansard.cli.pictures import KINDS
 from hansard.cli.terminal import fit, one_line, width
 from hansard.cli.words import many
 from hansard.errors import UsageError
+from hansard.export.files import NotWritten, write_file
 from hansard.render.reports import data_words
 from hansard.render.series import (
     DAYS,
@@ -131,16 +132,11 @@ def _rendered(figure: Figure, form: str) -> bytes:
 
 
 def _write(path: str, content: bytes) -> None:
-    passing = f"{path}.{os.getpid()}.part"
     try:
-        with open(passing, "xb") as file:
-            file.write(content)
-        os.replace(passing, path)
-    except OSError as error:
-        raise UsageError(f"{one_line(path)} cannot be written: {error.strerror or error}; name another file") from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(passing)
+        write_file(path, [content])
+    except NotWritten as error:
+        reason = getattr(error.__cause__, "strerror", None) or error.__cause__
+        raise UsageError(f"{one_line(path)} cannot be written: {reason}; name another file") from error
 
 
 # -- what all have

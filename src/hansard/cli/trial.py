@@ -62,6 +62,7 @@ def write_demo(base: str) -> Settings:
 def scratch_demo(settings: Settings) -> Settings:
     """The demo that a user without any history sees: kept under the home, made anew when its last days are over."""
     from hansard.config import Settings as Values
+    from hansard.export.files import write_file
 
     base = os.path.join(settings.home, "demo")
     mark = os.path.join(base, _MARK)
@@ -71,6 +72,5 @@ def scratch_demo(settings: Settings) -> Settings:
             return Values(os.path.join(base, "hansard"), (os.path.join(base, ".claude"),), settings.max_file)
         shutil.rmtree(base)
     written = write_demo(base)
-    with open(mark, "w", encoding="utf-8") as file:
-        file.write("An invented history. Hansard deletes this directory and makes it anew.\n")
+    write_file(mark, [b"An invented history. Hansard deletes this directory and makes it anew.\n"])
     return written
