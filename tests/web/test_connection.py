@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.web import connection, desk
+from hansard.web import connection, desk, guard
 from hansard.web.guard import HEADERS, MAX_PATH
 from tests.web.by_hand import ask, check, exchange, host
+from tests.web.serving import elsewhere
 
 if TYPE_CHECKING:
+    from starlette.types import Message, Scope
+
     from tests.web.serving import Site
 
 
@@ -97,6 +101,79 @@ def test_a_body_is_bounded_whatever_it_says(demo: Site) -> None:
     ]
     assert " 413 " in ask(demo, *head, cookie=True, body=piece * 9 + b"0\r\n\r\n")[0]
     assert " 400 " in ask(demo, *head, cookie=True, body=piece * 2 + b"0\r\n\r\n")[0]
+
+
+def note(site: Site, *lines: str) -> bytes:
+    """The head of a request that adds a note, from somebody who was let in."""
+    head = [
+        "POST /api/sessions/@last/notes HTTP/1.1",
+        f"Host: {host(site)}",
+        f"Origin: {site.address}",
+        f"Cookie: {site.cookie}={site.key}",
+        "Content-Type: application/json",
+        *lines,
+    ]
+    return "\r\n".join([*head, "", ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"text": "\xff"}', b'{"\xff": "x"}', b'{"text": "\xed\xa0\x80"}', b'{"text": "\\udc00"}', '{"text": "x"}'.encode("utf-16")],
+)  # fmt: skip
+def test_a_body_that_is_not_utf_8_is_a_bad_request(demo: Site, body: bytes) -> None:
+    answer = exchange(demo, note(demo, f"Content-Length: {len(body)}", "Connection: close") + body)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b'"bad_request"' in answer
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 14", "Transfer-Encoding: chunked"])
+@pytest.mark.parametrize(("limit", "begun"), [("BODY_IDLE_SECONDS", b""), ("BODY_SECONDS", b"3\r\n{  \r\n")])
+def test_a_body_that_does_not_come_is_not_waited_for(
+    demo: Site, monkeypatch: pytest.MonkeyPatch, limit: str, framing: str, begun: bytes
+) -> None:
+    monkeypatch.setattr(guard, limit, 0.2)
+    answer = exchange(demo, note(demo, framing) + begun)  # until the server closes
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"\r\nconnection: close\r\n" in answer
+    assert b'"timeout"' in answer
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_a_stream_does_not_outlive_a_body_that_does_not_come(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "BODY_IDLE_SECONDS", 0.2)
+    head = (
+        f"GET /api/events HTTP/1.1\r\nHost: {host(demo)}\r\nCookie: {demo.cookie}={demo.key}\r\nConnection: close\r\n"
+    )
+    answer = exchange(demo, f"{head}Content-Length: 5\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert b"event: revision" in answer
+
+
+def test_who_leaves_in_the_middle_of_a_body_is_no_mistake_of_ours(demo: Site) -> None:
+    """Whatever comes out of the application is logged."""
+    heard: list[Message] = [
+        {"type": "http.request", "body": b'{"te', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return heard.pop(0)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    lines = [line.partition(": ") for line in note(demo).decode().split("\r\n")[1:] if line]
+    scope: Scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/sessions/@last/notes",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, _, value in lines],
+    }
+    elsewhere(lambda: asyncio.run(demo.app(scope, receive, send)))
+    assert (sent[0]["status"], heard) == (400, [])
 
 
 def test_who_sends_no_request_does_not_stay(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:

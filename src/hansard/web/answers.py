@@ -40,8 +40,8 @@ _ROUTING = {
 class Refused(HTTPException):
     """A request that is understood and not done."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(status, message)
+    def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status, message, headers)
         self.code = code
 
 

@@ -7,6 +7,7 @@ ours where it says where it comes from, and carry the cookie that the printed li
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import secrets
 from collections.abc import Callable, Iterable
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 MAX_QUERY = 8_192  # bytes of what stands behind the question mark
 MAX_PATH = 4_096
 MAX_BODY = 65_536
+BODY_SECONDS = 30.0  # for the whole of a body
+BODY_IDLE_SECONDS = 10.0  # for the next piece of it
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -106,8 +109,12 @@ class Guard:
         if scope["type"] != "http":
             return
 
+        started = False
+
         async def guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 message = {**message, "headers": with_headers(message["headers"])}
             await send(message)
 
@@ -115,7 +122,7 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, guarded)
             return
-        await self._app(scope, _bounded(receive), guarded)
+        await self._app(scope, _bounded(receive, lambda: started), guarded)
 
     def _judge(self, scope: Scope) -> ASGIApp | None:
         """What to answer instead, if the request may not go on."""
@@ -205,17 +212,33 @@ def _cookies(header: str, name: str) -> list[str]:
     return [value.strip().strip('"') for key, _, value in pairs if key.strip() == name]
 
 
-def _bounded(receive: Receive) -> Receive:
-    """Whatever a body's length was said to be, no more of it is read."""
+def _bounded(receive: Receive, is_answered: Callable[[], bool]) -> Receive:
+    """A request's body, of which no more is read than it may have, for no longer than it may take."""
     taken = 0
+    is_whole = False
+    end: float | None = None
 
     async def bounded() -> Message:
-        nonlocal taken
-        message = await receive()
-        if message["type"] == "http.request":
-            taken += len(message.get("body", b""))
-            if taken > MAX_BODY:
-                raise Refused(413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
+        nonlocal taken, is_whole, end
+        if is_whole:
+            return await receive()
+        now = asyncio.get_running_loop().time()
+        end = end or now + BODY_SECONDS
+        try:
+            async with asyncio.timeout(max(0, min(BODY_IDLE_SECONDS, end - now))):
+                message = await receive()
+        except TimeoutError:
+            if is_answered():
+                return {"type": "http.disconnect"}
+            raise Refused(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
+        if message["type"] != "http.request":
+            if is_answered():
+                return message
+            raise Refused(400, "bad_request", "the body is not whole")  # nobody hears it
+        is_whole = not message.get("more_body", False)
+        taken += len(message.get("body", b""))
+        if taken > MAX_BODY:
+            raise Refused(413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
         return message
 
     return bounded

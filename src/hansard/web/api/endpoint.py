@@ -148,7 +148,7 @@ def _decoded(content: bytes) -> dict[str, Any]:
 
     try:
         return msgspec.json.decode(content, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the body is no JSON object: {error}") from error
 
 

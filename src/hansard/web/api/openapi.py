@@ -18,6 +18,7 @@ _REFUSALS = {
     401: (("no_token",), "The cookie that the printed link gives is missing"),
     403: (("wrong_origin", "read_only"), "Another site's page asked, or the server only reads"),
     404: (("not_found",), "Nothing answers to that name"),
+    408: (("timeout",), "The body did not come in time"),
     409: (("ambiguous",), "More than one thing answers to that name"),
     413: (("too_large",), "The body is too large"),
     414: (("too_long",), "The path or the query is too long"),
@@ -85,6 +86,8 @@ def _operation(endpoint: Endpoint, path: str, schemas: Schemas) -> Schema:
         responses["304"] = {"description": "The answer is still the one that If-None-Match names"}
     named = any(one.name in _NAMES for one in (*endpoint.path_parameters, *endpoint.parameters))
     statuses = {*_ALWAYS, *((404, 409) if named else ()), *((415,) if endpoint.body else ())}
+    if endpoint.writes:
+        statuses.add(408)
     responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     told: Schema = {
         "operationId": "_".join([endpoint.method.lower(), *words]),
