@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from hansard.cli import plots
+from hansard.cli.trial import scratch_demo
+from hansard.config import Settings
 
 from .conftest import SESSION, Run
 from .test_pictures import TODAY, months_of_work
@@ -36,6 +38,14 @@ def test_the_data_directory(run: Run, tmp_path: Path) -> None:
     run("tag", SESSION, "tide")
     run("statusline", "--refresh")
     assert readable_by_others(tmp_path / "store") == []
+
+
+def test_the_data_directory_that_the_demo_makes(tmp_path: Path) -> None:
+    home = tmp_path / "store"
+    scratch_demo(Settings(str(home), (), 1 << 20))
+    assert [
+        path for path in readable_by_others(home) if ".claude" not in path
+    ] == []  # a client's files are as clients leave them
 
 
 @pytest.mark.parametrize("form", ["html", "markdown", "json", "jsonl", "csv", "parquet"])

@@ -71,6 +71,7 @@ def scratch_demo(settings: Settings) -> Settings:
         if 0 <= age < _FRESH_SECONDS:
             return Values(os.path.join(base, "hansard"), (os.path.join(base, ".claude"),), settings.max_file)
         shutil.rmtree(base)
+    os.makedirs(settings.home, mode=0o700, exist_ok=True)
     written = write_demo(base)
     write_file(mark, [b"An invented history. Hansard deletes this directory and makes it anew.\n"])
     return written
