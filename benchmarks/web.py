@@ -46,7 +46,7 @@ class Serving:
 @contextlib.contextmanager
 def serving(env: dict[str, str], *options: str) -> Iterator[Serving]:
     """Start `hansard web` on any free port, and go through the link that it prints."""
-    command = cli("web", "--no-open", "--port", "0", "--json", *options)
+    command = cli("web", "--no-open", "--port", "0", "--host-name", "127.0.0.1", "--json", *options)
     with subprocess.Popen(
         command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=env["HOME"]
     ) as process:

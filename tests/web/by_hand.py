@@ -42,7 +42,7 @@ def ask(given: Site, *lines: str, cookie: bool = False, body: bytes = b"") -> li
 
 def exchange(given: Site, sent: bytes) -> bytes:
     """Everything that comes back until the server closes."""
-    with socket.create_connection(("127.0.0.1", given.door.port), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", given.auth.port), timeout=60) as client:
         client.sendall(sent)
         return b"".join(iter(lambda: client.recv(65_536), b""))
 

@@ -15,13 +15,14 @@ import httpx
 
 from hansard.config import Settings
 from hansard.web.app import make_app
-from hansard.web.guard import Door
-from hansard.web.server import Server, configured
+from hansard.web.server import Server, configured, make_auth
 from tests.render.html.browsing import Watched, watch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from starlette.applications import Starlette
+
+    from hansard.web.auth import Auth
 
 LIMIT = 64 << 20
 _Answer = TypeVar("_Answer")
@@ -33,20 +34,40 @@ def elsewhere(work: Callable[[], _Answer]) -> _Answer:
         return pool.submit(work).result()
 
 
+class _Loopback(httpx.HTTPTransport):
+    """Goes to the loopback whatever the name, as browsers do for names under `.localhost`."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        there = request.url.copy_with(host="127.0.0.1")
+        return super().handle_request(
+            httpx.Request(
+                request.method,
+                there,
+                headers=request.headers,
+                stream=request.stream,
+                extensions=request.extensions,
+            )
+        )
+
+
 @dataclass(frozen=True)
 class Site:
-    """A running server, and a key to it."""
+    """A running server, and a session cookie for it."""
 
     address: str
     cookie: str
-    key: str
-    door: Door
+    key: str  # the cookie's value
+    auth: Auth
     settings: Settings
     app: Starlette
 
+    def stranger(self, **more: Any) -> httpx.Client:
+        """A client that has not been let in."""
+        return httpx.Client(base_url=self.address, transport=_Loopback(), timeout=60, **more)
+
     def client(self, **more: Any) -> httpx.Client:
         """A client that has been let in."""
-        return httpx.Client(base_url=self.address, cookies={self.cookie: self.key}, timeout=60, **more)
+        return self.stranger(cookies={self.cookie: self.key}, **more)
 
     @contextmanager
     def opened(self, browser: Browser, path: str, *, width: int = 1440, **options: Any) -> Iterator[Watched]:
@@ -79,17 +100,17 @@ def site(
     listener.bind(("127.0.0.1", 0))
     listener.listen(64)
     port = listener.getsockname()[1]
-    door = Door(["127.0.0.1", "localhost"], port)
-    key = door.enter(door.token)
+    auth = make_auth(port, "127.0.0.1")
+    key = auth.log_in(auth.issue_token())
     assert key is not None
-    app = make_app(settings, door, read_only=read_only, syncing=syncing, demo=demo)
+    app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
     ready = threading.Event()
     server = Server(configured(app), ready.set)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
         assert ready.wait(60)
-        yield Site(f"http://127.0.0.1:{port}", door.cookie, key, door, settings, app)
+        yield Site(auth.url, auth.cookie, key, auth, settings, app)
     finally:
         server.stop()
         thread.join(30)

@@ -450,8 +450,11 @@ def test_a_server_that_only_reads_changes_nothing(demo_store: tuple[Path, Path])
         assert client.get("/api/sessions/@last/remarks").status_code == 200
 
 
-def test_nothing_but_get_and_remarks() -> None:
-    assert {endpoint.method for endpoint in ENDPOINTS if not endpoint.writes} == {"GET"}
+def test_nothing_but_get_and_remarks_and_links() -> None:
+    others = {
+        (endpoint.method, endpoint.path) for endpoint in ENDPOINTS if not endpoint.writes and endpoint.method != "GET"
+    }
+    assert others == {("POST", "/api/links")}
     assert {endpoint.method for endpoint in ENDPOINTS if endpoint.writes} == {"PUT", "POST", "DELETE"}
 
 

@@ -16,7 +16,7 @@ from hansard.errors import HansardError
 from hansard.ledger.calendar import find_zone
 from hansard.web import answers, files
 from hansard.web.desk import Desk
-from hansard.web.guard import Door, Guard
+from hansard.web.guard import Guard
 from hansard.web.kept import Kept
 from hansard.web.live import Live
 
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from hansard.config import Settings
+    from hansard.web.auth import Auth
 
 _PAGES = ("overview", "sessions", "session", "search", "usage", "explain", "files", "tools", "prompts", "health")
 
 
 def make_app(
-    settings: Settings, door: Door, *, read_only: bool = False, syncing: bool = True, demo: bool = False
+    settings: Settings, auth: Auth, *, read_only: bool = False, syncing: bool = True, demo: bool = False
 ) -> Starlette:
     """The web app on one store; requests find what they need in `request.app.state`."""
     desk = Desk(settings)
@@ -57,7 +58,7 @@ def make_app(
     )
     app.state.desk = desk
     app.state.live = live
-    app.state.door = door
+    app.state.auth = auth
     app.state.settings = settings
     app.state.read_only = read_only
     app.state.demo = demo
@@ -81,7 +82,7 @@ class _Guarded(Starlette):
 
     def build_middleware_stack(self) -> ASGIApp:
         """Everything, inside of the guard."""
-        return Guard(super().build_middleware_stack(), self.state.door)
+        return Guard(super().build_middleware_stack(), self.state.auth)
 
 
 def _routes() -> list[Route]:

@@ -1,23 +1,25 @@
-"""Who may ask, and what a browser may do with an answer; nothing behind it is reached without passing here.
+"""Checks in front of everything: no page, file or answer is reached without passing here.
 
 The server listens on this machine, and so does every page that a browser has open: another site's script can send requests
-here, and a name of its own can be made to lead here. So a request must name a host that is ours, come from a page that is
-ours where it says where it comes from, and carry the cookie that the printed link gave, whose token works once.
+here (CSRF), and a name of its own can be made to lead here (DNS rebinding). So a request must name this server in its Host
+header, come from a page of ours where it says where it comes from (Origin, Sec-Fetch-Site), and carry a session cookie or the
+API token.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import secrets
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode
 
 from hansard.web.answers import Refused, refusal
+from hansard.web.templating import page
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from hansard.web.auth import Auth
 
 MAX_QUERY = 8_192  # bytes of what stands behind the question mark
 MAX_PATH = 4_096
@@ -38,68 +40,25 @@ HEADERS = {
 }
 """What every answer says; also `cache-control: no-store`, where it says nothing else: no text of a session stays in a browser's cache."""
 _SAFE = frozenset({"GET", "HEAD"})
-_ONCE = (b"host", b"origin", b"content-length", b"content-type", b"sec-fetch-site", b"sec-fetch-mode")
-_YEAR = 31_536_000
-
-
-class Door:
-    """The tokens and cookies of one run of the server."""
-
-    def __init__(self, hosts: Iterable[str], port: int, *, told: Callable[[str], None] | None = None) -> None:
-        """`told` hears of each new token, whose link can be opened once."""
-        self.hosts = frozenset(host.casefold().rstrip(".") for host in hosts)
-        self.port = port
-        self.cookie = f"hansard-{port}"  # cookies do not tell ports apart
-        self._told = told or (lambda _: None)
-        self._keys: set[str] = set()
-        self.token = secrets.token_urlsafe(24)
-
-    def enter(self, token: str) -> str | None:
-        """The key that a token opens the door with, once; the next visitor needs the next token."""
-        if not secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode()):
-            return None
-        self.token = secrets.token_urlsafe(24)
-        key = secrets.token_urlsafe(32)
-        self._keys.add(key)
-        self._told(self.token)
-        return key
-
-    def knows(self, key: str | None) -> bool:
-        """Whether a cookie's value is one that was given."""
-        given = (key or "").encode("utf-8", "replace")
-        return any([secrets.compare_digest(given, known.encode()) for known in self._keys])  # noqa: C419 - all of them, always
-
-    def is_ours(self, host: str) -> bool:
-        """Whether a Host header names this server: an address, since only names can be made to lead elsewhere, or a known name."""
-        try:
-            name, port = split_host(host)
-        except ValueError:
-            return False
-        return port == self.port and (name in self.hosts or _is_address(name))
-
-
-def split_host(host: str) -> tuple[str, int]:
-    """A Host header's name and port."""
-    parts = urlsplit(f"//{host}")
-    if parts.netloc != host or parts.username is not None or not parts.hostname or parts.path:
-        raise ValueError(host)
-    return parts.hostname.casefold().rstrip("."), parts.port or 80
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+_ONCE = (
+    b"host",
+    b"origin",
+    b"authorization",
+    b"content-length",
+    b"content-type",
+    b"sec-fetch-site",
+    b"sec-fetch-mode",
+)
+_COOKIE_SECONDS = 30 * 86_400  # in the browser; here it is forgotten when the server stops
+_HOW = "run `hansard web --link` in a terminal and open the link that it prints"
 
 
 class Guard:
     """ASGI middleware in front of everything."""
 
-    def __init__(self, app: ASGIApp, door: Door) -> None:
+    def __init__(self, app: ASGIApp, auth: Auth) -> None:
         self._app = app
-        self._door = door
+        self._auth = auth
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, refuse, or let in with a cookie."""
@@ -118,13 +77,13 @@ class Guard:
                 message = {**message, "headers": with_headers(message["headers"])}
             await send(message)
 
-        refused = self._judge(scope)
+        refused = self._check(scope)
         if refused is not None:
             await refused(scope, receive, guarded)
             return
         await self._app(scope, _bounded(receive, lambda: started), guarded)
 
-    def _judge(self, scope: Scope) -> ASGIApp | None:
+    def _check(self, scope: Scope) -> ASGIApp | None:
         """What to answer instead, if the request may not go on."""
         path: str = scope["path"]
         headers: dict[bytes, str] = {}
@@ -138,31 +97,36 @@ class Guard:
             return refusal(path, 414, "too_long", f"a query has at most {MAX_QUERY:,} bytes, a path {MAX_PATH:,}")
         if not path.startswith("/") or any(sign < " " or sign == "\x7f" for sign in path):
             return refusal(path, 400, "bad_request", "an address begins with a slash and has no control characters")
-        if not self._door.is_ours(headers.get(b"host", "")):
-            return refusal(
-                path, 421, "wrong_host", "this server has another name; open the link that `hansard web` printed"
-            )
-        if not _is_same_origin(scope["method"], headers):
+        there = self._auth.answers_to(headers.get(b"host", ""), (scope.get("server") or (None,))[0])
+        if there is None:
+            return refusal(path, 421, "wrong_host", f"this server does not answer to that name; {_HOW}")
+        is_program = self._has_api_token(path, headers)
+        if not _is_same_origin(scope["method"], headers, is_program=is_program):
             return refusal(path, 403, "wrong_origin", "another site's page asked for this")
         length = headers.get(b"content-length", "0")
         if not length.isascii() or not length.isdigit() or len(length) > 9 or int(length) > MAX_BODY:
             return refusal(path, 413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
-        known = any(self._door.knows(key) for key in _cookies(headers.get(b"cookie", ""), self._door.cookie))
-        entering = self._entering(scope, known=known)
-        if entering is not None:
-            return entering
-        if not known and not path.startswith("/static/"):
-            return refusal(
-                path,
-                401,
-                "no_token",
-                "open the link that `hansard web` printed in the terminal: it lets this browser in",
-            )
-        return None
+        if is_program or path.startswith("/static/"):
+            return None
+        if there == "pages":
+            values = _cookies(headers.get(b"cookie", ""), self._auth.cookie)
+            is_known = any(self._auth.knows_session(value) for value in values)
+            answer = self._log_in(scope, is_known=is_known)
+            if is_known or answer is not None:
+                return answer
+        return refusal(path, 401, "no_token", f"this browser is not let in yet: {_HOW}")
 
-    def _entering(self, scope: Scope, *, known: bool) -> ASGIApp | None:
-        """The answer to a link with a token: the same address without it, and a cookie where the token was right."""
-        from starlette.responses import RedirectResponse
+    def _has_api_token(self, path: str, headers: dict[bytes, str]) -> bool:
+        scheme, _, value = headers.get(b"authorization", "").partition(" ")
+        return path.startswith("/api/") and scheme.lower() == "bearer" and self._auth.knows_api_token(value.strip())
+
+    def _log_in(self, scope: Scope, *, is_known: bool) -> ASGIApp | None:
+        """The answer to a link: a page that leads to the same address without the token, and sets the session cookie.
+
+        No redirect: browsers keep a `SameSite=Strict` cookie back on a redirect that began at another place, such as the file
+        that `hansard web` opens.
+        """
+        from starlette.responses import HTMLResponse
 
         if b"token=" not in scope["query_string"] or scope["method"] != "GET" or scope["path"].startswith("/api/"):
             return None
@@ -170,19 +134,16 @@ class Guard:
         token = next((value for name, value in pairs if name == "token"), None)
         if token is None:
             return None
-        key = None if known else self._door.enter(token)
-        if key is None and not known:
-            return refusal(
-                scope["path"],
-                401,
-                "no_token",
-                "this link was used already, or is of another run; the terminal shows the one that works",
-            )
+        session = self._auth.log_in(token)
+        if session is None and not is_known:
+            return refusal(scope["path"], 401, "no_token", f"this link was used already, or is too old: {_HOW}")
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
         path = "/" + quote(scope["path"].lstrip("/\\"))  # never //elsewhere
-        answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
-        if key is not None:
-            answer.set_cookie(self._door.cookie, key, max_age=_YEAR, httponly=True, samesite="strict")
+        answer = HTMLResponse(page("login.html", target=path + (f"?{rest}" if rest else "")))
+        if session is not None:
+            answer.set_cookie(
+                self._auth.cookie, session, max_age=_COOKIE_SECONDS, path="/", httponly=True, samesite="strict"
+            )
         return answer
 
 
@@ -196,13 +157,16 @@ def with_headers(given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
     ]
 
 
-def _is_same_origin(method: str, headers: dict[bytes, str]) -> bool:
-    """Whether a request comes from a page of ours or from no page at all; links from elsewhere may lead here."""
+def _is_same_origin(method: str, headers: dict[bytes, str], *, is_program: bool) -> bool:
+    """Whether a request comes from a page of ours or from no page at all; links from elsewhere may lead here.
+
+    A program that has the API token needs no Origin header: unlike a cookie, no browser sends a token by itself.
+    """
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
     if origin is not None:
         return origin.lower() in (f"{scheme}://{headers.get(b'host', '')}".lower() for scheme in ("http", "https"))
     if method not in _SAFE:
-        return site == "same-origin"
+        return site == "same-origin" or (site is None and is_program)
     return site in (None, "same-origin", "none") or headers.get(b"sec-fetch-mode") == "navigate"
 
 

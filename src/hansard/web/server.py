@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
+import os
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from hansard.errors import UsageError
+from hansard.export.files import NotWritten
 from hansard.web.app import make_app
+from hansard.web.auth import LINK_SECONDS, LOOPBACK, Auth, canonical, random_name
 from hansard.web.connection import Connection
-from hansard.web.guard import Door
+from hansard.web.redirect_file import RedirectFile
+from hansard.web.running import Running, registered
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
     from hansard.config import Settings
 
 DEFAULT_PORT = 4567
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+UNSEEN_SECONDS = 20.0  # after which it is told that no browser came
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 _TRIES = 20
 _MOST_HEADERS = 32_768  # bytes
@@ -89,34 +94,88 @@ def configured(app: Starlette) -> uvicorn.Config:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server that listens."""
+
+    link: str  # lets one browser in
+    running: Running
+    file: str | None  # where `running` is written; None where the data directory cannot be written
+
+
+@dataclass(frozen=True, slots=True)
+class Narrator:
+    """Who hears what happens to a server."""
+
+    started: Callable[[Started], None]
+    logged_in: Callable[[], None]  # a browser used a link
+    unseen: Callable[[], None]  # a browser was opened, and none has come
+    unwritten: Callable[[str], None]  # the data directory cannot be written, and why
+
+
 def serve(
     settings: Settings,
+    narrator: Narrator,
     *,
+    folder: str,
     host: str = "127.0.0.1",
+    host_name: str | None = None,
     port: int | None = None,
     read_only: bool = False,
     syncing: bool = True,
     demo: bool = False,
     path: str = "/",
-    opened: Callable[[str, int], None],
-    again: Callable[[str], None],
+    browser: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until told to stop. `opened` hears the link that lets one browser in, and the port; `again` the next link, each time one is used."""
+    """Serve until told to stop. The server's own files go to `folder`; `browser` opens the address of a file."""
     listener = listen(host, port)
-    number = listener.getsockname()[1]
-    shown = _EVERYWHERE.get(host, host)
-    shown = f"[{shown}]" if ":" in shown else shown
+    auth = make_auth(listener.getsockname()[1], host, host_name)
+    app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
+    redirects: dict[str, RedirectFile] = {}  # by token
 
-    def link(token: str) -> str:
-        return f"http://{shown}:{number}{path}?token={token}"
+    def used(token: str) -> None:
+        if token in redirects:
+            redirects[token].remove()
+        narrator.logged_in()
 
-    door = Door({*_LOOPBACK, host}, number, told=lambda token: again(link(token)))
-    app = make_app(settings, door, read_only=read_only, syncing=syncing, demo=demo)
-    server = Server(configured(app), lambda: opened(link(door.token), number))
-    with contextlib.suppress(KeyboardInterrupt), listener:
-        server.run(sockets=[listener])
+    auth.on_login = used
+    with contextlib.ExitStack() as stack:
+
+        def ready() -> None:
+            token = auth.issue_token()
+            link = auth.link(token, path)
+            address = _EVERYWHERE.get(host, host)
+            running = Running(auth.url, address, auth.port, os.getpid(), settings.home, demo, auth.api_token)
+            file = redirect = None
+            try:
+                file = stack.enter_context(registered(folder, running))
+                if browser is not None:
+                    redirect = redirects[token] = RedirectFile(folder, link)
+                    stack.callback(redirect.remove)
+            except NotWritten as error:
+                narrator.unwritten(str(error.__cause__ or error))
+            narrator.started(Started(link, running, file))
+            if redirect is not None and browser is not None:
+                loop = asyncio.get_running_loop()
+                loop.call_later(LINK_SECONDS, redirect.remove)
+                loop.call_later(UNSEEN_SECONDS, lambda: narrator.unseen() if redirect.is_there() else None)
+                browser(redirect.uri)
+
+        server = Server(configured(app), ready)
+        with contextlib.suppress(KeyboardInterrupt), listener:
+            server.run(sockets=[listener])
     if server.failure is not None:
         raise server.failure
+
+
+def make_auth(port: int, host: str, host_name: str | None = None) -> Auth:
+    """The names of a server on an address: a random one where every browser that knows `.localhost` comes to."""
+    if host_name is not None:
+        return Auth(port, host_name)
+    if canonical(host) in LOOPBACK:
+        return Auth(port, random_name())
+    own = () if host in _EVERYWHERE else (host,)
+    return Auth(port, _EVERYWHERE.get(host, host), aliases=(*own, *LOOPBACK), any_address=True)
 
 
 def is_loopback(host: str) -> bool:

@@ -5,7 +5,7 @@ Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description an
 
 from __future__ import annotations
 
-from hansard.web.api import deeds, events, found, ledger, openapi, raw, remarks, sessions, store, turns
+from hansard.web.api import deeds, events, found, ledger, links, openapi, raw, remarks, sessions, store, turns
 from hansard.web.api.endpoint import Endpoint, routes
 
 _ALL: tuple[Endpoint, ...] = (
@@ -17,6 +17,7 @@ _ALL: tuple[Endpoint, ...] = (
     *ledger.ENDPOINTS,
     *store.ENDPOINTS,
     *events.ENDPOINTS,
+    *links.ENDPOINTS,
     *remarks.ENDPOINTS,
 )
 ENDPOINTS = (*_ALL, openapi.endpoint_of(_ALL))

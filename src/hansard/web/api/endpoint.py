@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from hansard.config import Settings
     from hansard.engine import Hansard
+    from hansard.web.auth import Auth
     from hansard.web.live import Live
 
 JSON = "application/json"
@@ -36,7 +38,7 @@ class Call:
     settings: Settings
     zone: tzinfo | None
     live: Live
-    cookie: str  # whose value lets a client in
+    auth: Auth
 
     @property
     def ascending(self) -> bool | None:
@@ -53,8 +55,8 @@ class Call:
 class Endpoint:
     """A method at a path.
 
-    `handler` takes a `Call` and runs on the desk's threads, in one state of the store unless it writes. What is no JSON (`kind`)
-    is answered by a coroutine, which takes the request and what was given.
+    `handler` takes a `Call` and runs on the desk's threads, in one state of the store unless it writes. What is no JSON (`kind`),
+    or asks the store nothing, is answered by a coroutine, which takes the request and what was given.
     """
 
     method: str
@@ -75,12 +77,12 @@ class Endpoint:
         if self.writes and state.read_only:
             raise Refused(403, "read_only", "this server was started with --read-only: nothing can be changed here")
         given = self._given(request, state.zone.info) | await self._sent(request)
-        if self.kind != JSON:
+        if iscoroutinefunction(self.handler):
             other: Awaitable[Response] = self.handler(request, given)
             return await other
 
         def answer(h: Hansard) -> bytes:
-            found = self.handler(Call(h, given, state.settings, state.zone.info, state.live, state.door.cookie))
+            found = self.handler(Call(h, given, state.settings, state.zone.info, state.live, state.auth))
             return found if isinstance(found, bytes) else encoded(found)
 
         if self.writes:
@@ -121,7 +123,7 @@ class Endpoint:
 
     async def _sent(self, request: Request) -> dict[str, str]:
         """The fields of the body, all of them and no other."""
-        if not self.writes:
+        if self.method == "GET":
             return {}
         content = await request.body()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 _PLACE = "#/components/schemas/"
 _REFUSALS = {
     400: (("bad_request",), "A parameter, the query, a cursor or the body makes no sense"),
-    401: (("no_token",), "The cookie that the printed link gives is missing"),
+    401: (("no_token",), "The session cookie and the API token are missing, or of another run"),
     403: (("wrong_origin", "read_only"), "Another site's page asked, or the server only reads"),
     404: (("not_found",), "Nothing answers to that name"),
     408: (("timeout",), "The body did not come in time"),
@@ -53,7 +53,7 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
                 " meaning."
             ),
         },
-        "security": [{"cookie": []}],
+        "security": [{"cookie": []}, {"token": []}],
         "paths": paths,
         "components": {
             "securitySchemes": {
@@ -63,7 +63,12 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
                     "name": cookie,
                     "description": "Given by the link that `hansard web` prints. Requests that change something also name the"
                     " server in an Origin header.",
-                }
+                },
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "The `api_token` in the file that a running server keeps in the data directory.",
+                },
             },
             "responses": {str(status): _refusal(status) for status in _REFUSALS},
             "schemas": dict(sorted(schemas.definitions.items())) | {"Error": _error()},
@@ -86,7 +91,7 @@ def _operation(endpoint: Endpoint, path: str, schemas: Schemas) -> Schema:
         responses["304"] = {"description": "The answer is still the one that If-None-Match names"}
     named = any(one.name in _NAMES for one in (*endpoint.path_parameters, *endpoint.parameters))
     statuses = {*_ALWAYS, *((404, 409) if named else ()), *((415,) if endpoint.body else ())}
-    if endpoint.writes:
+    if endpoint.method != "GET":
         statuses.add(408)
     responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in sorted(statuses)}
     told: Schema = {
@@ -159,7 +164,7 @@ def endpoint_of(endpoints: tuple[Endpoint, ...]) -> Endpoint:
     """The endpoint that gives the description of these and of itself."""
 
     def description(call: Call) -> Schema:
-        return described((*endpoints, own), call.cookie)
+        return described((*endpoints, own), call.auth.cookie)
 
     own = Endpoint(
         "GET", "/api/openapi.json", "This description, for programs", description, dict[str, Any], steady=True

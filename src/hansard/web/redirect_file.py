@@ -1,0 +1,73 @@
+"""Opening the user's browser at a link that nobody else sees.
+
+Every user of a machine can read every command line (`ps`), so the browser is not given the link but the address of a file that
+leads there, which only its owner can read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from html import escape
+from pathlib import Path
+
+from hansard.export.files import make_folder, write_file
+from hansard.web.auth import LINK_SECONDS
+
+_PREFIX, _SUFFIX = "open-", ".html"
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={link}">
+<title>Hansard</title>
+</head>
+<body><p><a href="{link}">Go on to Hansard</a></p></body>
+</html>
+"""
+
+
+class RedirectFile:
+    """A page on disk that leads to a link, until it is removed."""
+
+    def __init__(self, folder: str, link: str) -> None:
+        make_folder(folder)
+        _remove_stale(folder)
+        self.path = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+        write_file(self.path, [_PAGE.format(link=escape(link)).encode()])
+
+    @property
+    def uri(self) -> str:
+        """What the browser is given."""
+        return Path(self.path).absolute().as_uri()
+
+    def is_there(self) -> bool:
+        """Whether it was not removed yet."""
+        return os.path.exists(self.path)
+
+    def remove(self) -> None:
+        """Take it away; where somebody has it open and the system forbids it, the next server does."""
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
+
+
+def open_in_browser(uri: str) -> None:
+    """Open the user's browser, from a thread: some wait until they are closed."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(uri,), daemon=True).start()
+
+
+def _remove_stale(folder: str) -> None:
+    """Remove what servers that were killed left behind, once its links have expired."""
+    latest = time.time() - LINK_SECONDS
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.name.endswith(_SUFFIX):
+                with contextlib.suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < latest:
+                        os.unlink(entry.path)
