@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
 _USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
-_REMINDER = re.compile(r"\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _SUBJECT = 2000
 _DIFF_LINES = 20_000  # beyond this a diff of our own making takes too long
 _JSON_LIMIT = 1 << 20
@@ -82,7 +82,7 @@ def _numbered(text: str, path: str) -> tuple[Part, ...]:
     """The content of a file that a tool gave with the number of each line before it."""
     if not text:
         return ()
-    text = _without_reminders(text)
+    text = without_reminders(text)
     first = _NUMBER.match(text)
     if first is None:
         return (Console(text),)
@@ -100,8 +100,16 @@ def _numbered(text: str, path: str) -> tuple[Part, ...]:
     return (code, Plain(rest)) if rest else (code,)
 
 
-def _without_reminders(text: str) -> str:
-    return _REMINDER.sub("", text) if "<system-reminder>" in text else text
+def without_reminders(text: str) -> str:
+    """A result without what the client added for the model; by hand, since a pattern looks for the end again at every beginning."""
+    pieces: list[str] = []
+    at = 0
+    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin + len(_REMINDER))) >= 0:
+        pieces.append(text[at:begin].rstrip("\n"))
+        at = end + len(_REMINDER_END)
+        while text[at : at + 1].isspace():
+            at += 1
+    return "".join([*pieces, text[at:]])
 
 
 def _write(call: ToolCall, given: Given) -> _Shown:
@@ -264,7 +272,7 @@ def _structured(call: ToolCall) -> tuple[Part, ...]:
 
 
 def _console(call: ToolCall) -> tuple[Part, ...]:
-    text = _without_reminders(output_of(call))
+    text = without_reminders(output_of(call))
     return (Console(text),) if text else ()
 
 
