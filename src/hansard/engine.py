@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 from hansard.errors import NotFound, StoreUnusable, UsageError
 from hansard.query.reader import Reader
 from hansard.sources.claude_code import Root, open_roots
-from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport
+from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported
@@ -140,7 +140,6 @@ class Hansard:
 
         `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync.
         """
-        from hansard.sync.keep import COMPARE_BYTES
         from hansard.sync.run import sync
 
         try:

@@ -175,6 +175,13 @@ def test_the_usual_line(store: Path) -> None:
     assert show("--format", STILL) == show("--format", STILL, said=client(cost=None))
 
 
+def test_a_store_that_does_not_keep_everything_says_so(store: Path) -> None:
+    (store / "last-sync.json").write_bytes(b'{"problems": 2}')
+    assert show("--format", "{model}") == "Sonnet 4.5 · ⚠ files not kept: hansard status"
+    (store / "last-failure.json").write_bytes(b'{"at": 1.0, "error": "no space left"}')
+    assert show("--format", "{model}") == "Sonnet 4.5 · ⚠ sync fails: hansard status"
+
+
 def test_what_the_store_does_not_know_comes_from_the_client(store: Path) -> None:
     assert show("--format", "{session}", said=client("another")) == "~$1.23"
     assert show("--format", "{session} {tokens}", said=client("another")) == "~$1.23 -"

@@ -22,7 +22,7 @@ from hansard.model import Session, plain
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")
-OWN_WORK = {"meta", "dirty", "unsettled"}
+OWN_WORK = {"meta", "dirty", "unsettled", "quarantine"}
 
 
 @pytest.fixture(scope="module")

@@ -167,6 +167,7 @@ def test_an_override_prices_what_had_no_price(tree: Tree) -> None:
     assert costs(tree)[TWO] == (None, ["my-model"])
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_nothing_is_priced_again_where_nothing_changed(tree: Tree) -> None:
     made(tree)
     before = (tree.home / "index.db").read_bytes()
@@ -174,6 +175,7 @@ def test_nothing_is_priced_again_where_nothing_changed(tree: Tree) -> None:
     assert (tree.home / "index.db").read_bytes() == before
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_the_first_message_of_a_store_is_priced_once(tree: Tree) -> None:
     """A store that was empty has no price data yet; that it is made then is no reason to price again."""
     tree.write(main_path(TWO), [user(TWO, "u2", "Go.")])

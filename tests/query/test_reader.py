@@ -2,16 +2,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from hansard.errors import StoreUnusable
 from hansard.index.schema import VERSION
 from hansard.query.reader import Reader
-from hansard.storage.sqlite import connect
 
 
 def write_text(home: Path, version: int) -> None:
-    db = connect(str(home / "text.db"))
+    db = apsw.Connection(str(home / "text.db"))
     db.execute("CREATE TABLE t (a)")
     db.pragma("user_version", version)
     db.close()

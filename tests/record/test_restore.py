@@ -125,7 +125,7 @@ def test_a_file_that_came_after_the_plan_is_not_replaced(kept: Record, target: P
     (target / LOG).write_bytes(b"just now")
     with pytest.raises(WouldOverwrite, match="after the restore was planned"):
         apply(kept, items)
-    assert tree(target) == {LOG: b"just now"}
+    assert tree(target) == {LOG: b"just now", NOTE: b"a note"}
 
 
 def test_former_contents_on_request(kept: Record, target: Path) -> None:

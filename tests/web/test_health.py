@@ -13,6 +13,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.query.health import Diagnosis, Finding
+from hansard.sync import keep
 from hansard.web.kept import Kept
 from tests.sync.making import Tree, assistant, call, entry, main_path, raw, session, user
 from tests.web.elements import Element, read
@@ -90,6 +91,27 @@ def test_odd_lines_and_new_fields_lead_to_their_bytes(ailing: Site) -> None:
             assert client.get(link).status_code == 200, link
         assert "this is no JSON &lt;b&gt;at all&lt;/b&gt;" in client.get(links[0]).text
         assert "strangeField" in client.get(links[-1]).text
+
+
+def test_what_is_in_quarantine_is_named_on_both_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = Tree(tmp_path / "claude", tmp_path / "home")
+    for name in (ONE, TWO):
+        tree.write(main_path(name), [user(name, f"u-{name}", "Look.")])
+    real = keep.open_tail
+
+    def refuse(path: str, *more: Any, **named: Any) -> Any:
+        if TWO in path:
+            raise PermissionError(13, "<b>Permission</b> denied", path)
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(keep, "open_tail", refuse)
+    with hansard.open(tree.home, [tree.config]) as h:
+        assert h.sync().problems == 1
+    with site(tree.home, tree.config) as running, running.client() as client:
+        for path in ("/health", "/overview/cleanup"):
+            shown = card(parsed(client, path), "problems").text
+            assert f"{TWO}.jsonl could not be kept: <b>Permission</b> denied" in shown
+        assert client.get("/api/status").json()["problems"][0]["stage"] == "read"
 
 
 def test_what_is_left_out_and_what_is_deleted_next(ailing: Site) -> None:

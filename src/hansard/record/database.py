@@ -13,6 +13,7 @@ from hansard.record import layout
 from hansard.record.codec import Codec
 from hansard.record.failures import told
 from hansard.record.names import bind_name
+from hansard.storage.sqlite import is_page_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +54,12 @@ class Database:
                 layout.create(path)
             db = layout.connect(path, readonly=readonly, busy_seconds=busy_seconds)
             try:
-                layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
+                try:
+                    layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
+                except apsw.IOError as error:
+                    if not is_page_damage(error) or not layout.has_stale_checksums(db, path):
+                        raise
+                    layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
                 return cls(db, path, readonly=readonly, busy_seconds=busy_seconds)
             except BaseException:
                 db.close()

@@ -54,6 +54,11 @@ def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connectio
     try:
         _configure(db, busy_seconds)
         db.pragma("user_version")
+    except apsw.IOError as error:
+        if sqlite.is_page_damage(error) and has_stale_checksums(db, path):
+            return db
+        db.close()
+        raise
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         db.close()
         if not readonly or _pending_log(path):
@@ -88,30 +93,43 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
         db.pragma("foreign_keys", 1)
         db.pragma("journal_size_limit", WAL_LIMIT)
     if latest >= schema.LINEAGE_VERSION:
-        _check_pages(db, path, readonly=readonly)
+        _check_pages(db, readonly=readonly)
     db.pragma("cell_size_check", 1)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _check_pages(db: apsw.Connection, path: str, *, readonly: bool) -> None:
-    """Have each page checked as it is read, if all were written with a checksum; give them one where that can be done."""
-    stated = db.execute("SELECT page_checksums FROM store").get and sqlite.is_checksummed(path)
+def _check_pages(db: apsw.Connection, *, readonly: bool) -> None:
+    """See to it that each page has a checksum and is checked as it is read, as far as that can be done."""
+    stated = db.execute("SELECT page_checksums FROM store").get
     if sqlite.checksum_vfs() is None:
         if stated and not readonly:
             # What is written from here on has none, so whoever reads it later must not ask for them.
             db.execute("UPDATE store SET page_checksums = 0")
         return
-    if not stated and not readonly:
+    if stated and int(db.pragma(_CHECKING)):
+        return
+    db.pragma(_CHECKING, 0)
+    if not readonly:
         try:
             sqlite.reserve_checksums(db)
             db.execute("VACUUM")
             db.execute("UPDATE store SET page_checksums = 1")
         except (apsw.BusyError, apsw.LockedError, apsw.FullError):
             return  # the next time, then
-        stated = True
-    if stated:
         db.pragma(_CHECKING, 1)
-        db.pragma("shrink_memory")  # what was read before is read again, with its checksum
+
+
+def has_stale_checksums(db: apsw.Connection, path: str) -> bool:
+    """Whether pages lack their checksums because a program wrote them that knows of none; they are not asked for any more."""
+    if sqlite.checksum_vfs() is None:
+        return False
+    db.pragma(_CHECKING, 0)
+    if not sqlite.is_checksummed(path):
+        return True
+    try:
+        return not db.execute("SELECT page_checksums FROM store").get
+    except apsw.Error:
+        return False
 
 
 @contextmanager
@@ -129,8 +147,6 @@ def _configure(db: apsw.Connection, busy_seconds: float) -> None:
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.set_busy_timeout(round(busy_seconds * 1000))
-    if sqlite.checksum_vfs() is not None:
-        db.pragma(_CHECKING, 0)  # until the store says that every page has a checksum
 
 
 def _immutable(path: str) -> str:

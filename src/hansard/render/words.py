@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from hansard.model.problems import Problem
 from hansard.render.text import one_line
+
+if TYPE_CHECKING:
+    from hansard.model.problems import Problem
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()

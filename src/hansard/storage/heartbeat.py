@@ -6,7 +6,6 @@ A sync that finds nothing new writes no database, so its success is the modifica
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from typing import NamedTuple
@@ -27,7 +26,7 @@ def beat(home: str, problems: int) -> None:
     """Note that a sync was complete."""
     path = os.path.join(home, _DONE)
     with contextlib.suppress(OSError):  # a store on a read-only medium is read all the same
-        content = json.dumps({"problems": problems}).encode()
+        content = b'{"problems": %d}' % problems
         if _read(path) == content:
             os.utime(path)
         else:
@@ -36,9 +35,18 @@ def beat(home: str, problems: int) -> None:
             os.unlink(os.path.join(home, _FAILED))
 
 
+def last_problems(home: str) -> int:
+    """What the last complete sync could not keep or index."""
+    data = _read(os.path.join(home, _DONE)) or b""
+    digits = data[len(b'{"problems": ') : -1]
+    return int(digits) if digits.isdigit() else 0
+
+
 def note_failure(home: str, error: BaseException) -> None:
     """Note that a sync did not come to its end."""
     text = str(error) or type(error).__name__
+    import json
+
     with contextlib.suppress(OSError):
         _write(os.path.join(home, _FAILED), json.dumps({"at": time.time(), "error": text[:1000]}).encode())
 
@@ -50,18 +58,23 @@ def heartbeat(home: str) -> Heartbeat:
         last: float | None = os.stat(done).st_mtime
     except OSError:
         last = None
-    problems, at, error = _object(done).get("problems"), failed.get("at"), failed.get("error")
+    at, error = failed.get("at"), failed.get("error")
     return Heartbeat(
         last,
-        problems if isinstance(problems, int) else 0,
+        last_problems(home),
         float(at) if isinstance(at, (int, float)) else None,
         error if isinstance(error, str) else None,
     )
 
 
 def _object(path: str) -> dict[str, object]:
+    data = _read(path)
+    if not data:
+        return {}
+    import json  # what a sync that finds nothing new can do without
+
     try:
-        value = json.loads(_read(path) or b"{}")
+        value = json.loads(data)
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

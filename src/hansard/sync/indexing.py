@@ -87,7 +87,7 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
             while waiting and done < _COMMIT_BYTES:
                 transcript, start, size = waiting.pop()
                 with index.isolated("rows", str(transcript.id), size):
-                    pieces = _counted(record.read(transcript.id, start, size, mend=True), teller)
+                    pieces = _counted(record.read(transcript.id, start, size, mend=True, check=touched is None), teller)
                     records += index.feed(transcript, pieces)
                 teller.step(files=1)
                 done += size - start

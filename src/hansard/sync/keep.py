@@ -13,11 +13,8 @@ from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
 from hansard.sources.tail import Mark, Tail, Verdict, open_tail
-from hansard.sync.report import Teller
+from hansard.sync.report import COMPARE_BYTES, Teller
 from hansard.sync.survey import RootSurvey
-
-COMPARE_BYTES = 256 << 20
-"""How much of what only its status change time speaks against is compared in one sync that nobody asked for by name."""
 
 # A commit waits for the disk. The first ones come early, so that the second process has something to do.
 _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20

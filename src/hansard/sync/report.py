@@ -6,6 +6,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+COMPARE_BYTES = (
+    256 << 20
+)  # of what only its status change time speaks against, in one sync that nobody asked for by name
 DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
 
 

@@ -12,12 +12,11 @@ from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.pricing.settle import Prices
 from hansard.record.store import Record, Revision
 from hansard.sources.roots import Root
-from hansard.storage.heartbeat import beat, heartbeat, note_failure
+from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.storage.sqlite import remove_partial
-from hansard.sync.keep import COMPARE_BYTES, Keeper
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
-from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, Teller
+from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport, Teller
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def _sync(
 ) -> SyncReport:
     look = _look(home, roots, max_file, prices) if only is None and not reread else None
     if look is not None and look.is_quiet:
-        return replace(_report(look.surveys), problems=heartbeat(home).problems)
+        return replace(_report(look.surveys), problems=last_problems(home))
     with sync_lock(home, wait_seconds) as held:
         if not held:
             return SyncReport(busy=True)
@@ -227,6 +226,7 @@ class _Run:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish
+        from hansard.sync.keep import Keeper
         from hansard.sync.text import TextRun
 
         record = self.record

@@ -138,7 +138,8 @@ def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
         rows = RowIndex(os.path.join(folder, INDEX), record)
         text = TextIndex(os.path.join(folder, TEXT), record)
         with _attached(rows.db, place(home, INDEX)), _attached(text.db, place(home, TEXT)):
-            for generation in _sampled(home, record):
+            damaged = {item.generation for item in report.mismatches}
+            for generation in _sampled(home, record, damaged):
                 read = partial(record.read, end=_indexed(rows.db, generation.id), mend=True)
                 with rows.transaction():
                     rows.feed(transcript_of(generation, roots[generation.root_id]), read(generation.id))
@@ -154,9 +155,9 @@ def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
         text.close()
 
 
-def _sampled(home: str, record: Record) -> list[Generation]:
+def _sampled(home: str, record: Record, damaged: set[int | None]) -> list[Generation]:
     indexed = {row[0] for row in _query(place(home, INDEX), "SELECT id FROM transcripts WHERE size > 0")}
-    usable = [item for item in record.generations() if item.id in indexed and item.size <= _SAMPLE_BYTES]
+    usable = [item for item in record.generations() if item.id in indexed - damaged and item.size <= _SAMPLE_BYTES]
     chance = random.Random(os.urandom(8))  # noqa: S311 - a sample, no secret
     return sorted(chance.sample(usable, min(SAMPLE, len(usable))), key=lambda item: item.id)
 

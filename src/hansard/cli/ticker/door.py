@@ -7,7 +7,7 @@ import sys
 import time
 
 from hansard.cli.ticker.known import Known, find_home
-from hansard.cli.ticker.words import DEFAULT, Given, compose, is_sound
+from hansard.cli.ticker.words import DEFAULT, SEPARATOR, Given, compose, is_sound
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
@@ -121,9 +121,21 @@ def line_of(wish: Wish, home: str, said: bytes) -> str:
     now = int(time.time() * 1000)
     try:
         given = Given(said)
-        return phrase(wish, given, Known.find(home, given.session_id, now, SECONDS), now)
+        return phrase(wish, given, Known.find(home, given.session_id, now, SECONDS), now) + _trouble(home)
     except Exception:  # noqa: BLE001 - the user's prompt is no place for a traceback
         return _NOTHING
+
+
+def _trouble(home: str) -> str:
+    """What the user must know of the store whatever the format says: that it does not keep everything."""
+    if os.path.exists(os.path.join(home, "last-failure.json")):
+        return f"{SEPARATOR}⚠ sync fails: hansard status"
+    try:
+        with open(os.path.join(home, "last-sync.json"), "rb") as file:
+            content = file.read(200)
+    except OSError:
+        return ""
+    return "" if b'"problems": 0}' in content else f"{SEPARATOR}⚠ files not kept: hansard status"
 
 
 def phrase(wish: Wish, given: Given, known: Known, now: int) -> str:
