@@ -85,12 +85,12 @@ def as_older_layout(place: Path, version: int) -> None:
             db.execute(step.sql)
         db.pragma("user_version", version)
         db.pragma("application_id", schema.APPLICATION_ID)
-        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
+        tables = [str(row[0]) for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
         db.execute("ATTACH ? AS new", (str(place),))
         for table in tables:
             if table.startswith("sqlite_"):
                 continue
-            names = ", ".join(row[1] for row in db.execute(f"PRAGMA main.table_info({table})").fetchall())
+            names = ", ".join(str(row[1]) for row in db.execute(f"PRAGMA main.table_info({table})").fetchall())
             db.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
         db.execute(
             "UPDATE chunk SET data = (SELECT s.data FROM new.chunk c JOIN new.chunk s ON s.id = c.source WHERE c.id = chunk.id)"

@@ -12,6 +12,7 @@ import hansard
 from hansard.errors import StoreUnusable
 from hansard.index import rows, sides, text
 from hansard.record.store import Record
+from hansard.sources.tail import open_tail
 from hansard.storage.heartbeat import heartbeat
 from hansard.sync import indexing, keep, survey
 from tests.sync.making import FOLDER, Tree, assistant, main_path, raw, session, user
@@ -177,7 +178,7 @@ def test_an_unreadable_file_costs_nothing_while_it_stays_so(
     many: Tree, h: Hansard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = 0
-    real = keep.open_tail
+    real = open_tail
 
     def refuse(path: str, *more: Any, **named: Any) -> Tail:
         nonlocal tried
@@ -200,7 +201,7 @@ def test_an_unreadable_file_costs_nothing_while_it_stays_so(
 
 def test_the_newest_are_read_first_and_have_the_highest_ids(many: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    real = keep.open_tail
+    real = open_tail
 
     def note(path: str, *more: Any, **named: Any) -> Tail:
         read.append(path)

@@ -86,7 +86,7 @@ def test_a_rewrite_while_it_is_read(
     """The sync that was surprised looks again, and what stands there in the end is kept."""
     tree.write(PATH, DATA)
     real = tail.Tail.pieces
-    done = []
+    done: list[bool] = []
 
     def pieces(self: tail.Tail, size: int = 1) -> Iterator[bytes]:
         for number, piece in enumerate(real(self, size), 1):

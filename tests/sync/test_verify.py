@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,7 +33,7 @@ def synced(tree: Tree) -> Tree:
     return tree
 
 
-def checked(tree: Tree, **options: bool) -> VerifyReport:
+def checked(tree: Tree, **options: Any) -> VerifyReport:
     return verify(str(tree.home), tree.roots, **options)
 
 

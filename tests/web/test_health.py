@@ -13,6 +13,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.query.health import Diagnosis, Finding
+from hansard.sources.tail import open_tail
 from hansard.sync import keep
 from hansard.web.kept import Kept
 from tests.sync.making import Tree, assistant, call, entry, main_path, raw, session, user
@@ -97,7 +98,7 @@ def test_what_is_in_quarantine_is_named_on_both_pages(tmp_path: Path, monkeypatc
     tree = Tree(tmp_path / "claude", tmp_path / "home")
     for name in (ONE, TWO):
         tree.write(main_path(name), [user(name, f"u-{name}", "Look.")])
-    real = keep.open_tail
+    real = open_tail
 
     def refuse(path: str, *more: Any, **named: Any) -> Any:
         if TWO in path:
