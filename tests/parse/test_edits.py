@@ -10,14 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from hansard.parse import wire
-from hansard.parse.edits import Edit, planned_edit, stated_edit
-from hansard.parse.state import OpenCall
+from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
+from hansard.parse.state import OpenCall, Outcome
 from tests.parse.making import assistant, fold, tool_result, tool_use, user
 
 
 def planned(name: str, given: Any) -> Edit | None:
     return planned_edit(name, Raw(json.dumps(given).encode()))
+
+
+def stated(result: Any) -> Outcome | None:
+    return outcome_of(Raw(json.dumps(result).encode()))
 
 
 def call(change: str, added: int = 1, removed: int = 1) -> OpenCall:
@@ -61,16 +64,16 @@ def test_nonsense_beside_a_replacement() -> None:
 
 
 def test_the_patch_is_believed_before_the_plan() -> None:
-    outcome = wire.ToolResult(file_path="/real", patch=[wire.Hunk(["+a", "+b", "-c", " d"]), wire.Hunk(["+e"])])
+    outcome = stated({"filePath": "/real", "structuredPatch": [{"lines": ["+a", "+b", "-c", " d"]}, {"lines": ["+e"]}]})
     assert stated_edit(call("edit"), outcome) == Edit("edit", 3, 1, "/real")
     assert stated_edit(call("edit"), None) == Edit("edit", 1, 1, "/planned")
-    assert stated_edit(call("edit"), wire.ToolResult()) == Edit("edit", 1, 1, "/planned")
+    assert stated_edit(call("edit"), stated({})) == Edit("edit", 1, 1, "/planned")
 
 
 def test_a_write_creates_or_updates() -> None:
-    created = wire.ToolResult(type="create", content=Raw(b'"a\\nb\\nc"'))
+    created = stated({"type": "create", "content": "a\nb\nc"})
     assert stated_edit(call("write", 9, 0), created) == Edit("create", 3, 0, "/planned")
-    assert stated_edit(call("write", 9, 0), wire.ToolResult(type="update")) == Edit("update", 0, 0, "/planned")
+    assert stated_edit(call("write", 9, 0), stated({"type": "update"})) == Edit("update", 0, 0, "/planned")
     assert stated_edit(call("write", 9, 0), None) == Edit("create", 9, 0, "/planned")
 
 

@@ -60,6 +60,41 @@ def test_a_result_that_comes_with_the_next_sync() -> None:
     assert later.rows.call_results == [(500, 1772600767891, 0, None, 0, 0, None, None, 0)]
 
 
+PATCH = {"filePath": "/g", "structuredPatch": [{"lines": ["+b", "-a", "+c"]}]}
+EARLY = (
+    user([tool_result("done", "e1")], toolUseResult=PATCH),
+    user([tool_result("no", "e2", is_error=True), tool_result("agentId: abcdef9", "e3")]),
+    assistant(tool_use("Edit", {"file_path": "/f", "old_string": "a", "new_string": "b"}, "e1")),
+    assistant(tool_use("Bash", {}, "e2"), tool_use("Agent", {"prompt": "go"}, "e3")),
+)
+
+
+def test_a_result_before_its_call() -> None:
+    folded = fold(*EARLY)
+    turned = fold(*EARLY[2:], *EARLY[:2])
+    state = folded.state
+    assert (state.open_calls, state.early_results) == ({}, {})
+    assert state.tools == turned.state.tools == {"Edit": (1, 0), "Bash": (1, 1), "Agent": (1, 0)}
+    assert (state.tool_errors, state.lines_added, state.lines_removed) == (1, 2, 1)
+    assert folded.rows.agent_refs == turned.rows.agent_refs
+    # Everything but the places is as it would be in the usual order.
+    results = {block[3]: block[0] for block in folded.rows.blocks if block[2] == "tool_result"}
+    for own, usual in zip(folded.rows.calls.values(), turned.rows.calls.values(), strict=True):
+        assert own[6] == results[own[1]]
+        assert (own[1:4], own[5], own[7:]) == (usual[1:4], usual[5], usual[7:])
+    assert set(folded.rows.result_tools) == {("Edit", results["e1"]), ("Bash", results["e2"]), ("Agent", results["e3"])}
+
+
+def test_a_call_that_comes_with_the_next_sync() -> None:
+    first = fold(*EARLY[:2])
+    later = folding(load(dump(first.state)))
+    for item in items(line(EARLY[2]), 900):
+        later.feed(item)
+    (row,) = later.rows.calls.values()
+    assert (row[0], row[5], row[6], row[9:12]) == (900, "/g", 0, ["edit", 2, 1])
+    assert later.state.early_results.keys() == {"e2", "e3"}
+
+
 def test_results_and_calls_without_ids_are_not_paired() -> None:
     folded = fold(
         assistant({"type": "tool_use", "name": "Bash", "input": {}}),
@@ -214,6 +249,7 @@ TRANSCRIPT = b"\n".join(
         b"",
         user([tool_result("agentId: abcdef1", "t2")]),
         {"type": "brand-new"},
+        *EARLY,
         assistant(text("end"), id="msg_01z", uuid="u2"),
         b"",
     )
@@ -246,6 +282,12 @@ def test_any_split_of_the_bytes_gives_the_same(seed: int) -> None:
         parts.append(part)
         state, start = part.state, end
     assert state == whole.state
+    calls = {id_: list(row) for part in parts for id_, row in part.rows.calls.items()}
+    for *known, id_ in (row for part in parts for row in part.rows.call_results):
+        row = calls[id_]
+        row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
+    assert calls == whole.rows.calls
+    assert {pair for part in parts for pair in part.rows.result_tools} == {*whole.rows.result_tools}
     for name in ("records", "blocks", "messages", "prompts", "issues"):
         assert [row for part in parts for row in getattr(part.rows, name)] == getattr(whole.rows, name)
     assert set().union(*(part.rows.agent_refs for part in parts)) == whole.rows.agent_refs
@@ -295,10 +337,11 @@ def test_the_state_of_a_hostile_transcript_stays_small() -> None:
     kinds = [{"type": f"kind-{number}"} for number in range(many)]
     waiting = [queue("enqueue", "x" * 1000) for _ in range(many)]
     failed = user([tool_result("no", f"t{many - 1}", is_error=True), tool_result("no", "t0", is_error=True)])
-    state = fold(*values, *kinds, *waiting, failed).state
+    orphans = [user([tool_result("agentId: abcdef9", f"o{number}")]) for number in range(many)]
+    state = fold(*values, *kinds, *waiting, *orphans, failed).state
     assert len(dump(state)) < 1 << 20
     assert state.tool_calls == sum(calls for calls, _ in state.tools.values()) == many
     assert state.tool_errors == 2
-    assert sum(state.kinds.values()) == state.records == 3 * many + 1
+    assert sum(state.kinds.values()) == state.records == 4 * many + 1
     assert f"t{many - 1}" not in state.open_calls
     assert f"t{many - 2}" in state.open_calls

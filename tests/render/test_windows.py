@@ -14,6 +14,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.model import Session
 from hansard.model.display import Turn
+from hansard.query.raw_lines import call_of_result
 from hansard.render.tree import ThreadTree, Tree
 from tests.sync import making
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
@@ -104,6 +105,41 @@ def test_a_result_behind_the_end_is_with_its_call(place: making.Tree) -> None:
         [("prompt",)],
         [("prompt",), ("note",), ("output",)],
     ]
+
+
+def test_a_result_that_stands_before_its_call(place: making.Tree) -> None:
+    lines = [
+        result(A, "r1", "t1", "one", 3),
+        user(A, "p", "Begin."),
+        result(A, "r2", "t2", "two", 4),
+        result(A, "r4", "t4", "of no call", 4),
+        assistant(A, "a", "msg_01", [call("t1", "Bash"), call("t2", "Bash")], 1, "p"),
+        result(A, "r3", "t3", "three", 6),
+        user(A, "q", "Go on.", 5, "a"),
+        assistant(A, "b", "msg_02", [call("t3", "Bash")], 5, "q"),
+        result(A, "r5", "t3", "three again", 7),
+    ]
+    turns = read(place, lines)
+    assert facts(turns) == [
+        [("prompt",), ("output",), ("tool", "120000 ms"), ("tool", "180000 ms")],
+        [("prompt",), ("tool", "60000 ms"), ("output",)],
+    ]
+    with hansard.open(place.home) as h:
+        outputs = [entry.tool.output for entry in h.conversation(A).entries if entry.tool is not None]
+        assert call_of_result(h.reader, open_tree(h, h.session(A)).transcript, 0) == len(raw(lines[:4]))
+    assert outputs == ["one", "two", "three"]
+
+
+def test_what_stands_before_the_first_prompt_is_a_turn(place: making.Tree) -> None:
+    lines = [
+        assistant(A, "a", "msg_01", [call("t1", "Bash")], 1),
+        result(A, "r1", "t1", "one", 2),
+        user(A, "p", "Begin.", 3, "r1"),
+    ]
+    turns = read(place, lines)
+    assert facts(turns) == [[("tool", "60000 ms")], [("prompt",)]]
+    with hansard.open(place.home) as h:
+        assert [start.offset for start in open_tree(h, h.session(A)).starts()] == [0, len(raw(lines[:2]))]
 
 
 def test_a_result_that_comes_late(place: making.Tree) -> None:

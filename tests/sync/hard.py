@@ -19,7 +19,7 @@ from tests.sync.making import (
     user,
 )
 
-FIRST, FORK, BRANCH, TITLES, STREAM, GATEWAY, OLD = map(session, range(1, 8))
+FIRST, FORK, BRANCH, TITLES, STREAM, GATEWAY, OLD, EMPTY, PARALLEL = map(session, range(1, 10))
 
 
 def _first() -> list[Line]:
@@ -133,6 +133,25 @@ def _gateway() -> list[Line]:
     ]
 
 
+def _parallel() -> list[Line]:
+    """Results that stand before their calls: of a subagent, of an edit, of a call that failed; and one without a call."""
+    task = call("toolu_spawn", "Agent", description="Look", prompt="Look for it.")
+    edit = call("toolu_write", "Write", file_path="/home/mira/src/app/b.py", content="1\n2\n")
+    patch = {"filePath": "/home/mira/src/app/b.py", "type": "update", "structuredPatch": [{"lines": ["-1", "+2"]}]}
+    failed = result(PARALLEL, "l6", "toolu_list", "no such folder", 73)
+    failed["message"]["content"][0]["is_error"] = True
+    return [
+        result(PARALLEL, "l1", "toolu_spawn", "Launched, agentId: d4e5f6", 72),
+        user(PARALLEL, "l2", "Do all of it.", 70),
+        result(PARALLEL, "l3", "toolu_write", "Done.", 72, patch),
+        result(PARALLEL, "l4", "toolu_nowhere", "Of no call.", 72),
+        assistant(PARALLEL, "l5", "msg_01ppp", [task, edit], 71, "l2"),
+        failed,
+        assistant(PARALLEL, "l7", "msg_01ppp", [call("toolu_list", "Bash", command="ls x")], 71, "l5"),
+        assistant(PARALLEL, "l8", "msg_01qqq", "All done.", 74, "l6"),
+    ]
+
+
 def files() -> dict[str, bytes]:
     """Every file by its path."""
     first = raw(_first())
@@ -161,7 +180,8 @@ def files() -> dict[str, bytes]:
         f"{FOLDER}/saved stream.jsonl": raw(_stream()),
         f"{FOLDER}/renamed.jsonl": raw([{"type": "note"}]) * 2,
         main_path(GATEWAY): glued + raw(_gateway()[2:]),
-        main_path(session(8)): b"",
+        main_path(EMPTY): b"",
+        main_path(PARALLEL): raw(_parallel()),
         "history.jsonl": raw(typed) + b'{"display":"cut off"',
         f"todos/{FIRST}-agent-{FIRST}.json": json.dumps(todo).encode(),
     }

@@ -216,6 +216,8 @@ class RowIndex(Disposable):
                 " persisted = ?, path = ? WHERE id = ?",
                 rows.call_results,
             )
+        if rows.result_tools:
+            many("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools)
         if rows.prompts:
             many("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
         if rows.compactions:

@@ -1,14 +1,14 @@
-"""How many lines a file-changing tool call added and removed, from its result's patch or, where there is none, its input."""
+"""What tool calls did: the lines that they added and removed, from the result's patch or, where there is none, the input."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from hansard.parse import wire
-from hansard.parse.meaning import lenient, string
-from hansard.parse.state import OpenCall
+from hansard.parse.meaning import lenient, raw_is_string, string
+from hansard.parse.state import OpenCall, Outcome
 
 _CHANGES = {"Edit": "edit", "MultiEdit": "edit", "Write": "write", "NotebookEdit": "notebook"}
 
@@ -36,6 +36,7 @@ class _EditInput(msgspec.Struct, gc=False):
 
 
 _given = msgspec.json.Decoder(_EditInput).decode
+_result = msgspec.json.Decoder(wire.ToolResult).decode
 
 
 def planned_edit(name: str, raw: msgspec.Raw) -> Edit | None:
@@ -55,22 +56,41 @@ def planned_edit(name: str, raw: msgspec.Raw) -> Edit | None:
     return Edit(change, added + _line_count(given.content) + _line_count(given.new_source), removed)
 
 
-def stated_edit(call: OpenCall, outcome: Any) -> Edit:
+def outcome_of(raw: msgspec.Raw) -> Outcome | None:
+    """What `toolUseResult` tells, which is often large: only for the few tools of which it tells more than the result itself."""
+    if not raw or raw_is_string(raw):
+        return None
+    said = lenient(_result, raw)
+    if said is None:
+        return None
+    lines = [line for hunk in said.patch or () for line in hunk.lines]
+    return Outcome(
+        agent_id=said.agent_id,
+        persisted=said.persisted_path,
+        path=said.file_path or said.notebook_path,
+        type=said.type,
+        has_patch=bool(said.patch),
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+        content_lines=_line_count(string(said.content)) if said.content and not said.patch else None,
+    )
+
+
+def stated_edit(call: OpenCall, outcome: Outcome | None) -> Edit:
     """What a successful call did: its patch where the client kept one, else what it had planned."""
     change = call.change or "edit"
     added, removed = call.added, call.removed
     path = call.path
-    if isinstance(outcome, wire.ToolResult):
-        path = outcome.file_path or outcome.notebook_path or path
+    if outcome is not None:
+        path = outcome.path or path
         if change == "write":
             change = "update" if outcome.type == "update" else "create"
-        if outcome.patch:
-            added = sum(line.startswith("+") for hunk in outcome.patch for line in hunk.lines)
-            removed = sum(line.startswith("-") for hunk in outcome.patch for line in hunk.lines)
+        if outcome.has_patch:
+            added, removed = outcome.added, outcome.removed
         elif change == "update":
             added = removed = 0  # a Write of what was there already
-        elif change == "create" and outcome.content:
-            added = _line_count(string(outcome.content))
+        elif change == "create" and outcome.content_lines is not None:
+            added = outcome.content_lines
     elif change == "write":
         change = "create"
     return Edit(change, added, removed, path)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from hansard.parse import wire
 from hansard.parse.decode import Issue, Record
-from hansard.parse.edits import Edit, planned_edit, stated_edit
+from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
 from hansard.parse.meaning import (
     SYNTHETIC,
     attachment_of,
@@ -35,9 +34,11 @@ from hansard.parse.meaning import (
 )
 from hansard.parse.rows import AgentRef, Rows
 from hansard.parse.state import (
+    MAX_EARLY_RESULTS,
     MAX_OPEN_CALLS,
     NAME_LENGTH,
     OpenCall,
+    Result,
     State,
     countable,
     digest,
@@ -46,7 +47,6 @@ from hansard.parse.state import (
 )
 from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, dated, first_tool, merge, message_key, stated
 
-_result = msgspec.json.Decoder(wire.ToolResult).decode
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _forked = msgspec.json.Decoder(wire.ForkedFrom).decode
 _worktree = msgspec.json.Decoder(wire.Worktree).decode
@@ -356,55 +356,68 @@ class Fold:
         self.rows.calls[block_id] = [
             block_id, tool_use_id, name, ts, message_id, path, None, None, 0, None, 0, 0, None, description, agent_type,
         ]  # fmt: skip
-        if tool_use_id:
-            change, added, removed, _ = edit or (None, 0, 0, None)
-            state.open_calls[tool_use_id] = OpenCall(block_id, name, ts, path, change, added, removed)
+        if not tool_use_id:
+            return
+        change, added, removed, _ = edit or (None, 0, 0, None)
+        call = OpenCall(block_id, name, ts, path, change, added, removed)
+        early = state.early_results.pop(tool_use_id, None)
+        if early is None:
+            state.open_calls[tool_use_id] = call
             if len(state.open_calls) > MAX_OPEN_CALLS:
                 del state.open_calls[next(iter(state.open_calls))]
+        else:
+            self.rows.result_tools.append((name, early.id))
+            self._pair(tool_use_id, call, early)
 
     def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
         state = self.state
         tool_use_id = block.tool_use_id or ""
-        error = 1 if block.is_error else 0
         call = state.open_calls.pop(tool_use_id, None)
-        name = call.name if call else None
-        self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, error))
-        if error:
-            state.tool_errors += 1
-            if name is not None:
-                counted = countable(name, state.tools)
-                calls, errors = state.tools.get(counted, (0, 0))
-                state.tools[counted] = (calls, errors + 1)
+        name = call.name if call is not None else None
+        result = Result(block_id, ts, 1 if block.is_error else 0, None, None)
+        self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, result.is_error))
+        state.tool_errors += result.is_error
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             state.images += 1
-        outcome: Any = None
-        if name in _SPAWNERS or (call is not None and call.change) or _is_persisted(block.content):
-            outcome = self._outcome(body)
-        agent_id = None
-        if name in _SPAWNERS:
+        may_spawn = call is None or name in _SPAWNERS
+        if may_spawn or (call is not None and call.change) or _is_persisted(block.content):
+            result.outcome = outcome_of(body.tool_use_result)
+        if may_spawn and (result.outcome is None or not result.outcome.agent_id):
+            mentioned = _AGENT_ID_IN_TEXT.search(result_text(block.content))
+            result.mentioned = mentioned.group(1) if mentioned else None
+        if call is not None:
+            self._pair(tool_use_id, call, result)
+        elif tool_use_id:
+            state.early_results[tool_use_id] = result
+            if len(state.early_results) > MAX_EARLY_RESULTS:
+                del state.early_results[next(iter(state.early_results))]
+
+    def _pair(self, tool_use_id: str, call: OpenCall, result: Result) -> None:
+        """Bring a call and its result together, whichever of them came first."""
+        state = self.state
+        outcome = result.outcome
+        if result.is_error:
+            counted = countable(call.name, state.tools)
+            calls, errors = state.tools.get(counted, (0, 0))
+            state.tools[counted] = (calls, errors + 1)
+        if call.name in _SPAWNERS:
             if outcome is not None and outcome.agent_id:
-                agent_id = outcome.agent_id
-                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, agent_id, 2))
-            else:
-                mentioned = _AGENT_ID_IN_TEXT.search(result_text(block.content))
-                if mentioned:
-                    self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, mentioned.group(1), 4))
-        if call is None:
-            return
+                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, outcome.agent_id, 2))
+            elif result.mentioned:
+                self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, result.mentioned, 4))
         edit: Edit | None = None
-        if call.change and not error:
+        if call.change and not result.is_error:
             edit = stated_edit(call, outcome)
             state.lines_added += edit.added
             state.lines_removed += edit.removed
-        persisted = outcome.persisted_path if outcome is not None else None
         known = (
-            block_id,
-            ts,
-            error,
+            result.id,
+            result.ts,
+            result.is_error,
             edit.change if edit else None,
             edit.added if edit else 0,
             edit.removed if edit else 0,
-            persisted,
+            outcome.persisted if outcome is not None else None,
             (edit.path if edit else None) or call.path,
         )
         row = self.rows.calls.get(call.id)
@@ -412,12 +425,6 @@ class Fold:
             self.rows.call_results.append((*known, call.id))
         else:
             row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
-
-    def _outcome(self, body: wire.Entry) -> Any:
-        """`toolUseResult`, which is often large; only for the few tools of which it tells more than the result itself."""
-        if not body.tool_use_result or raw_is_string(body.tool_use_result):
-            return None
-        return lenient(_result, body.tool_use_result)
 
     # -- the rest
 

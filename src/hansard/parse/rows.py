@@ -26,6 +26,7 @@ class Rows:
     messages: list[tuple[Any, ...]] = field(default_factory=list)
     calls: dict[int, list[Any]] = field(default_factory=dict)
     call_results: list[tuple[Any, ...]] = field(default_factory=list)
+    result_tools: list[tuple[str, int]] = field(default_factory=list)  # of results that stand before their calls
     prompts: list[tuple[Any, ...]] = field(default_factory=list)
     compactions: list[tuple[Any, ...]] = field(default_factory=list)
     summaries: list[tuple[Any, ...]] = field(default_factory=list)

@@ -10,6 +10,7 @@ import msgspec
 PREVIEW = 400
 # Of a real transcript none of these is ever reached; a damaged or hostile one must not make its state grow with it.
 MAX_OPEN_CALLS = 1000
+MAX_EARLY_RESULTS = 100
 NAME_LENGTH = 200
 _MAX_NAMES = 1000
 _OTHERS = "(others)"
@@ -65,8 +66,32 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     team: str = ""
     cost_state: str = ""
     open_calls: dict[str, OpenCall] = {}
+    early_results: dict[str, Result] = {}
     queue: list[str] = []
     asides: dict[str, str | None] = {}  # the last progress records: uuid -> the record that their chain hangs on
+
+
+class Outcome(msgspec.Struct, gc=False, array_like=True):
+    """What `toolUseResult` tells of a call's work, as far as any tool's is worth knowing."""
+
+    agent_id: str | None
+    persisted: str | None  # the file that holds the whole output
+    path: str | None
+    type: str | None
+    has_patch: bool
+    added: int
+    removed: int
+    content_lines: int | None
+
+
+class Result(msgspec.Struct, gc=False, array_like=True):
+    """A tool result; parallel calls may have theirs before them in the file (2.1.250, 2.1.310)."""
+
+    id: int
+    ts: int | None
+    is_error: int
+    outcome: Outcome | None
+    mentioned: str | None  # the agent that its text names
 
 
 class OpenCall(msgspec.Struct, gc=False, array_like=True):

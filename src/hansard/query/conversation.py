@@ -32,7 +32,7 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
 _SAVED = re.compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 
-_UNKNOWN = (None, None, None, None, 0, 0, None)  # a call that the index does not have
+_UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index does not have
 
 # What a user line that is no prompt is called for a reader; the rest says nothing to one.
 _SHOWN = {
@@ -123,7 +123,6 @@ class ThreadReader:
         )  # up to where every line is known to be one whole record
         self.low = transcript << OFFSET_BITS
         self.places: dict[str, int] = {}  # tool_use_id -> place of its entry
-        self.begun = 0  # where the reading begins
         self.fetched: set[str] = set()  # calls whose results were read before their place
         self.calls: dict[str, Any] = {}  # those that begin there or later
         self.typed = typed_lines(reader, self.low)
@@ -177,10 +176,9 @@ class ThreadReader:
             waiting += new
         return inside, frozenset(place for uuid in inside for place in places.get(uuid, ()))
 
-    def first(self) -> Entry | None:
-        """The first entry; nothing else is read for it."""
-        probe = copy(self)
-        return next(probe.stream(None, 0, 0), None)
+    def first(self, end: int | None) -> Entry | None:
+        """The first entry that stands before an offset (None: anywhere); nothing else is read for it."""
+        return next(copy(self).stream(0, 0, end), None)
 
     def conversation(self) -> Conversation:
         """All of it."""
@@ -200,11 +198,11 @@ class ThreadReader:
         No more than `backlog` entries (None: any number) wait behind a call: then its result is read by itself.
         """
         self.entries, self.places, self.not_shown, self.given = deque(), {}, {}, 0
-        self.begun, self.fetched = start, set()
+        self.fetched = set()
         self.calls = {
             row[0]: row[1:]
             for row in self.reader.rows(
-                "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted FROM tool_calls"
+                "SELECT tool_use_id, ts, result_ts, path, change, added, removed, persisted, result_id FROM tool_calls"
                 " WHERE id BETWEEN ? AND ?",
                 (self.low + start, self.low + (OFFSET_MASK if end is None else end - 1)),
             )
@@ -241,8 +239,9 @@ class ThreadReader:
         for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
             for block in blocks_of(record):
                 if block.type == "tool_result" and block.tool_use_id == tool_use_id:
-                    self._tool_result(record, block)
-                    self.fetched.add(tool_use_id)
+                    call.answer = record, block
+                    if record.offset > call.record.offset:
+                        self.fetched.add(tool_use_id)
                     break
 
     def _take(self, record: Decoded) -> None:
@@ -365,15 +364,19 @@ class ThreadReader:
                 self._skip(f"block/{block.type}")
 
     def _tool_use(self, record: Decoded, block: wire.Block, model: str | None) -> None:
+        call = Pending(record, block, model)
         if block.id:
             self.places[block.id] = self.given + len(self.entries)
-        self.entries.append(Pending(record, block, model))
+        self.entries.append(call)
+        result_id = self.calls.get(block.id or "", _UNKNOWN)[-1]
+        if result_id is not None and result_id < self.low + record.offset:
+            self._fetch(call)
 
     def _tool_result(self, record: Decoded, block: wire.Block) -> None:
         tool_use_id = block.tool_use_id or ""
         place = self.places.get(tool_use_id, -1) - self.given
         call = self.entries[place] if place >= 0 else None
-        if call is None and self._is_answer(tool_use_id, record.offset):
+        if call is None and self._is_answer(tool_use_id, record):
             return
         if isinstance(call, Pending) and call.answer is None:
             call.answer = record, block
@@ -383,7 +386,7 @@ class ThreadReader:
     def _called(self, call: Pending) -> Entry:
         """A call as an entry, with its result where there is one."""
         tool_use_id = call.block.id or ""
-        ts, result_ts, path, change, added, removed, persisted = self.calls.get(tool_use_id, _UNKNOWN)
+        ts, result_ts, path, change, added, removed, persisted, _ = self.calls.get(tool_use_id, _UNKNOWN)
         outcome: dict[str, Any] = {"output": None, "is_error": False, "patch": None, "persisted": False}
         if call.answer is not None:
             line, result = call.answer
@@ -412,16 +415,17 @@ class ThreadReader:
         )
         return self._said(call.record, "tool", "", model=call.model, tool=made)
 
-    def _is_answer(self, tool_use_id: str, offset: int) -> bool:
-        """Whether a line has the result of a call that was given with it, or that stands before where the reading began."""
+    def _is_answer(self, tool_use_id: str, record: Decoded) -> bool:
+        """Whether a line has the result of a call that was given with it, or that stands where it was not read: before or behind."""
         if tool_use_id in self.fetched:
             self.fetched.remove(tool_use_id)
             return True
-        if not self.begun or not tool_use_id or tool_use_id in self.places:
+        if not tool_use_id or tool_use_id in self.places:
             return False
+        first = self.low + record.offset
         row = self.reader.one(
-            "SELECT result_id FROM tool_calls WHERE tool_use_id = ? AND id BETWEEN ? AND ? AND result_id >= ?",
-            (tool_use_id, self.low, self.low + self.begun - 1, self.low + offset),
+            "SELECT 1 FROM tool_calls WHERE tool_use_id = ? AND id BETWEEN ? AND ? AND result_id BETWEEN ? AND ?",
+            (tool_use_id, *self.all_ids, first, first + record.length),
         )
         return row is not None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound
-from hansard.index.schema import OFFSET_BITS
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -71,9 +71,10 @@ def call_of_result(reader: Reader, transcript: int, offset: int) -> int:
     low = transcript << OFFSET_BITS
     row = reader.one(
         "SELECT b.id - b.n FROM records r JOIN blocks t ON t.id BETWEEN r.id AND r.id + r.length AND t.kind = 'tool_result'"
-        " JOIN tool_calls c ON c.tool_use_id = t.tool_use_id AND c.id BETWEEN ?1 AND r.id JOIN blocks b ON b.id = c.id"
-        " WHERE r.id = (SELECT max(id) FROM records WHERE id BETWEEN ?1 AND ?2) AND r.says = 'result' LIMIT 1",
-        (low, low + offset),
+        " JOIN tool_calls c ON c.tool_use_id = t.tool_use_id AND c.id BETWEEN ?1 AND ?3 JOIN blocks b ON b.id = c.id"
+        " WHERE r.id = (SELECT max(id) FROM records WHERE id BETWEEN ?1 AND ?2) AND r.says = 'result'"
+        " ORDER BY c.result_id IS t.id DESC, c.id LIMIT 1",
+        (low, low + offset, low + OFFSET_MASK),
     )
     return int(row[0]) - low if row is not None else offset
 

@@ -66,7 +66,7 @@ def find_starts(thread: ThreadReader) -> list[Start]:
         if says is None and is_inside and (kind is not None or record_id - thread.low in thread.queued):
             found[record_id - thread.low] = uuid
     starts = [Start(offset, thread.branches.of(found[offset])) for offset in sorted(found)]
-    first = thread.first()
-    if first is not None and (not starts or first.offset < starts[0].offset):
+    first = thread.first(starts[0].offset if starts else None)
+    if first is not None:
         starts.insert(0, Start(first.offset, first.branch))
     return starts
