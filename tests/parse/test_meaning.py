@@ -85,6 +85,7 @@ def test_the_opening_says_who_speaks(opening: str, expected: str) -> None:
     [
         ({"isMeta": True}, "meta"),
         ({"isCompactSummary": True}, "compact_summary"),
+        ({"repeatsCompactSummary": True}, "compact_summary"),
         ({"origin": {"kind": "human"}}, "prompt"),
         ({"origin": {"kind": "task-notification"}}, "notification"),
         ({"origin": {"kind": "peer"}}, "teammate"),

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from hansard.parse import wire
+from tests.parse.making import line, records, user
 
 SHAPES = [
     shape
@@ -48,3 +49,29 @@ def test_a_moment_is_within_reason(moment: bytes) -> None:
 def test_the_forms_of_a_moment(moment: bytes) -> None:
     line = msgspec.json.decode(b'{"timestamp":' + moment + b"}", type=wire.HistoryLine)
     assert line.timestamp == msgspec.json.decode(moment)
+
+
+# Fields of 2.1.250 to 2.1.325 by the kind of record that they were seen on, and some that its code names and no transcript has.
+SEEN = {
+    "user": "classifierBoundary repeatsCompactSummary permissionDecision sandboxed turnOrigin turnPosition mcpCallNotReadOnly"
+    " mcpMeta",
+    "assistant": "requestRef requestedModel thinkingDisplay resendCannotCure toolInputStreamMs promptCacheRequested madeBy"
+    " apiErrorType failedResponseHadNoToolCall attributionPlugin apiBlockIndex perTurnEffort thinkingDurationMs"
+    " serverClassifierRequest",
+    "system": "contextUsage commandRun",
+    "attachment": "rendered renderedRole",
+    "queue-operation": "commandUuid deliveryId",
+}
+UNSEEN = "promptShellHandOff invokedSkill ephemeral isVirtual sandboxViolations holdsPersonsWords interruptedByShutdown".split()
+
+
+@pytest.mark.parametrize(("kind", "field"), [(kind, field) for kind in SEEN for field in SEEN[kind].split()])
+def test_a_field_that_was_seen_is_known(kind: str, field: str) -> None:
+    (record,) = records(line({"type": kind, "sessionId": "s", field: True}))
+    assert record.strange == ()
+
+
+@pytest.mark.parametrize("field", UNSEEN)
+def test_a_field_that_was_not_seen_is_told(field: str) -> None:
+    (record,) = records(line(user("hi", **{field: True})))
+    assert record.strange == (field,)

@@ -143,6 +143,8 @@ def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> s
     for prefix, meaning in _PREFIXES:
         if text.startswith(prefix):
             return meaning
+    if body.repeats_compact_summary:
+        return "compact_summary"
     if text.startswith("<") and _HOOK.match(text):
         return "hook"
     if body.origin:

@@ -111,6 +111,7 @@ class Entry(Struct, gc=False):
     data: Raw = ABSENT
     duration_ms: Raw = field(default=ABSENT, name="durationMs")
     is_compact_summary: bool | None = field(default=None, name="isCompactSummary")
+    repeats_compact_summary: bool | None = field(default=None, name="repeatsCompactSummary")
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
     tool_use_id: Raw = field(default=ABSENT, name="toolUseID")
     is_api_error: bool | None = field(default=None, name="isApiErrorMessage")
@@ -161,16 +162,23 @@ StrictEntry = cast(
 # Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
 RARE_FIELDS = frozenset(
     """
-    agents analytics_disabled api_error_status apiErrorIsTransient apiErrorStatus apiErrorType apiKeySource
-    attributionMcpServer attributionMcpTool attributionPlugin bridge_status cause classifierMetaLines
-    claude_code_version commandRun compact_metadata contextUsage duration_api_ms duration_ms errorDetails
-    errors event failedResponseHadNoToolCall fast_mode_state healsDistinctCarrier hookAdditionalContext
-    interruptedMessageId is_error isAbortedMidStream isReplay isSynthetic maxRetries mcp_servers mcpCallNotReadOnly
-    mcpMeta memory_paths messageId microcompactMetadata model modelUsage num_turns output_style
-    pendingBackgroundAgentCount permission_denials plugins queueSkipAttachments refusedMessageId renderedInHumanTurn
-    request_id resendCannotCure result retryAttempt retryInMs serverClassifierRequest skills slash_commands source
-    sourceToolUseID status stop_reason structured_output subagents summarizedTurnPromptUuids terminal_reason
-    tool_use_result toolDenialKind tools total_cost_usd ttft_ms turnCompanion url usage user_message_uuid userFeedback
+    additional_directories agent_id agents analytics_disabled api_error_status api_message_id apiErrorIsTransient
+    apiErrorStatus apiErrorType apiKeySource attributionMcpServer attributionMcpTool attributionPlugin bridge_status
+    capabilities cause classifierBoundary classifierMetaLines claude_code_version commandRun compact_metadata
+    contextUsage description duration_api_ms duration_ms errorDetails errors estimated_tokens estimated_tokens_delta
+    event failedResponseHadNoToolCall fast_mode_disabled_reason fast_mode_state first_content_frame_ms
+    healsDistinctCarrier hookAdditionalContext interruptedMessageId is_backgrounded is_error isAbortedMidStream
+    isReplay isSynthetic last_tool_name maxRetries mcp_servers mcpCallNotReadOnly mcpMeta memory_paths messageId
+    messaging_socket_path microcompactMetadata model model_usage_since_last_result modelUsage num_turns original_cwd
+    output_file output_style patch pendingBackgroundAgentCount per_turn_effort_active permission_denials plugins
+    product_feedback_disabled prompt queued_turn_count queueSkipAttachments refusedMessageId renderedInHumanTurn
+    request_id resendCannotCure result result_index retryAttempt retryInMs run_id safety_stops
+    serverClassifierRequest skills slash_commands source sourceToolUseID spawn_depth status stop_reason
+    structured_output subagent_stats subagent_type subagents summarizedTurnPromptUuids summary task_description
+    task_id task_type terminal_reason terminal_slash_commands thinking_display thinking_duration_ms
+    time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialKind tools total_cost_usd ttft_ms
+    ttft_stream_ms turnCompanion ultrathink_available ultrathink_typed_raises url usage user_message_uuid
+    userFeedback view_mode
     """.split()
 )
 
