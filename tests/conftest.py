@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import tarfile
+import tempfile
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,11 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 import zstandard
+
+from hansard.sources.claude_code import open_roots
+from hansard.sync.run import sync
+from tests.recordings import History, Recording, find_recordings
+from tests.sync.making import memory_folder
 
 # A shell in the background ignores ctrl-c, and so would every program that a test starts and stops with it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -24,7 +30,7 @@ hypothesis.settings.register_profile("hansard", deadline=None)
 hypothesis.settings.load_profile("hansard")
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playwright.sync_api import Browser
 
@@ -63,17 +69,65 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archives = sorted(packed.glob("*.tar.zst"))
     if not archives:
         pytest.skip(f"no real transcripts: {packed} holds no *.tar.zst (HANSARD_CORPUS names another folder)")
+
+    def unpack(fresh: Path) -> None:
+        for archive in archives:
+            _unpack(archive, fresh / archive.name.removesuffix(".tar.zst"))
+
+    return _made_once(tmp_path_factory, "corpus", unpack)
+
+
+@pytest.fixture(scope="session")
+def recordings(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Recording]:
+    """Every scenario that a real client was recorded in, each with a store of its own, which tests only read."""
+    found = list(find_recordings(corpus))
+
+    stores = _synced_once(
+        tmp_path_factory, "recordings", {recording.id: [recording.root] for recording in found}, workers=False
+    )
+    return [recording._replace(store=stores / recording.id) for recording in found]
+
+
+@pytest.fixture(scope="session")
+def histories(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, History]:
+    """What real clients wrote, what people published, and both: each in one store, which tests only read."""
+    roots = {
+        "real clients": [recording.root for recording in find_recordings(corpus)],
+        "public": [corpus / "public"],
+    }
+    roots["all"] = [root for some in roots.values() for root in some]
+
+    stores = _synced_once(tmp_path_factory, "histories", roots, workers=True)
+    return {name: History(stores / name, some) for name, some in roots.items()}
+
+
+def _synced_once(
+    tmp_path_factory: pytest.TempPathFactory, name: str, stores: Mapping[str, Sequence[Path]], *, workers: bool
+) -> Path:
+    """A folder with a store for each of these lists of roots."""
+
+    def fill(fresh: Path) -> None:
+        # Where waiting for the disk costs nothing, as far as there is such a place.
+        with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+            for store, roots in stores.items():
+                sync(os.path.join(folder, store), open_roots([str(root) for root in roots]), workers=workers)
+            shutil.copytree(folder, fresh)
+
+    return _made_once(tmp_path_factory, name, fill)
+
+
+def _made_once(tmp_path_factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]) -> Path:
+    """A folder that the first process to ask for it fills, and all others share."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    unpacked = shared / "corpus"
-    with _one_worker(shared / "corpus.lock"):
-        if not unpacked.exists():
-            fresh = shared / "corpus.new"
+    made = shared / name
+    with _one_worker(shared / f"{name}.lock"):
+        if not made.exists():
+            fresh = shared / f"{name}.new"
             shutil.rmtree(fresh, ignore_errors=True)
-            for archive in archives:
-                _unpack(archive, fresh / archive.name.removesuffix(".tar.zst"))
-            fresh.rename(unpacked)
-    return unpacked
+            fill(fresh)
+            fresh.rename(made)
+    return made
 
 
 def _unpack(archive: Path, target: Path) -> None:

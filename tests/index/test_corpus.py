@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.sources.claude_code import open_roots
-from hansard.sync.run import sync
+import hansard
 from tests.sync.making import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.recordings import History, Recording
+
 Expectation = tuple[str, Path, str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def expectations(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Expectation]:
+def expectations(recordings: list[Recording]) -> list[Expectation]:
     """(recording, store, transcript, what EXPECT.json says of it) of every transcript that a real client wrote."""
-    found: list[Expectation] = []
-    for place in sorted((corpus / "real-client").rglob("EXPECT.json")):
-        home = tmp_path_factory.mktemp("real") / "store"
-        sync(str(home), open_roots([str(place.parent / "dot-claude")]), workers=False)
-        recording = place.parent.relative_to(corpus / "real-client").as_posix()
-        for path, said in json.loads(place.read_bytes()).items():
-            found.append((recording, home, f"projects/{path}", said))
-    assert len(found) > 200
+    found = [
+        (recording.id, recording.store, f"projects/{path}", said)
+        for recording in recordings
+        for path, said in recording.expected.items()
+    ]
+    assert len(found) > 600
     return found
 
 
@@ -112,7 +110,8 @@ def test_queued_prompts(expectations: list[Expectation]) -> None:
         if len(ours) != len(said["queued_prompts"]):
             assert not said["queued_prompts"]
             more.append((recording, ours))
-    assert more == [("2.0.76/tui", ["Queued while busy."]), ("2.1.20/tui", ["Queued while busy."])]
+    queued = ["Queued while busy."]
+    assert more == [("real-client/2.0.76/tui", queued), ("real-client/2.1.20/tui", queued)]
 
 
 def test_usage_by_message(expectations: list[Expectation]) -> None:
@@ -128,17 +127,22 @@ def test_usage_by_message(expectations: list[Expectation]) -> None:
     assert not list(_differing(expectations, rows, lambda said: said["usage_by_message_id"]))
 
 
-def test_totals_of_the_public_corpus(corpus: Path, tmp_path: Path) -> None:
-    report = sync(str(tmp_path), open_roots([str(corpus / "public")]))
-    sums = ask(tmp_path, "SELECT count(*), sum(input), sum(output), sum(cache_read), sum(cache_write) FROM usage")
+def test_the_doctor_finds_nothing(histories: dict[str, History]) -> None:
+    with hansard.open(histories["real clients"].store) as h:
+        diagnosis = h.doctor()
+    assert (diagnosis.drift, diagnosis.issues) == ((), ())
+
+
+def test_totals_of_the_public_corpus(corpus: Path, histories: dict[str, History]) -> None:
+    home = histories["public"].store
+    sums = ask(home, "SELECT count(*), sum(input), sum(output), sum(cache_read), sum(cache_write) FROM usage")
     assert sums == [(8_359, 95_478, 1_084_695, 694_040_598, 21_440_011)]
     per_session = ask(
-        tmp_path,
+        home,
         "SELECT sum(api_messages), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens) FROM sessions",
     )
     assert per_session == [(8_359, 95_478, 1_084_695, 694_040_598)]
-    assert report.transcripts == len(list((corpus / "public").rglob("*.jsonl")))
-    sizes = sum(path.stat().st_size for path in (corpus / "public").rglob("*.jsonl"))
-    assert ask(tmp_path, "SELECT sum(size), sum(indexed) FROM transcripts")[0][0] == sizes
+    sizes = [path.stat().st_size for path in (corpus / "public").rglob("*.jsonl")]
+    assert ask(home, "SELECT count(*), sum(size) FROM transcripts") == [(len(sizes), sum(sizes))]
     # Every message of a transcript has its usage, and every usage row the message it was taken from.
-    assert ask(tmp_path, "SELECT count(*) FROM usage WHERE key NOT IN (SELECT key FROM messages)") == [(0,)]
+    assert ask(home, "SELECT count(*) FROM usage WHERE key NOT IN (SELECT key FROM messages)") == [(0,)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import hansard
 from hansard.demo.history import write_hard_session, write_history
 from hansard.engine import Hansard
 from hansard.sources.claude_code import open_roots
@@ -20,6 +22,8 @@ from tests.sync.making import Tree, memory_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.recordings import History, Recording
 
 END = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -40,11 +44,18 @@ class Kept:
         return Book(self.h.rates())
 
 
-def keep(config: Path, home: Path, *, workers: bool = False) -> Kept:
+def keep(config: Path, home: Path) -> Kept:
     """Sync a config directory into a store of its own."""
     roots = open_roots([str(config)])
-    sync(str(home), roots, workers=workers)
+    sync(str(home), roots, workers=False)
     return Kept(config, Hansard(str(home), roots))
+
+
+@contextmanager
+def kept_of(recording: Recording) -> Iterator[Kept]:
+    """A recorded scenario with its store."""
+    with hansard.open(recording.store, [recording.root]) as h:
+        yield Kept(recording.root, h)
 
 
 @pytest.fixture(scope="session")
@@ -73,11 +84,11 @@ def hard(memory: Path) -> Iterator[Kept]:
 
 
 @pytest.fixture(scope="session")
-def public(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
+def public(histories: dict[str, History]) -> Iterator[Kept]:
     """The real history of several people."""
-    kept = keep(corpus / "public", tmp_path_factory.mktemp("public") / "store", workers=True)
-    yield kept
-    kept.h.close()
+    history = histories["public"]
+    with hansard.open(history.store, history.roots) as h:
+        yield Kept(history.roots[0], h)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.index.lines import Lines, items
 from hansard.parse.usage import merge
 from tests.parse.making import folding
+from tests.recordings import ARCHIVES, find_recordings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,18 +57,27 @@ def counted(folded: Fold) -> dict[str, Any]:
 
 def test_every_scenario_counts_as_expected(corpus: Path) -> None:
     transcripts = 0
-    for expectation in sorted((corpus / "real-client").rglob("EXPECT.json")):
-        for path, expected in json.loads(expectation.read_bytes()).items():
-            folded = fold_file(expectation.parent / "dot-claude" / "projects" / path)
+    for recording in find_recordings(corpus):
+        for path, expected in recording.expected.items():
+            folded = fold_file(recording.root / "projects" / path)
             mine = counted(folded)
             theirs = {name: expected[name] for name in mine} | {"prompts": len(expected["prompts"])}
-            assert mine == theirs, f"{expectation.parent.name}/{path}"
+            assert mine == theirs, f"{recording.id} {path}"
             assert folded.state.issues == 0
             assert folded.state.drift == {}
             if "attachment/queued_command" in folded.state.kinds:
                 assert folded.state.queued == len(expected["queued_prompts"])
             transcripts += 1
-    assert transcripts > 400
+    assert transcripts > 600
+
+
+def test_nothing_in_a_saved_stream_is_unknown(corpus: Path) -> None:
+    """What `-p --output-format stream-json` wrote, saved by hand."""
+    streams = sorted(path for archive in ARCHIVES for path in (corpus / archive).rglob("streams/**/*.jsonl"))
+    assert len(streams) > 5
+    for path in streams:
+        state = fold_file(path).state
+        assert (state.drift, state.issues) == ({}, 0), path.name
 
 
 def test_tokens_of_the_public_corpus(corpus: Path) -> None:

@@ -12,10 +12,10 @@ from tests.sync.making import Tree, assistant, call, main_path, result, session,
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from hansard.engine import Hansard
     from hansard.model import Related
+    from tests.recordings import History
     from tests.sync.making import Line
 
 HOME = "/home/mira/src/app"
@@ -170,10 +170,8 @@ def test_without_full_text(tree: Tree, store: Hansard) -> None:
     assert ids(store.related(wanted)) == [like]
 
 
-def test_real_sessions(corpus: Path, tmp_path: Path) -> None:
-    roots = sorted(str(path.parent) for path in corpus.glob("**/projects") if path.is_dir())
-    with hansard.open(tmp_path / "store", roots=roots) as opened:
-        opened.sync()
+def test_real_sessions(histories: dict[str, History]) -> None:
+    with hansard.open(histories["all"].store) as opened:
         sessions = opened.sessions(limit=None).sessions
         assert sessions
         shown = {item.session_id for item in sessions}

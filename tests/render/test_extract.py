@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +13,7 @@ from hansard.errors import NotFound
 from hansard.model import Session
 from hansard.render.extract import extract
 from hansard.render.tree import ThreadTree, Tree
+from tests.recordings import History
 
 
 def read(h: Hansard, session: Session, agent: str | None = None) -> ThreadTree:
@@ -42,11 +42,9 @@ def test_the_hard_session(hard: tuple[Hansard, str]) -> None:
     assert check_all(hard[0], random.Random(7)) > 40
 
 
-def test_real_sessions(corpus: Path, tmp_path: Path) -> None:
-    roots = sorted((corpus / "real-client").glob("*/*/dot-claude"))
-    with hansard.open(tmp_path / "store", roots=roots) as h:
-        h.sync()
-        assert check_all(h, random.Random(7)) > 400
+def test_real_sessions(histories: dict[str, History]) -> None:
+    with hansard.open(histories["real clients"].store) as h:
+        assert check_all(h, random.Random(7)) > 900
 
 
 def numbers(h: Hansard, name: str, agent: str | None = None, **more: int) -> tuple[list[int], int, int, int | None]:

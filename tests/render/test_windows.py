@@ -16,6 +16,7 @@ from hansard.model import Session
 from hansard.model.display import Turn
 from hansard.query.raw_lines import call_of_result
 from hansard.render.tree import ThreadTree, Tree
+from tests.recordings import History
 from tests.sync import making
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
@@ -59,10 +60,8 @@ def test_the_hard_session(hard: tuple[Hansard, str]) -> None:
     check_all(hard[0], random.Random(7))
 
 
-def test_real_sessions(corpus: Path, tmp_path: Path) -> None:
-    roots = sorted((corpus / "real-client").glob("*/*/dot-claude"))
-    with hansard.open(tmp_path / "store", roots=roots) as h:
-        h.sync()
+def test_real_sessions(histories: dict[str, History]) -> None:
+    with hansard.open(histories["real clients"].store) as h:
         check_all(h, random.Random(7))
 
 

@@ -157,6 +157,7 @@ def memory_folder() -> str | None:
 def ask(home: Path, sql: str, *values: str | int | None, name: str = "index.db") -> list[Any]:
     """Ask one of a store's databases."""
     db = apsw.Connection(str(home / name), flags=apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(5000)  # another process of the tests may read the same store
     try:
         return list(db.execute(sql, values))
     finally:

@@ -24,6 +24,7 @@ from tests.render.payloads import PAYLOADS, SESSION, write_hostile_history
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
+    from tests.recordings import Recording
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -78,13 +79,10 @@ def test_the_page_tells_what_the_session_was(hard: tuple[Hansard, Session]) -> N
     assert {"prompt", "reply", "thinking", "tool", "compaction", "branch", "agent", "diff", "console"} <= found.classes
 
 
-def test_items_of_real_sessions_are_all_in_their_pages(corpus: Path, tmp_path: Path) -> None:
-    roots = sorted(corpus.glob("real/*/*/dot-claude")) or sorted(corpus.glob("*/*/*/dot-claude"))
-    assert roots
+def test_items_of_real_sessions_are_all_in_their_pages(recordings: list[Recording]) -> None:
     seen = 0
-    for number, root in enumerate(roots[::3]):
-        with hansard.open(tmp_path / str(number), [root]) as store:
-            store.sync()
+    for recording in recordings[::3]:
+        with hansard.open(recording.store) as store:
             for about in store.sessions(limit=None, debris=True).sessions:
                 display = Tree(store.reader, store.record, about).display()
                 found = drawn(store, about)
