@@ -20,6 +20,7 @@ from hansard.sources.claude_code import (
     open_root,
     project_dir_of,
 )
+from tests.recordings import find_recordings
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"
 
@@ -29,10 +30,18 @@ KINDS = {
     "projects/loose.jsonl": FileKind.MAIN,
     "projects/-a/agent-1234567.jsonl": FileKind.AGENT,
     "projects/-a/sessions-index.json": FileKind.SESSIONS_INDEX,
+    "projects/-a/.session-aliases": FileKind.SESSION_ALIASES,
+    "projects/-a/bridge-pointer.json": FileKind.OTHER,
+    "projects/-a/tiny_memory/notes.yaml": FileKind.MEMORY,
+    "projects/-a/bagel/any name": FileKind.OTHER,
+    "projects/-a/cloud-snapshots/one.tar": FileKind.OTHER,
+    "projects/-a/cloud-snapshots/deep/log.jsonl": FileKind.LOG,
+    "projects/-a/connector-downloads/report.pdf": FileKind.OTHER,
     "projects/-a/memory/MEMORY.md": FileKind.MEMORY,
     "projects/-a/memory/deep/er/topic.yaml": FileKind.MEMORY,
     "projects/-a/notes.md": FileKind.OTHER,
     f"projects/-a/{SID}/custom-title.json": FileKind.TITLE,
+    f"projects/-a/{SID}/1794821902111.cast": FileKind.CAST,
     f"projects/-a/{SID}/extra.jsonl": FileKind.LOG,
     f"projects/-a/{SID}/new-folder/extra.jsonl": FileKind.LOG,
     f"projects/-a/{SID}/new-folder/x.txt": FileKind.OTHER,
@@ -55,16 +64,21 @@ KINDS = {
     f"tasks/{SID}/1.json": FileKind.TASK,
     "plans/slug.md": FileKind.PLAN,
     "paste-cache/35c3dd309d41d72e.txt": FileKind.PASTE,
+    f"file-history/{SID}/2471157d4270b35f@v1": FileKind.FILE_HISTORY,
 }
 LEFT_OUT = {
     "projects/-a/export.html",
+    "projects/-a/.DS_Store",
+    "projects/-a/.x.jsonl",
+    "projects/-a/memory/.session-aliases",
+    "projects/.session-aliases",
+    "projects/-a/1794821902111.cast",
     "projects/-a/cache.db",
     f"projects/-a/{SID}/tool-results/x.tmp",
     "projects/x.lock",
 }
 NOT_LOOKED_AT = {
     "projects/.hidden/x.jsonl",
-    "projects/-a/.DS_Store",
     f"tasks/{SID}/.lock",
     f"tasks/{SID}/x.lock",
     "todos/x.txt",
@@ -72,7 +86,6 @@ NOT_LOOKED_AT = {
     "stats.jsonl",
     "backups/stats-cache.json",
     "debug/x.txt",
-    "file-history/x/y@v1",
 }
 
 
@@ -94,7 +107,7 @@ def test_a_path_tells_its_kind(path: str) -> None:
 
 
 def test_logs_are_told_from_whole_files() -> None:
-    assert {kind.value for kind in FileKind if kind.is_log} == {"main", "agent", "journal", "history", "log"}
+    assert {kind.value for kind in FileKind if kind.is_log} == {"main", "agent", "journal", "history", "log", "cast"}
 
 
 def test_the_walk_finds_all_with_their_status(tmp_path: Path) -> None:
@@ -103,7 +116,11 @@ def test_the_walk_finds_all_with_their_status(tmp_path: Path) -> None:
     assert {item.path: item.kind for item in found} == KINDS
     assert len(found) == len(KINDS)
     assert unreadable == []
-    assert {(item.path, item.size) for item in left_out} == {(path, len(path)) for path in LEFT_OUT}
+    assert {(item.path, item.size) for item in left_out} == {
+        ("projects/.hidden", 0),
+        *((path, len(path)) for path in LEFT_OUT),
+    }
+    assert all(item.reason for item in left_out)
     for item in found:
         status = os.stat(root.locate(item.path))
         assert (item.size, item.mtime_ns, item.mode) == (status.st_size, status.st_mtime_ns, status.st_mode & 0o7777)
@@ -271,7 +288,7 @@ def test_names_that_are_not_unicode_are_found_and_located(tmp_path: Path) -> Non
 
 
 def roots_in(corpus: Path) -> list[Path]:
-    return [path.parent for path in corpus.rglob("projects") if path.is_dir() and path.parent.name != "projects"]
+    return [corpus / "public", *(recording.root for recording in find_recordings(corpus))]
 
 
 def first_cwd(file: str) -> tuple[str, str] | None:
@@ -287,9 +304,7 @@ def first_cwd(file: str) -> tuple[str, str] | None:
 
 
 def test_no_real_file_is_missed(corpus: Path) -> None:
-    roots = roots_in(corpus)
-    assert roots
-    for base in roots:
+    for base in roots_in(corpus):
         root = open_root(str(base))
         found, unreadable, left_out = discover(root)
         assert unreadable == []

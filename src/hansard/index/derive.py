@@ -63,7 +63,7 @@ def derive(db: Sql) -> int:
 def _parts(db: Sql, session_id: str) -> list[Part]:
     rows = db.execute(
         "SELECT id, root, path, kind, state, size, agent_id, project_dir, coalesce(tail_fold, fold) FROM transcripts"
-        " WHERE session_id = ? AND current = 1 AND kind <> 'history' ORDER BY path, root",
+        " WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast') ORDER BY path, root",
         (session_id,),
     )
     return [

@@ -106,6 +106,8 @@ class RowIndex(Disposable):
 
     def feed(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
         """Index the bytes that follow what is indexed of a transcript; returns how many records that were."""
+        if transcript.kind == "cast":
+            return self._pass(transcript, pieces)
         base = transcript.id << schema.OFFSET_BITS
         row = self.db.execute(
             "SELECT indexed, tail, fold, session_id FROM transcripts WHERE id = ?", (transcript.id,)
@@ -166,6 +168,12 @@ class RowIndex(Disposable):
             tail=1 if rest else 0,
         )
         return state.records - before
+
+    def _pass(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
+        """Take note of a log that has no records in it: a recording of the terminal."""
+        size = self.known(transcript.id) + sum(map(len, pieces))
+        self._save(transcript, State(), dump(State()), None, size, size, tail=0)
+        return 0
 
     def _seen_message(self, base: int) -> Any:
         def seen(key: str) -> int | None:

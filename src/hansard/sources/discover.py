@@ -49,6 +49,7 @@ class Unreadable:
 
 _NOT_OURS = "not a kind of file that is kept"
 _NOT_A_FILE = "not a regular file"
+_HIDDEN = "a hidden folder"
 _DANGLING = "the link leads nowhere"
 _WINDOWS = sys.platform == "win32"
 _MOUNT_POINT = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: a junction, which DirEntry takes for a plain folder
@@ -101,8 +102,6 @@ class _Walk:
                 with scandir(folder) as entries:
                     for entry in entries:
                         name = entry.name
-                        if name[0] == ".":
-                            continue
                         kept = name if name.isascii() and "\\" not in name else escape(name)
                         path = start + kept
                         try:
@@ -116,6 +115,9 @@ class _Walk:
                             elif entry.is_symlink() or (_WINDOWS and _is_junction(entry)):
                                 self.links.append((path, entry.path, name, place))
                             elif entry.is_dir(follow_symlinks=False):
+                                if name[0] == ".":
+                                    self._note(path, 0, _HIDDEN)
+                                    continue
                                 within = os.path.join(real, name) if real else ""
                                 if not within or within not in self.walked:
                                     stack.append((entry.path, path, place.inside(name), within))
@@ -163,9 +165,15 @@ class _Walk:
                     self._cannot_read(absolute, path, error)
 
     def _follow(self, path: str, absolute: str, name: str, place: Place) -> None:
+        if name[0] == "." and place.kind(name) is None:
+            self._note(path, 0, _NOT_OURS)  # an editor's lock, which leads nowhere
+            return
         st = os.stat(absolute)
         target = os.path.realpath(absolute)
         is_dir = stat.S_ISDIR(st.st_mode)
+        if is_dir and name[0] == ".":
+            self._note(path, 0, _HIDDEN)
+            return
         # A file in a walked tree was kept under its own name if that ends as the link does.
         if self._is_walked(target) and (is_dir or os.path.splitext(target)[1] == os.path.splitext(name)[1]):
             return

@@ -12,16 +12,19 @@ class FileKind(StrEnum):
     JOURNAL = "journal"
     HISTORY = "history"
     LOG = "log"
+    CAST = "cast"  # a recording of the terminal
     AGENT_META = "agent_meta"
     TOOL_RESULT = "tool_result"
     WORKFLOW = "workflow"
     TITLE = "title"
     SESSIONS_INDEX = "sessions_index"
+    SESSION_ALIASES = "session_aliases"
     MEMORY = "memory"
     TODO = "todo"
     TASK = "task"
     PLAN = "plan"
     PASTE = "paste"
+    FILE_HISTORY = "file_history"  # what a file was before the client changed it
     STATS = "stats"
     OTHER = "other"
 
@@ -31,7 +34,7 @@ class FileKind(StrEnum):
         return self in _LOGS
 
 
-_LOGS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG})
+_LOGS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG, FileKind.CAST})
 # A member looked up through the class costs as much as the rest of the decision, once per file and sync.
 _AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
 
@@ -44,7 +47,7 @@ class Place:
     agents: bool = False  # agent-*.jsonl and agent-*.meta.json have their own kinds
     named: dict[str, FileKind] = field(default_factory=dict)
     suffixes: dict[str, FileKind] = field(default_factory=dict)
-    rest: FileKind | None = None  # any other name
+    rest: FileKind | None = None  # any other name that begins with no dot
     folders: dict[str, "Place"] = field(default_factory=dict)
     deeper: "Place | None" = None  # any other folder; None is one like this
 
@@ -54,6 +57,8 @@ class Place:
 
     def kind(self, name: str) -> FileKind | None:
         """Give the kind of a file in this place, None for what is not kept."""
+        if name[0] == ".":
+            return self.named.get(name)
         if name.endswith(".jsonl") and self.log is not None:
             if self.agents and name.startswith("agent-"):
                 return _AGENT
@@ -79,7 +84,7 @@ _WORKFLOWS = Place(log=FileKind.LOG, suffixes={**_TEXTS, ".json": FileKind.WORKF
 _SESSION = Place(
     log=FileKind.LOG,
     named={"custom-title.json": FileKind.TITLE},
-    suffixes=_TEXTS,
+    suffixes={**_TEXTS, ".cast": FileKind.CAST},
     folders={
         "subagents": _SUBAGENTS,
         "tool-results": Place(rest=FileKind.TOOL_RESULT),  # any name: .txt, .png, none at all
@@ -87,12 +92,21 @@ _SESSION = Place(
     },
     deeper=_ANYWHERE,
 )
+_RESERVED = Place(log=FileKind.LOG, rest=FileKind.OTHER)
+PROJECT_FOLDERS = {
+    "memory": Place(rest=FileKind.MEMORY),
+    "tiny_memory": Place(rest=FileKind.MEMORY),
+    "bagel": _RESERVED,
+    "cloud-snapshots": _RESERVED,
+    "connector-downloads": _RESERVED,
+}
+"""Folders of a project that are no session's: the names that the client reserves."""
 _PROJECT = Place(
     log=FileKind.MAIN,
     agents=True,
-    named={"sessions-index.json": FileKind.SESSIONS_INDEX},
-    suffixes=_TEXTS,
-    folders={"memory": Place(rest=FileKind.MEMORY)},
+    named={"sessions-index.json": FileKind.SESSIONS_INDEX, ".session-aliases": FileKind.SESSION_ALIASES},
+    suffixes=_TEXTS,  # bridge-pointer.json among them
+    folders=PROJECT_FOLDERS,
     deeper=_SESSION,
 )
 
@@ -102,6 +116,7 @@ TOPS = {
     "tasks": Place(suffixes={".json": FileKind.TASK}),
     "plans": Place(suffixes={".md": FileKind.PLAN}),
     "paste-cache": Place(rest=FileKind.PASTE),
+    "file-history": Place(rest=FileKind.FILE_HISTORY),
 }
 HISTORY = "history.jsonl"
 LOOSE = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}
@@ -114,7 +129,7 @@ def kind_of(path: str) -> FileKind | None:
         return LOOSE[path]
     top, *folders, name = path.split("/") if "/" in path else ("", path)
     place = TOPS.get(top)
-    if place is None or name.startswith(".") or any(folder.startswith(".") for folder in folders):
+    if place is None or not name or any(folder.startswith(".") for folder in folders):
         return None
     for folder in folders:
         place = place.inside(folder)

@@ -2,6 +2,8 @@
 
 import re
 
+from hansard.sources.layout import PROJECT_FOLDERS
+
 _OUTSIDE = re.compile("[^A-Za-z0-9]")
 _NAME_LIMIT = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -80,7 +82,7 @@ def session_of(path: str) -> str | None:
     parts = path.split("/")
     if parts[0] == "projects":
         return _session_in_projects(parts)
-    if parts[0] == "tasks":
+    if parts[0] in ("tasks", "file-history"):
         return parts[1] if len(parts) >= _PROJECT_PARTS and _IS_UUID(parts[1]) else None
     todo = _IS_TODO(path)
     return todo[1] if todo else None
@@ -93,7 +95,7 @@ def _session_in_projects(parts: list[str]) -> str | None:
             return None
         return name.removesuffix(".jsonl")
     folder = parts[_PROJECT_PARTS - 1]
-    if _IS_UUID(folder) or (parts[_SESSION_PARTS - 1] in _IN_SESSION and folder != "memory"):
+    if _IS_UUID(folder) or (parts[_SESSION_PARTS - 1] in _IN_SESSION and folder not in PROJECT_FOLDERS):
         return folder
     return None
 

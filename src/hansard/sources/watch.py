@@ -122,12 +122,13 @@ def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | No
     """Pick the files that are kept; None when only a full look can tell, as for folders that come and go."""
     touched = set()
     for path in paths:
-        if os.path.basename(path).startswith("."):
-            continue
         relative = next((inside for root in roots if (inside := root.relative(path)) is not None), None)
         if relative is None or "\ufffd" in path:  # told under another name: through a link, or not valid Unicode
             return None
-        if kind_of(relative) is not None and not os.path.isdir(path):
+        kind = kind_of(relative)
+        if kind is None and os.path.basename(path).startswith("."):
+            continue
+        if kind is not None and not os.path.isdir(path):
             touched.add(path)
         elif not os.path.isfile(path):
             return None
