@@ -49,6 +49,15 @@ def test_who_names_the_roots(home: Path, tmp_path: Path) -> None:
     assert config.load({}).roots == (str(tmp_path / "file"),)
 
 
+def test_where_links_may_lead(home: Path, tmp_path: Path) -> None:
+    assert config.load({}).follow_links == ()
+    path = write("follow_links = ['/big', '~/mine', 'here']")
+    assert config.load({}).follow_links == ("/big", str(home / "mine"), os.path.join(path.parent, "here"))
+    assert config.load({}, follow_links=[str(tmp_path)]).follow_links == (str(tmp_path),)
+    write("follow_links = '/big'")
+    assert config.load({}).follow_links == ("/big",)
+
+
 def test_named_roots_that_are_not_there_are_told_and_left_out(tmp_path: Path) -> None:
     settings = config.load({"CLAUDE_CONFIG_DIR": f"{tmp_path},{tmp_path / 'no'}"})
     assert settings.roots == (str(tmp_path),)
@@ -73,6 +82,8 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ("root = 'x'", "no such setting: root"),
         ("roots = [1]", "roots is a list of paths"),
         ("roots = ['']", "roots is a list of paths"),
+        ("follow_links = 7", "follow_links is a list of paths"),
+        ("follow_links = ['']", "follow_links is a list of paths"),
         ("max_file_mb = 'big'", "max_file_mb is a number"),
         ("max_file_mb = 0", "max_file_mb is a number"),
         ("max_file_mb = true", "max_file_mb is a number"),

@@ -81,13 +81,21 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
     home: str | os.PathLike[str],
     roots: Iterable[str | os.PathLike[str]] = (),
     *,
+    follow_links: Iterable[str | os.PathLike[str]] = (),
     max_file: int = DEFAULT_MAX_FILE,
     prices: Iterable[PriceOverride] = (),
 ) -> Hansard:
-    """Open the store in `home` with its source roots; nothing is created or read before it is needed."""
-    return Hansard(
-        os.fspath(home), open_roots([os.fspath(root) for root in roots]), max_file=max_file, prices=tuple(prices)
+    """Open the store in `home` with its source roots; nothing is created or read before it is needed.
+
+    Links in the roots are followed inside them and to `follow_links`, which are other directories.
+    """
+    home = os.path.abspath(os.path.expanduser(os.fspath(home)))
+    found = open_roots(
+        [os.fspath(root) for root in roots],
+        follow_links=[os.fspath(folder) for folder in follow_links],
+        data_directory=home,
     )
+    return Hansard(home, found, max_file=max_file, prices=tuple(prices))
 
 
 class Hansard:

@@ -455,11 +455,14 @@ def test_what_the_short_way_leaves_to_the_long_one(arguments: list[str]) -> None
 
 
 def test_options_reach_the_other_process(tmp_path: Path) -> None:
-    wish = door._parse(["--root=/a", "--root", str(tmp_path), "--format", "{model}", "--every", "9", "--no-sync"])
+    wish = door._parse(
+        ["--root=/a", "--root", str(tmp_path), "--follow-links=/b", "--format", "{model}", "--every", "9", "--no-sync"]
+    )
     assert wish
     again = door._parse(wish.arguments("/home"))
     assert again
     assert (again.home, again.roots, again.form) == ("/home", ["/a", str(tmp_path)], "{model}")
+    assert again.follow_links == ["/b"]
     assert (wish.every, wish.refresh) == (9, False)
     assert wish.no_sync
     assert again.no_sync

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hansard.sources import watch as watching
-from hansard.sources.claude_code import Root, open_root
+from hansard.sources.claude_code import Root, open_root, open_roots
 from hansard.sources.watch import watch
 
 ENOUGH = 2000  # looks at the stop event before a test gives up: over a minute of waking
@@ -173,3 +173,68 @@ def test_events_under_another_name_lead_to_a_full_look(root: Root) -> None:
     assert watching._touched([root], [known, "/elsewhere/old.jsonl"]) is None
     assert watching._touched([root], [root.locate("projects/-a/\ufffd.jsonl")]) is None
     assert watching._touched([root], [root.locate("projects/-gone")]) is None
+
+
+def inotify_watches() -> int:
+    """How many folders this process listens to."""
+    return sum(Path(f"/proc/self/fdinfo/{number}").read_text().count("inotify wd:") for number in open_files())
+
+
+def open_files() -> list[str]:
+    return [path.name for path in Path("/proc/self/fdinfo").iterdir() if path.exists()]
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    for number in range(50):
+        (tmp_path / "outside" / f"{number}").mkdir(parents=True)
+    return tmp_path / "outside"
+
+
+linux_only = pytest.mark.skipif(
+    not Path("/proc/self/fdinfo").is_dir(), reason="watches are counted as Linux shows them"
+)
+
+
+@linux_only
+def test_a_link_out_is_not_listened_to(root: Root, outside: Path) -> None:
+    Path(root.locate("projects/-linked")).symlink_to(outside)
+    kept = root.locate("projects/-a/old.jsonl")
+    counts: list[int] = []
+    acts = [append(str(outside / "new.jsonl")), lambda: counts.append(inotify_watches()), append(kept)]
+    assert next(watch([root], Scripted(*acts), settle_ms=5)) == {kept}
+    assert counts == [0]
+
+
+@linux_only
+def test_a_link_out_that_comes_later_is_not_listened_to(
+    root: Root, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_WAKE_MS", 20)
+    linked = Path(root.locate("projects/-linked"))
+    kept = root.locate("projects/-a/old.jsonl")
+
+    def append_when_deaf() -> None:
+        if not inotify_watches():
+            append(kept)()
+
+    stop = Scripted(*[nothing] * 20, lambda: linked.symlink_to(outside), append_when_deaf)
+    assert next(watch([root], stop, settle_ms=5)) == {kept}
+
+
+@BOTH
+def test_a_link_that_is_allowed_is_watched(tmp_path: Path, root: Root, outside: Path, poll: bool) -> None:
+    Path(root.locate("projects/-linked")).symlink_to(outside)
+    (allowed,) = open_roots([root.path], follow_links=[str(outside)])
+    new = allowed.locate("projects/-linked/7/new.jsonl")
+    assert next(watch([allowed], Scripted(append(new)), poll=poll, settle_ms=5)) == {new}
+
+
+@BOTH
+def test_our_own_data_in_a_root_is_not_told(root: Root, poll: bool) -> None:
+    data = root.locate("projects/-data")
+    append(f"{data}/statusline.json")()
+    (around,) = open_roots([root.path], data_directory=data)
+    kept = root.locate("projects/-a/.session-aliases")
+    acts = [*[append(f"{data}/statusline.json")] * 20, append(kept)]
+    assert next(watch([around], Scripted(*acts), poll=poll, settle_ms=5)) == {kept}

@@ -34,6 +34,7 @@ class Front:
 
     home: str | None = None
     roots: list[str] = field(default_factory=list)
+    follow_links: list[str] = field(default_factory=list)
     as_json: bool = False
     no_sync: bool = False
     color: str = "auto"
@@ -71,7 +72,7 @@ class Front:
         """The options, the environment and the configuration file put together."""
         from hansard import config
 
-        settings = config.load(os.environ, home=self.home, roots=self.roots)
+        settings = config.load(os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links)
         for warning in settings.warnings:
             warn(warning)
         return settings
@@ -81,7 +82,13 @@ class Front:
         from hansard import engine
 
         settings = settings or self.settings()
-        return engine.open(settings.home, settings.roots, max_file=settings.max_file, prices=settings.prices)
+        return engine.open(
+            settings.home,
+            settings.roots,
+            follow_links=settings.follow_links,
+            max_file=settings.max_file,
+            prices=settings.prices,
+        )
 
     @contextlib.contextmanager
     def reading(self, settings: Settings | None = None) -> Iterator[Hansard]:
@@ -205,10 +212,10 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         front = ctx.ensure_object(Front)
-        if name == "roots":
+        if name in ("roots", "follow_links"):
             if "" in value:
                 raise click.BadParameter("the path is empty; is a variable unset?", ctx, param)
-            front.roots += value
+            getattr(front, name).extend(value)
         elif value:
             setattr(front, name, value)
         return value
@@ -230,6 +237,13 @@ def common(command: _Command) -> _Command:
             help="Colours; auto: in a terminal.",
         ),
         _option("--json", keep="as_json", is_flag=True, help="One JSON document on stdout."),
+        _option(
+            "--follow-links",
+            keep="follow_links",
+            multiple=True,
+            metavar="DIR",
+            help="A directory outside the roots that links in them may lead to; repeatable.",
+        ),
         _option(
             "--root",
             keep="roots",

@@ -41,6 +41,8 @@ def status(front: Front) -> None:
 
 def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
     """The status for people."""
+    from hansard.query.health import describe_link
+
     disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
     rows = [("Store", fit_path(one_line(answer.home), columns - 12))]
     rows.append(("", f"last complete sync {ago(answer.last_sync, moment)}"))
@@ -89,6 +91,7 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
                     f"{many(root.files, 'file')}, {size(root.bytes)}; clean-up after {many(root.cleanup_days, 'day')}{running}",
                 ),
                 *(("", f"cannot read {one_line(line)}") for line in root.unreadable[:_SHOWN]),
+                *(("", one_line(describe_link(link))) for link in root.unfollowed_links[:_SHOWN]),
             ],
             columns,
             paint,

@@ -85,6 +85,9 @@ def _tell_sync(front: Front, report: SyncReport) -> None:
         raise StoreBusy(_BUSY)
     for line in report.unreadable:
         warn(f"cannot read {one_line(line)}")
+    if links := report.unfollowed_links:
+        leads = "leads out of its root and is" if links == 1 else "lead out of their root and are"
+        warn(f"{many(links, 'link')} {leads} not followed: see `hansard doctor`")
     if front.as_json:
         front.emit(report)
         return

@@ -38,7 +38,7 @@ def statusline(front: Front, form: str | None, every: int, script: bool, refresh
       hansard statusline --script > ~/.config/hansard/statusline.sh
     """
     wish = Wish()
-    wish.home, wish.roots, wish.color = front.home, front.roots, front.color
+    wish.home, wish.roots, wish.follow_links, wish.color = front.home, front.roots, front.follow_links, front.color
     wish.form, wish.every, wish.no_sync, wish.refresh = form or None, every, front.no_sync, refresh
     if form is not None and not is_sound(form):
         unknown = misspelled(form)

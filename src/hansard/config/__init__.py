@@ -18,6 +18,7 @@ FILE_NAME = "config.toml"
 DEFAULT_MAX_FILE_MB = 64
 KEYS = {
     "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
+    "follow_links": "directories outside the roots that links in the roots may lead to; a path or a list of paths",
     "max_file_mb": "the largest side file (tool result, image, ...) that is kept, in MiB; larger ones are listed as left out",
     "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; the system's own unless told",
     "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
@@ -39,10 +40,17 @@ class Settings:
     prices: tuple[PriceOverride, ...] = ()
     limits: tuple[Limit, ...] = ()
     statusline: str | None = None
+    follow_links: tuple[str, ...] = ()
 
 
-def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence[str] = ()) -> Settings:
-    """Put the settings together; `home` and `roots` are what the user said on the command line."""
+def load(
+    environ: Mapping[str, str],
+    *,
+    home: str | None = None,
+    roots: Sequence[str] = (),
+    follow_links: Sequence[str] = (),
+) -> Settings:
+    """Put the settings together; `home`, `roots` and `follow_links` are what the user said on the command line."""
     path, values = _read_file()
     warnings: list[str] = []
     user = os.path.expanduser("~")
@@ -65,6 +73,7 @@ def load(environ: Mapping[str, str], *, home: str | None = None, roots: Sequence
         prices=values.get("prices", ()),
         limits=values.get("budgets", ()),
         statusline=values.get("statusline"),
+        follow_links=tuple(follow_links) or _paths(path, values, "follow_links"),
     )
 
 
@@ -103,9 +112,14 @@ def _default_roots(
     from hansard.sources.claude_code import default_root_paths
 
     if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):
-        base = os.path.dirname(path)
-        return [os.path.join(base, os.path.expanduser(root)) for root in values["roots"]], path
+        return [*_paths(path, values, "roots")], path
     return default_root_paths(environ, user), "CLAUDE_CONFIG_DIR"
+
+
+def _paths(path: str, values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """The paths of a setting; relative ones are relative to the file."""
+    base = os.path.dirname(path)
+    return tuple(os.path.join(base, os.path.expanduser(given)) for given in values.get(name, ()))
 
 
 def _read_file() -> tuple[str, dict[str, Any]]:
@@ -131,11 +145,12 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(values) - set(KEYS))
     if unknown:
         raise UsageError(f"{path}: no such setting: {', '.join(unknown)}; there are {', '.join(KEYS)}")
-    roots = values.get("roots", [])
-    if isinstance(roots, str):
-        roots = values["roots"] = [roots]
-    if not isinstance(roots, list) or not all(isinstance(root, str) and root for root in roots):
-        raise UsageError(f'{path}: roots is a list of paths, e.g. roots = ["~/.claude", "/backup/claude"]')
+    for name, example in (("roots", '["~/.claude", "/backup/claude"]'), ("follow_links", '["/big/claude-projects"]')):
+        paths = values.get(name, [])
+        if isinstance(paths, str):
+            paths = values[name] = [paths]
+        if not isinstance(paths, list) or not all(isinstance(given, str) and given for given in paths):
+            raise UsageError(f"{path}: {name} is a list of paths, e.g. {name} = {example}")
     limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
     from decimal import Decimal
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from hansard.model import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader, moment
-from hansard.sources.claude_code import Root, cleanup_period_days, discover, running_sessions
+from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
 from hansard.storage.heartbeat import heartbeat
 
 if TYPE_CHECKING:
@@ -46,6 +46,16 @@ class NotKept:
 
 
 @dataclass(frozen=True, slots=True)
+class UnfollowedLink:
+    """A link in a source root that leads out of it, and how many files that were kept through it are not updated any more."""
+
+    path: str
+    target: str
+    kept_files: int
+    is_own_data: bool  # Hansard's own, which is never read
+
+
+@dataclass(frozen=True, slots=True)
 class RootStatus:
     """One source root as it is now."""
 
@@ -57,6 +67,7 @@ class RootStatus:
     cleanup_days: int
     running: int
     unreadable: tuple[str, ...]
+    unfollowed_links: tuple[UnfollowedLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +116,8 @@ def read_status(
     source_bytes = 0
     known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
     for root in roots:
-        found, unreadable, _ = discover(root)
+        found, unreadable, left_out = discover(root)
+        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
         days = cleanup_period_days(root)
         size = sum(file.size for file in found)
         source_bytes += size
@@ -119,9 +131,9 @@ def read_status(
                 days,
                 sum(map(_is_alive, running_sessions(root))),
                 tuple(f"{item.path}: {item.reason}" for item in unreadable),
+                tuple(_unfollowed(root, left_out, known)),
             )
         )
-        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
         limit = time.time() - (days - horizon_days) * 86400
         for file in found:
             if file.kind.value not in ("main", "agent") or file.mtime_ns / 1e9 > limit:
@@ -165,6 +177,20 @@ def read_status(
         doomed=tuple(doomed),
         doomed_unkept=sum(not item.kept for item in doomed),
     )
+
+
+def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -> Iterator[UnfollowedLink]:
+    """Links that the user may want to be followed, and our own data where it lies in the root."""
+    links = {item.path: item.target for item in left_out if item.target and item.target != root.path}
+    kept = dict.fromkeys(links, 0)
+    for file in known if links else ():
+        path = file
+        while path and path not in links:
+            path = path.rpartition("/")[0]
+        if path:
+            kept[path] += 1
+    for path, target in sorted(links.items()):
+        yield UnfollowedLink(path, target, kept[path], root.is_own_data(target))
 
 
 def _is_alive(note: dict[str, Any]) -> bool:
@@ -246,11 +272,28 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         )
         for problem in list_problems(reader, record)
     ]
+    known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
     for root in roots:
-        findings += [
-            Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in discover(root)[1]
-        ]
+        _, unreadable, left_out = discover(root)
+        findings += [Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in unreadable]
+        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
+        findings += [Finding("warning", "link", describe_link(link)) for link in _unfollowed(root, left_out, known)]
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def describe_link(link: UnfollowedLink) -> str:
+    """What there is to say of a link that is not followed, with the option that allows it."""
+    kept = ""
+    if link.kept_files == 1:
+        kept = "; the 1 file that was kept through it stays as it was and is not updated"
+    elif link.kept_files:
+        kept = f"; the {link.kept_files:,} files that were kept through it stay as they were and are not updated"
+    if link.is_own_data:
+        return f"{link.path} is Hansard's own data directory, {link.target}, and is not read{kept}"
+    from shlex import quote
+
+    allowed = f"`--follow-links {quote(link.target)}`, or follow_links in the configuration file, allows it"
+    return f"{link.path} leads out of the root, to {link.target}, and is not followed{kept}: {allowed}"
 
 
 def _is_damaged(home: str, name: str) -> bool:

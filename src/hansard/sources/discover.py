@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hansard.sources.layout import LOOSE, TOPS, FileKind, Place
 from hansard.sources.names import escape, printable
-from hansard.sources.roots import Root
+from hansard.sources.roots import Root, path_inside
 from hansard.sources.tail import FileStatus, file_status
 
 
@@ -31,11 +31,12 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file under projects/ that is not kept."""
+    """A file under projects/ that is not kept, or a link or folder anywhere that is not entered."""
 
     path: str
     size: int
     reason: str
+    target: str = ""  # where a link leads that is not followed: nothing can be said of what lies under `path`
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Unreadable:
 _NOT_OURS = "not a kind of file that is kept"
 _NOT_A_FILE = "not a regular file"
 _HIDDEN = "a hidden folder"
+_OWN_DATA = "Hansard's own data directory"
 _DANGLING = "the link leads nowhere"
 _WINDOWS = sys.platform == "win32"
 _MOUNT_POINT = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: a junction, which DirEntry takes for a plain folder
@@ -61,11 +63,9 @@ def discover(root: Root) -> tuple[list[Found], list[Unreadable], list[LeftOut]]:
     if not os.path.isdir(root.path):
         walk.unreadable.append(Unreadable(printable(root.path), "the root is not there"))
         return walk.found, walk.unreadable, walk.left_out
-    walk.tree(root.projects, "projects", TOPS["projects"])
+    for top in TOPS if root.config is not None else ("projects",):
+        walk.top(top)
     if root.config is not None:
-        for top, place in TOPS.items():
-            if top != "projects":
-                walk.tree(os.path.join(root.config, top), top, place)
         for name, kind in LOOSE.items():
             walk.loose(os.path.join(root.config, name), name, kind)
     walk.follow_links()
@@ -76,8 +76,9 @@ class _Walk:
     """The walk's findings, and the links it has still to follow.
 
     Folders that are plain folders are walked first. Links wait until then, because a link into what was walked needs no
-    second visit: that alone ends every loop, without a stat per folder. Trees outside that a link leads to are walked
-    knowing their real paths, so that they are entered once, whichever link or parent leads there.
+    second visit: that alone ends every loop, without a stat per folder. A link is followed inside the root and to folders
+    that the user allowed; such trees are walked knowing their real paths, so that they are entered once, whichever link or
+    parent leads there. The root itself and the entries of its layout may be links: that is what the user named.
     """
 
     def __init__(self, root: Root) -> None:
@@ -88,8 +89,19 @@ class _Walk:
         self.links: list[tuple[str, str, str, Place]] = []  # relative path, absolute path, real name, place it lies in
         self.walked: set[str] = set()  # real paths of the trees that were walked
 
-    def tree(self, folder: str, relative: str, place: Place, real: str = "") -> None:
-        """Walk a folder and the plain folders in it; `real` is its real path where that must be watched."""
+    def top(self, name: str) -> None:
+        """Walk an entry of the layout."""
+        folder = self.root.locate(name)
+        real = os.path.realpath(folder) if os.path.islink(folder) or _WINDOWS else folder
+        if self.root.is_own_data(real):
+            self._leave_link(name, real, _OWN_DATA)
+        elif real != folder and path_inside(real, self.root.path) is not None:
+            self._leave_link(name, real, "a folder around the root")
+        else:
+            self.tree(folder, name, TOPS[name], self._own_data_in(folder, real))
+
+    def tree(self, folder: str, relative: str, place: Place, own_data: str, real: str = "") -> None:
+        """Walk a folder and the plain folders in it but `own_data`; `real` is its real path where that must be watched."""
         add = self.found.append
         scandir = os.scandir
         new = Found
@@ -118,6 +130,9 @@ class _Walk:
                                 if name[0] == ".":
                                     self._note(path, 0, _HIDDEN)
                                     continue
+                                if entry.path == own_data:
+                                    self.left_out.append(LeftOut(path, 0, _OWN_DATA, printable(own_data)))
+                                    continue
                                 within = os.path.join(real, name) if real else ""
                                 if not within or within not in self.walked:
                                     stack.append((entry.path, path, place.inside(name), within))
@@ -135,7 +150,13 @@ class _Walk:
     def loose(self, path: str, name: str, kind: FileKind) -> None:
         """Look at a file of the config directory itself."""
         try:
-            st = os.stat(path)
+            st = os.lstat(path)
+            if stat.S_ISLNK(st.st_mode):
+                st = os.stat(path)
+                real = os.path.realpath(path)
+                if self.root.is_own_data(real):
+                    self._leave_link(name, real, _OWN_DATA)
+                    return
         except FileNotFoundError:
             return
         except OSError as error:
@@ -148,11 +169,8 @@ class _Walk:
         """Visit what links lead to, unless it was walked already."""
         if not self.links:
             return
-        config = self.root.config
-        tops = [self.root.projects] + (
-            [os.path.join(config, top) for top in TOPS if top != "projects"] if config else []
-        )
-        self.walked.update(map(os.path.realpath, tops))
+        tops = TOPS if self.root.config is not None else ("projects",)
+        self.walked.update(os.path.realpath(self.root.locate(top)) for top in tops)
         while self.links:
             waiting = sorted(self.links, key=lambda link: link[0])  # the same link wins each time
             self.links = []
@@ -174,12 +192,18 @@ class _Walk:
         if is_dir and name[0] == ".":
             self._note(path, 0, _HIDDEN)
             return
+        if self.root.is_own_data(target):
+            self._leave_link(path, target, _OWN_DATA)
+            return
         # A file in a walked tree was kept under its own name if that ends as the link does.
         if self._is_walked(target) and (is_dir or os.path.splitext(target)[1] == os.path.splitext(name)[1]):
             return
+        if not self.root.admits(target):
+            self._leave_link(path, target, "the root itself" if target == self.root.path else "outside the root")
+            return
         if is_dir:
             self.walked.add(target)
-            self.tree(absolute, path, place.inside(name), target)
+            self.tree(absolute, path, place.inside(name), self._own_data_in(absolute, target), target)
             return
         kind = place.kind(name)
         if kind is None or not stat.S_ISREG(st.st_mode):
@@ -189,15 +213,23 @@ class _Walk:
         self._add(path, kind, st)
 
     def _is_walked(self, target: str) -> bool:
-        if target in self.walked:
-            return True
-        for base in self.walked:
-            start = base if base.endswith(os.sep) else base + os.sep
-            if target.startswith(start):
-                hidden = any(part.startswith(".") for part in target[len(start) :].split(os.sep))
-                if not hidden:
-                    return True
-        return False
+        while target not in self.walked:
+            target, name = os.path.split(target)
+            if not name or name[0] == ".":  # what is hidden was not entered
+                return False
+        return True
+
+    def _own_data_in(self, folder: str, real: str) -> str:
+        """Where a walk of a folder with that real path would come upon our own data; "" when it would not."""
+        own = self.root.data_directory
+        if not own or path_inside(real, own) is None:
+            return ""
+        return folder + own[len(real.rstrip(os.sep)) :]
+
+    def _leave_link(self, path: str, target: str, where: str) -> None:
+        """Note a link that is not followed, wherever it stands."""
+        shown = printable(target)
+        self.left_out.append(LeftOut(path, 0, f"a link to {shown}, {where}", shown))
 
     def _add(self, path: str, kind: FileKind, st: os.stat_result) -> None:
         self.found.append(Found(path, kind, *file_status(st)))

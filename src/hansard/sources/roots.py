@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,8 @@ class Root:
     name: str
     projects: str
     config: str | None
+    follow_links: tuple[str, ...] = ()  # real paths of folders outside that links in it may lead to
+    data_directory: str = ""  # Hansard's own, by its real path: never read
 
     def locate(self, relative: str) -> str:
         """Give the absolute path of a relative one ("projects/...", "history.jsonl")."""
@@ -43,13 +45,37 @@ class Root:
 
     def relative(self, absolute: str) -> str | None:
         """Give the relative path of an absolute one, None when it is not in this root."""
-        inside = _inside(self.projects, absolute)
+        inside = path_inside(self.projects, absolute)
         if inside is not None:
             return f"projects/{inside}" if inside else "projects"
-        return _inside(self.config, absolute) if self.config else None
+        return path_inside(self.config, absolute) if self.config else None
+
+    def is_own_data(self, real: str) -> bool:
+        """Tell whether a real path is in Hansard's data directory; a root that lies in there itself is none of it."""
+        own = self.data_directory
+        if not own or path_inside(own, real) is None:
+            return False
+        return path_inside(own, self.path) is None or path_inside(self.path, real) is None
+
+    def admits(self, real: str) -> bool:
+        """Tell whether a link may lead to a real path: into the root, or to where the user allowed it."""
+        if self.is_own_data(real):
+            return False
+        if path_inside(self.path, real) or path_inside(os.path.realpath(self.projects), real):
+            return True
+        return any(path_inside(folder, real) is not None for folder in self.follow_links)
+
+    def reaches(self, relative: str) -> bool:
+        """Tell whether a relative path leads to what may be read: the entry of the layout that it begins with may be a link."""
+        place = self.locate(relative)
+        real = os.path.realpath(place)
+        top = self.locate(relative.partition("/")[0])
+        plain = os.path.realpath(top) + place[len(top) :]
+        return not self.is_own_data(real) and (real == plain or self.admits(real))
 
 
-def _inside(base: str, absolute: str) -> str | None:
+def path_inside(base: str, absolute: str) -> str | None:
+    """Give the path of something in a directory, "" for the directory itself, None for what lies elsewhere."""
     if os.path.normcase(absolute) == os.path.normcase(base):
         return ""
     base = base if base.endswith(os.sep) else base + os.sep
@@ -151,8 +177,13 @@ def split_paths(value: str, separator: str = os.pathsep) -> list[str]:
     return [path for path in paths if path]
 
 
-def open_roots(paths: Sequence[str]) -> list[Root]:
-    """Take directories as roots, each tree once, each with a name of its own."""
+def open_roots(paths: Sequence[str], *, follow_links: Iterable[str] = (), data_directory: str = "") -> list[Root]:
+    """Take directories as roots, each tree once, each with a name of its own.
+
+    Links in them are followed to `follow_links` too, which are other directories, and never into `data_directory`.
+    """
+    allowed = tuple(os.path.realpath(os.path.expanduser(path)) for path in follow_links)
+    own = os.path.realpath(data_directory) if data_directory else ""
     roots: list[Root] = []
     for root in map(open_root, paths):
         if not any(_same_dir(root.path, other.path) for other in roots):
@@ -166,7 +197,9 @@ def open_roots(paths: Sequence[str]) -> list[Root]:
             number += 1
             name = f"{root.name}-{number}"
         taken.add(name.casefold())
-        named.append(replace(root, name=name))
+        if root.path == own and root.config is None:
+            raise UsageError(f"{printable(root.path)}: Hansard's own data directory; name another root")
+        named.append(replace(root, name=name, follow_links=allowed, data_directory=own))
     return named
 
 
@@ -177,7 +210,7 @@ def _is_part(root: Root, roots: Sequence[Root]) -> bool:
     for other in roots:
         if other is root:
             continue
-        if _same_dir(root.path, other.projects) or _inside(os.path.realpath(other.projects), root.path) is not None:
+        if _same_dir(root.path, other.projects) or path_inside(os.path.realpath(other.projects), root.path) is not None:
             return True
     return False
 

@@ -28,18 +28,26 @@ def watch(
     change falls in between. A path may be told again without a further change.
     """
     roots = list(roots)
-    seen = _look(roots)
-    return _poll(roots, stop, seen) if poll else _listen(roots, stop, seen, settle_ms)
+    seen, has_unfollowed = _look(roots)
+    return _poll(roots, stop, seen) if poll or has_unfollowed else _listen(roots, stop, seen, settle_ms)
 
 
-def _look(roots: Iterable[Root]) -> _State:
+def _look(roots: Iterable[Root]) -> tuple[_State, bool]:
+    """Give the state of all files, and whether links are among them that are not followed.
+
+    The library that listens follows every link: one to `/` would take all the watches that the system has. So where there is
+    one that is not to be followed, we poll.
+    """
     state: _State = {}
+    has_unfollowed = False
     for root in roots:
         if os.path.isdir(root.projects):
             state[root.projects] = ()  # an empty projects directory that appears is news too
-        for found in discover(root)[0]:
-            state[root.locate(found.path)] = (found.size, found.mtime_ns, found.inode)
-    return state
+        found, _, left_out = discover(root)
+        has_unfollowed = has_unfollowed or any(item.target for item in left_out)
+        for file in found:
+            state[root.locate(file.path)] = (file.size, file.mtime_ns, file.inode)
+    return state, has_unfollowed
 
 
 def _changed(before: _State, now: _State) -> frozenset[str]:
@@ -50,7 +58,7 @@ def _poll(roots: Sequence[Root], stop: threading.Event, seen: _State) -> Iterato
     rest = 0.0
     while not stop.wait(rest):
         started = time.monotonic()
-        now = _look(roots)
+        now, _ = _look(roots)
         rest = max(POLL_SECONDS, _POLL_SHARE * (time.monotonic() - started))
         changed = _changed(seen, now)
         seen = now
@@ -65,7 +73,11 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
     except ImportError:
         yield from _poll(roots, stop, seen)
         return
+    has_unfollowed = False
     while not stop.is_set():
+        if has_unfollowed:
+            yield from _poll(roots, stop, seen)
+            return
         watched = _watchable(roots)
         if not watched:
             stop.wait(POLL_SECONDS)
@@ -88,12 +100,12 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
                     wakes += not batch
                     moved = not batch and _watchable(roots) != watched
                     if touched is None or moved or wakes > _RESCAN_WAKES:
-                        now = _look(roots)
+                        now, has_unfollowed = _look(roots)
                         touched = _changed(seen, now)
                         seen, wakes = now, 0
                     if touched:
                         yield touched
-                    if moved:
+                    if moved or has_unfollowed:
                         break
         except FileNotFoundError:
             stop.wait(POLL_SECONDS)  # it went before the watch stood

@@ -81,3 +81,4 @@ class SyncReport:
     busy: bool = False  # another process is syncing: the answer is from what is there
     unreadable: tuple[str, ...] = field(default=())
     problems: int = 0  # what is in quarantine: files that could not be kept, transcripts that could not be indexed
+    unfollowed_links: int = 0  # links that lead out of a root, and not to where the user allowed it

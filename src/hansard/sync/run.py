@@ -193,6 +193,7 @@ def _report(surveys: Sequence[RootSurvey]) -> SyncReport:
     return SyncReport(
         transcripts=sum(result.logs for result in surveys),
         unreadable=tuple(line for result in surveys for line in result.unreadable),
+        unfollowed_links=sum(result.unfollowed_links for result in surveys),
     )
 
 

@@ -43,6 +43,11 @@ class RootSurvey:
         return self.left_out_before == {(item.path, item.size, item.reason) for item in self.left_out}
 
     @property
+    def unfollowed_links(self) -> int:
+        """How many links lead out of the root to where the user did not allow it."""
+        return sum(bool(item.target) and not self.root.is_own_data(item.target) for item in self.left_out)
+
+    @property
     def bytes(self) -> int:
         """How many bytes there are to read, as far as sizes tell."""
         total = 0
@@ -98,19 +103,26 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: b
         ):
             changed.append((file, before))
     result.unreadable += [f"{item.path}: {item.reason}" for item in unreadable]
-    hidden = [item.relative for item in unreadable]
+    hidden = {item.relative for item in unreadable}
     if os.path.islink(root.projects) and not os.path.exists(root.projects):
         # As with a root that is not there: the disk it lies on may come back.
         result.unreadable.append(f"{printable(root.projects)}: the link leads nowhere")
-        hidden.append("projects")
+        hidden.add("projects")
+    # What was once kept through a link that is not followed stays as it was: nobody knows what became of it.
+    unseen = {*hidden, *(item.path for item in result.left_out if item.target)}
     for path, before in known.items():
-        if before.state != GONE and not any(_under(path, folder) for folder in hidden):
+        if before.state != GONE and not _is_in(path, unseen):
             result.gone.append(before)
-    result.released = [path for path in failed if not any(_under(path, folder) for folder in hidden)]
+    result.released = [path for path in failed if not _is_in(path, hidden)]
     # Of what could not be looked at, what was noted stays noted.
-    result.left_out += [
-        LeftOut(*item) for item in result.left_out_before if any(_under(item[0], folder) for folder in hidden)
-    ]
+    result.left_out += [LeftOut(*item) for item in result.left_out_before if _is_in(item[0], hidden)]
+
+
+def _is_in(path: str, folders: Collection[str]) -> bool:
+    """Whether a path is one of these folders or lies in one; "" is the whole root."""
+    while path and path not in folders:
+        path = path.rpartition("/")[0]
+    return path in folders
 
 
 def _still_fails(trouble: Quarantined, file: Found, moment: int) -> bool:
@@ -160,7 +172,9 @@ def _look(record: Record, result: RootSurvey, relative: str, max_file: int) -> b
     if kind is None:
         return True
     before = record.known_file(root_id, relative)
-    if not stat.S_ISREG(status.st_mode) or (before is None and os.path.realpath(place) != place):
+    if not stat.S_ISREG(status.st_mode) or not root.reaches(relative):
+        return False
+    if before is None and os.path.realpath(place) != place:
         return False  # of several names for one file the walk chooses
     if not kind.is_log and status.st_size > max_file:
         return False

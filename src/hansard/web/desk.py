@@ -37,7 +37,13 @@ class Desk:
     def engine(self) -> Hansard:
         """A new engine on the store; whoever asks for it closes it."""
         settings = self.settings
-        return engine.open(settings.home, settings.roots, max_file=settings.max_file, prices=settings.prices)
+        return engine.open(
+            settings.home,
+            settings.roots,
+            follow_links=settings.follow_links,
+            max_file=settings.max_file,
+            prices=settings.prices,
+        )
 
     async def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""

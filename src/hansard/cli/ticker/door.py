@@ -25,6 +25,7 @@ class Wish:
     def __init__(self) -> None:
         self.home: str | None = None
         self.roots: list[str] = []
+        self.follow_links: list[str] = []
         self.form: str | None = None
         self.color = "auto"
         self.every = EVERY
@@ -40,6 +41,7 @@ class Wish:
         """The options again, for another process."""
         given = [f"--home={home}", f"--color={self.color}"]
         given += [f"--root={os.path.abspath(os.path.expanduser(root))}" for root in self.roots]
+        given += [f"--follow-links={os.path.abspath(os.path.expanduser(folder))}" for folder in self.follow_links]
         given += [f"--format={self.form}"] if self.form else []
         return [*given, "--no-sync"] if self.no_sync else given
 
@@ -62,7 +64,7 @@ def _parse(arguments: list[str]) -> Wish | None:
         if argument in ("--no-sync", "--refresh"):
             setattr(wish, argument[2:].replace("-", "_"), True)
             continue
-        if name not in ("--home", "--root", "--format", "--color", "--every"):
+        if name not in ("--home", "--root", "--follow-links", "--format", "--color", "--every"):
             return None
         text = value if given else next(rest, "")
         if not text or not _take(wish, name[2:], text):
@@ -73,6 +75,8 @@ def _parse(arguments: list[str]) -> Wish | None:
 def _take(wish: Wish, name: str, text: str) -> bool:
     if name == "root":
         wish.roots.append(text)
+    elif name == "follow-links":
+        wish.follow_links.append(text)
     elif name == "every":
         if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text) < 3600):
             return False

@@ -72,9 +72,15 @@ def _tidy(home: str) -> None:
 def _sync(wish: Wish) -> None:
     from hansard import config, engine
 
-    settings = config.load(os.environ, home=wish.home, roots=wish.roots)
+    settings = config.load(os.environ, home=wish.home, roots=wish.roots, follow_links=wish.follow_links)
     if settings.roots:
-        with engine.open(settings.home, settings.roots, max_file=settings.max_file, prices=settings.prices) as h:
+        with engine.open(
+            settings.home,
+            settings.roots,
+            follow_links=settings.follow_links,
+            max_file=settings.max_file,
+            prices=settings.prices,
+        ) as h:
             h.sync(wait_seconds=0)
 
 
