@@ -89,7 +89,7 @@ def test_markup_and_escapes_in_titles_are_text(run: Run, monkeypatch: pytest.Mon
 def test_lines_fit_the_terminal(
     run_hard: Run, hard: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, command: list[str], columns: str
 ) -> None:
-    from hansard.cli.terminal import width
+    from hansard.render.text import width
 
     monkeypatch.setenv("COLUMNS", columns)
     if command[:1] == ["show"]:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from hansard import __version__
-from hansard.cli import front as fronts
+from hansard.cli import context as fronts
 from hansard.cli.app import hansard
 from hansard.engine import Hansard
 from hansard.errors import HansardError, SourceUnreadable, StoreBusy, StoreCorrupt, StoreNewer, StoreUnusable

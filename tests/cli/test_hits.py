@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.cli.hits import Look, facet_lines, hit_lines, session_lines, snippet_lines
-from hansard.cli.terminal import Paint, width
+from hansard.cli.output.hits import Look, facet_lines, hit_lines, session_lines, snippet_lines
 from hansard.model import Facets, Hit, Place, SessionHits
+from hansard.render.text import Paint, width
 
 from .test_terminal import NASTY, is_harmless
 

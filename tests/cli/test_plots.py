@@ -12,11 +12,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hansard.cli import plots
+from hansard.cli.output import plots
 from hansard.errors import UsageError
 from hansard.model import UsageRow
 
-from .test_pictures import TODAY, by_model, months_of_work, report, row
+from .test_charts import TODAY, by_model, months_of_work, report, row
 
 with_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is an extra")
 
@@ -133,8 +133,8 @@ def test_the_settings_of_matplotlib_are_put_back(tmp_path: Path) -> None:
 @with_matplotlib
 def test_a_home_that_cannot_be_written_to_is_no_matter(tmp_path: Path) -> None:
     code = (
-        "from tests.cli.test_pictures import *\n"
-        "from hansard.cli import plots\n"
+        "from tests.cli.test_charts import *\n"
+        "from hansard.cli.output import plots\n"
         "plots.save('a.png', 'share', report([row('1', model='日本語')]), TODAY)\n"
     )
     places = dict.fromkeys(("HOME", "USERPROFILE", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"), os.devnull)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from hansard.cli import plots
-from hansard.cli.trial import scratch_demo
+from hansard.cli.commands.demo import scratch_demo
+from hansard.cli.output import plots
 from hansard.config import Settings
 
 from .conftest import SESSION, Run
-from .test_pictures import TODAY, months_of_work
+from .test_charts import TODAY, months_of_work
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 

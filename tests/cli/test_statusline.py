@@ -23,11 +23,11 @@ from hypothesis import strategies as st
 
 import hansard
 from hansard import config
-from hansard.cli.ticker import behind, door, json_text, known, words
-from hansard.cli.words import short
+from hansard.cli.statusline import behind, door, json_text, known, words
 from hansard.engine import Hansard
 from hansard.render.money import dollars as exact_dollars
 from hansard.render.money import row_cost
+from hansard.render.words import short
 from hansard.storage.sqlite import connect
 
 if TYPE_CHECKING:
@@ -479,10 +479,10 @@ def test_the_short_way_costs_little(store: Path) -> None:
     bare = loaded(f"import sys, hansard.cli; {tell}")
     ours = loaded(
         f"import os, sys; sys.argv = ['hansard', 'statusline', '--no-sync']\nos._exit = lambda code: {tell}\n"
-        "from hansard.cli.ticker.door import enter; enter(sys.argv[2:])"
+        "from hansard.cli.statusline.door import enter; enter(sys.argv[2:])"
     )
-    allowed = {"_json", "hansard.cli.ticker"} | {
-        f"hansard.cli.ticker.{name}" for name in ("door", "json_text", "known", "words")
+    allowed = {"_json", "hansard.cli.statusline"} | {
+        f"hansard.cli.statusline.{name}" for name in ("door", "json_text", "known", "words")
     }
     assert ours - bare == allowed
 

@@ -349,7 +349,7 @@ def _with_picture(data: str, media_type: str = "image/png") -> list[dict[str, An
     return [first, said(2, "A pixel.", role="assistant")]
 
 
-def test_pictures_stand_beside_markdown(small: Hansard, root: Path, tmp_path: Path) -> None:
+def test_charts_stand_beside_markdown(small: Hansard, root: Path, tmp_path: Path) -> None:
     write_log(root, SESSION, _with_picture(PIXEL))
     small.sync()
     out = tmp_path / "out"
@@ -369,7 +369,7 @@ def test_pictures_stand_beside_markdown(small: Hansard, root: Path, tmp_path: Pa
     assert f"(look.assets/{picture.name})" in single.read_text(encoding="utf-8")
 
 
-def test_pictures_that_are_not_shown_any_more_are_pruned(small: Hansard, root: Path, tmp_path: Path) -> None:
+def test_charts_that_are_not_shown_any_more_are_pruned(small: Hansard, root: Path, tmp_path: Path) -> None:
     write_log(root, SESSION, _with_picture(PIXEL))
     small.sync()
     out = tmp_path / "out"

@@ -16,7 +16,7 @@ def main() -> None:
         print(f"hansard {__version__}")  # noqa: T201 - click costs more than the answer
         return
     if sys.argv[1:2] == ["statusline"]:
-        from hansard.cli.ticker.door import enter
+        from hansard.cli.statusline.door import enter
 
         if enter(sys.argv[2:]):
             return

@@ -11,44 +11,44 @@ from typing import Any
 import click
 
 from hansard import __version__
-from hansard.cli.front import Front, note, pass_front, reads, unwrapped
+from hansard.cli.context import Context, note, pass_context, reads, unwrapped
 from hansard.errors import HansardError
 
 READ, COUNT, MARK, KEEP = "Read the history", "Count tokens and money", "Mark what matters", "Keep it"
 GIVE, MORE = "Give it back", "More"
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    # name: (group, module, what it does)
-    "search": (READ, "finding", "Find anything that was ever said or done."),
-    "sessions": (READ, "listing", "List sessions, the newest first."),
-    "projects": (READ, "listing", "List projects and what happened in them."),
-    "prompts": (READ, "typed", "List every prompt ever typed, the newest first, or those with some words."),
-    "related": (READ, "relating", "List sessions like this one, and why."),
-    "show": (READ, "showing", "Read a session as text, Markdown, HTML or JSON."),
-    "web": (READ, "serving", "Show everything in the browser, live."),
-    "grep": (READ, "grepping", "Search every kept byte with a regular expression."),
-    "usage": (COUNT, "spending", "Report tokens and money, by day, model, project or anything else."),
-    "blocks": (COUNT, "blocking", "Report five-hour blocks, and where the present one leads."),
-    "explain": (COUNT, "explaining", "Show any figure down to the lines, the rates and the arithmetic behind it."),
-    "reconcile": (COUNT, "reconciling", "Set our total beside what others count, and say why they differ."),
-    "statusline": (COUNT, "statusline", "Print a line of what is being spent, for the client's status line."),
-    "prices": (COUNT, "pricelist", "Show the dated prices in use, or fetch new ones."),
-    "tag": (MARK, "marking", "Give a session tags, or list all tags."),
-    "pin": (MARK, "marking", "Pin sessions, to find them again."),
-    "rename": (MARK, "marking", "Give a session a title of your own."),
-    "note": (MARK, "marking", "Add a note to a session, or show its notes."),
-    "sync": (KEEP, "keeping", "Keep and index whatever is new."),
-    "watch": (KEEP, "keeping", "Stay current until stopped, and tell what happens."),
-    "status": (KEEP, "health", "Show the store, its sources and what clean-up deletes next."),
-    "doctor": (KEEP, "health", "Look for problems: store, permissions, bad lines, unknown records."),
-    "rebuild": (KEEP, "keeping", "Make the indexes again from the record alone."),
-    "cat": (GIVE, "verbatim", "Write a transcript's verbatim bytes to stdout."),
-    "export": (GIVE, "exporting", "Write sessions as pages, documents or tables."),
-    "restore": (GIVE, "verbatim", "Write sessions back as files."),
-    "verify": (GIVE, "verbatim", "Check every kept byte against its hash."),
-    "demo": (MORE, "trial", "Try Hansard on an invented history."),
-    "bench": (MORE, "benching", "Measure how well search finds what is in your own history."),
-    "schema": (MORE, "reference", "Print the documented schema of the databases."),
-    "completion": (MORE, "reference", "Print the completion script of a shell."),
+COMMANDS: dict[str, tuple[str, str]] = {
+    # name, which is also that of its module: (group, what it does)
+    "search": (READ, "Find anything that was ever said or done."),
+    "sessions": (READ, "List sessions, the newest first."),
+    "projects": (READ, "List projects and what happened in them."),
+    "prompts": (READ, "List every prompt ever typed, the newest first, or those with some words."),
+    "related": (READ, "List sessions like this one, and why."),
+    "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
+    "web": (READ, "Show everything in the browser, live."),
+    "grep": (READ, "Search every kept byte with a regular expression."),
+    "usage": (COUNT, "Report tokens and money, by day, model, project or anything else."),
+    "blocks": (COUNT, "Report five-hour blocks, and where the present one leads."),
+    "explain": (COUNT, "Show any figure down to the lines, the rates and the arithmetic behind it."),
+    "reconcile": (COUNT, "Set our total beside what others count, and say why they differ."),
+    "statusline": (COUNT, "Print a line of what is being spent, for the client's status line."),
+    "prices": (COUNT, "Show the dated prices in use, or fetch new ones."),
+    "tag": (MARK, "Give a session tags, or list all tags."),
+    "pin": (MARK, "Pin sessions, to find them again."),
+    "rename": (MARK, "Give a session a title of your own."),
+    "note": (MARK, "Add a note to a session, or show its notes."),
+    "sync": (KEEP, "Keep and index whatever is new."),
+    "watch": (KEEP, "Stay current until stopped, and tell what happens."),
+    "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
+    "doctor": (KEEP, "Look for problems: store, permissions, bad lines, unknown records."),
+    "rebuild": (KEEP, "Make the indexes again from the record alone."),
+    "cat": (GIVE, "Write a transcript's verbatim bytes to stdout."),
+    "export": (GIVE, "Write sessions as pages, documents or tables."),
+    "restore": (GIVE, "Write sessions back as files."),
+    "verify": (GIVE, "Check every kept byte against its hash."),
+    "demo": (MORE, "Try Hansard on an invented history."),
+    "bench": (MORE, "Measure how well search finds what is in your own history."),
+    "schema": (MORE, "Print the documented schema of the databases."),
+    "completion": (MORE, "Print the completion script of a shell."),
 }
 
 
@@ -61,14 +61,13 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import the command's module."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
+        if cmd_name not in COMMANDS:
             return None
         from importlib import import_module
 
-        command = getattr(import_module(f"hansard.cli.{entry[1]}"), cmd_name)
+        command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)
         if not isinstance(command, click.Command):
-            raise TypeError(f"hansard.cli.{entry[1]}.{cmd_name} is no command")
+            raise TypeError(f"hansard.cli.commands.{cmd_name}.{cmd_name} is not a command")
         return command
 
     def resolve_command(
@@ -89,7 +88,7 @@ class Commands(click.Group):
         for group in (READ, COUNT, MARK, KEEP, GIVE, MORE):
             with formatter.section(group):
                 formatter.write_dl(
-                    [(name.ljust(longest), what) for name, (place, _, what) in COMMANDS.items() if place == group]
+                    [(name.ljust(longest), what) for name, (place, what) in COMMANDS.items() if place == group]
                 )
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -150,8 +149,8 @@ def _quiet() -> None:
 @click.version_option(__version__, "-V", "--version", prog_name="hansard", message="%(prog)s %(version)s")
 @reads
 @click.pass_context
-@pass_front
-def hansard(front: Front, ctx: click.Context) -> None:
+@pass_context
+def hansard(cli: Context, ctx: click.Context) -> None:
     """Keep, read and give back the history of your coding-agent sessions.
 
     Without a command: an overview of the last days.
@@ -167,6 +166,6 @@ def hansard(front: Front, ctx: click.Context) -> None:
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it.
     """
     if ctx.invoked_subcommand is None:
-        from hansard.cli.overview import overview
+        from hansard.cli.commands.overview import overview
 
-        overview(front)
+        overview(cli)

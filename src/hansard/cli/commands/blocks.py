@@ -1,0 +1,291 @@
+"""`hansard blocks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.output.tables import Column, table
+from hansard.cli.query_arguments import Asking
+from hansard.cli.usage_options import Period, counts, period
+from hansard.errors import UsageError
+from hansard.render.text import Paint, clean, fit
+from hansard.render.words import duration, many, model_name, short
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model import Block, Pricing
+
+_RECENT = timedelta(days=3)
+_LENGTH = timedelta(hours=5)
+_BAR = 30
+_NARROW = 50  # from here on down, years are left out
+_COLUMNS = (
+    Column("START"),
+    Column("END"),
+    Column("MESSAGES", right=True, rank=2),
+    Column("OUTPUT", right=True, rank=3),
+    Column("TOKENS", right=True),
+    Column("COST", right=True),
+    Column("MODELS", least=12, rank=1, style="dim"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the user wants to see of the blocks."""
+
+    query: str | None
+    when: Period
+    project: str | None
+    model: str | None
+    recent: bool
+    active: bool
+    gaps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Blocks, and which models each of them used, by the time it begins."""
+
+    blocks: tuple[Block, ...]
+    pricing: Pricing
+    models: dict[datetime, tuple[str, ...]]
+
+    def as_plain(self) -> dict[str, Any]:
+        """The blocks, each with its models."""
+        from hansard.model import plain
+
+        return {
+            "blocks": [{**plain(block), "models": self.models.get(block.start, ())} for block in self.blocks],
+            "pricing": self.pricing,
+        }
+
+
+@click.command(cls=Asking)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@counts
+@click.option("--recent", is_flag=True, help="Of the last three days.")
+@click.option("--active", is_flag=True, help="Only the present one.")
+@click.option("--gaps/--no-gaps", default=True, help="Whether to tell of the pauses between them.")
+@click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
+@click.option("--live", is_flag=True, help="Stay, and show the last days until ctrl-c.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0.2),
+    default=5,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often --live looks.",
+)
+@reads
+@pass_context
+def blocks(
+    cli: Context,
+    query: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    timezone: str | None,
+    project: str | None,
+    model: str | None,
+    recent: bool,
+    active: bool,
+    gaps: bool,
+    as_csv: bool,
+    live: bool,
+    interval: float,
+) -> None:
+    """Report five-hour blocks, as the plans' limits count, and where the present one leads.
+
+    A block begins with the full hour (UTC) of its first message, and ends five hours later or after five hours of silence.
+
+    Examples:
+      hansard blocks --recent
+      hansard blocks --active --json
+      hansard blocks --since 2w --no-gaps
+      hansard blocks --live
+    """
+    if cli.as_json and as_csv:
+        raise UsageError("--json and --csv are two answers: choose one")
+    if recent and since is not None:
+        raise UsageError("--recent means the last three days: leave --since out")
+    settings = cli.settings()
+    when = period(settings, timezone, since, until)
+    asked = _Asked(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
+    if live:
+        from hansard.cli.output.live import is_terminal, show_live
+
+        if cli.as_json or as_csv or not is_terminal():
+            raise UsageError("--live is for people at a terminal: leave it out")
+        with cli.reading(settings) as h:
+            show_live(cli, h, interval, lambda columns: _live(_ask(h, asked), when, columns, cli.paint()))
+        return
+    with cli.reading(settings) as h:
+        answer = _ask(h, asked)
+    if cli.as_json:
+        cli.emit(answer)
+    elif as_csv:
+        _write_csv(answer)
+    elif answer.blocks:
+        cli.say(_lines(answer, when, cli.width(), cli.paint()))
+    if not any(not block.is_gap for block in answer.blocks):
+        note("hansard: no block is active" if active else "hansard: no message fits")
+        if typo := blocks.meant(query):
+            note(typo)
+        raise click.exceptions.Exit(1)
+
+
+def _ask(h: Hansard, asked: _Asked) -> _Answer:
+    since, moment = asked.when.since, now()
+    begin = moment - _RECENT
+    if asked.recent:
+        # From a full hour on: a block that is not over by then is counted whole, and from the sums.
+        since = (begin - _LENGTH).replace(minute=0, second=0, microsecond=0)
+    conditions: Any = {
+        "project": asked.project,
+        "model": asked.model,
+        "since": since,
+        "until": asked.when.until,
+        "timezone": asked.when.timezone,
+        "now": moment,
+    }
+    found = h.blocks(asked.query, **conditions)
+    by_model = h.usage(asked.query, by=("block", "model"), sort="cost", **conditions)
+    models: dict[datetime, tuple[str, ...]] = {}
+    for row in by_model.rows:
+        if (start := row.key["block"]) is not None:
+            moment = datetime.fromisoformat(start)
+            models[moment] = (*models.get(moment, ()), row.key["model"] or "")
+    shown = [
+        block
+        for block in found.blocks
+        if (asked.gaps or not block.is_gap)
+        and (not asked.active or block.is_active)
+        and (not asked.recent or block.end > begin)
+    ]
+    return _Answer(tuple(shown), found.pricing, models)
+
+
+# -- for people
+
+
+def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+    from hansard.cli.output.money import footer
+    from hansard.render.reports import row_notes
+
+    yield from _table(answer, when, columns, paint)
+    for block in answer.blocks:
+        if block.is_active:
+            yield ""
+            yield from _outlook(block, when, columns, paint)
+    yield ""
+    rows = [block.usage for block in answer.blocks if block.usage is not None]
+    yield from footer(answer.pricing.data, row_notes(rows), columns, paint)
+
+
+def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+    """What comes first is what must be seen: the rest may be below the end of the screen."""
+    active = [block for block in answer.blocks if block.is_active]
+    for block in active:
+        yield from _outlook(block, when, columns, paint)
+    if not active:
+        yield f"{when.zone.local(now()):%H:%M}  no block is active: the next message begins one"
+    if answer.blocks:
+        yield ""
+        header, *rows = _table(answer, when, columns, paint)
+        yield from (header, *reversed(rows))
+
+
+def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
+    """Blocks in order, the pauses between them as lines of their own."""
+    from hansard.cli.output.money import aligned
+    from hansard.render.money import row_cost
+    from hansard.render.reports import pause
+
+    used = [(block, block.usage) for block in answer.blocks if block.usage is not None]
+    costs = aligned([row_cost(usage) for _, usage in used])
+    start = "%Y-%m-%d %H:%M" if columns > _NARROW else "%m-%d %H:%M"
+    rows = [
+        (
+            f"{when.zone.local(block.start):{start}}",
+            "active" if block.is_active else f"{when.zone.local(block.end):%H:%M}",
+            short(usage.api_messages),
+            short(usage.output_tokens),
+            short(usage.tokens),
+            amount,
+            ", ".join(model_name(model) or "-" for model in answer.models.get(block.start, ())),
+        )
+        for (block, usage), amount in zip(used, costs, strict=True)
+    ]
+    header, *lines = table(_COLUMNS, rows, columns, paint)
+    waiting = iter(lines)
+    shown = [header]
+    for number, block in enumerate(answer.blocks):
+        if block.is_gap:
+            shown.append(paint(fit(f"  {pause(answer.blocks, number)} pause", columns), "dim"))
+        else:
+            line = next(waiting)
+            shown.append(paint(clean(line).rstrip(), "bold") if block.is_active else line)
+    return shown
+
+
+def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+    """How far the active block is, how fast it is being used, and where that leads."""
+    from hansard.cli.output.money import bar
+    from hansard.render.money import cost
+
+    usage = block.usage
+    if usage is None:
+        return
+    end = f"{when.zone.local(block.end):%H:%M}"
+    left = duration((block.remaining_minutes or 0) * 60_000) if block.remaining_minutes else "less than a minute"
+    room = max(5, min(_BAR, columns - 45))
+    gone = bar((now() - block.start) / _LENGTH, room)
+    yield fit(f"{when.zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
+    lower, unpriced = usage.lower_bound_messages > 0, usage.unpriced_messages > 0
+    spent = cost(usage.cost_usd, lower_bound=lower, unpriced=unpriced)
+    yield fit(f"  so far   {spent}, {short(usage.tokens)} tokens in {many(usage.api_messages, 'message')}", columns)
+    if block.burn_tokens_per_minute is None or block.projected_tokens is None:
+        yield paint("  too early to tell where it leads", "dim")
+        return
+    burn = f"{short(block.burn_tokens_per_minute)} tokens a minute"
+    if block.burn_usd_per_hour is not None:
+        rate = cost(block.burn_usd_per_hour, lower_bound=lower, unpriced=unpriced)
+        burn = f"{rate} an hour, {burn}"
+    yield fit(f"  burning  {burn}", columns)
+    projected = cost(block.projected_usd, lower_bound=lower, unpriced=unpriced)
+    yield fit(f"  leads to {projected}, {short(block.projected_tokens)} tokens at {end}", columns)
+
+
+# -- for spreadsheets
+
+
+def _write_csv(answer: _Answer) -> None:
+    from hansard.cli.output.csv import write_csv
+    from hansard.export.sheets import flat, names_of
+
+    rows = []
+    for block in answer.blocks:
+        if block.usage is not None:
+            usage = flat(block.usage)
+            usage.pop("block", None)
+            rows.append(
+                {
+                    "start": block.start,
+                    "end": block.end,
+                    "is_active": block.is_active,
+                    "models": answer.models.get(block.start, ()),
+                    **usage,
+                    "burn_usd_per_hour": block.burn_usd_per_hour,
+                    "burn_tokens_per_minute": block.burn_tokens_per_minute,
+                    "projected_usd": block.projected_usd,
+                    "projected_tokens": block.projected_tokens,
+                    "remaining_minutes": block.remaining_minutes,
+                }
+            )
+    write_csv(names_of(rows) or ["start", "end"], rows)

@@ -1,0 +1,50 @@
+"""`hansard cat`."""
+
+from __future__ import annotations
+
+import sys
+from hashlib import sha256
+
+import click
+
+from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.model import plain
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="SESSION|TRANSCRIPT")
+@click.option(
+    "--generation",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="An earlier state of a file that was rewritten; 1 is the first.",
+)
+@reads
+@pass_context
+def cat(cli: Context, name: str, generation: int | None) -> None:
+    """Write a transcript's verbatim bytes to stdout.
+
+    A session's name means its main transcript; a subagent's id, a path or the end of one means that file.
+    With --json the file is described (path, bytes, SHA-256, generation) instead of written.
+
+    Examples:
+      hansard cat @last | jq .type
+      hansard cat 3f2a91c0 --generation 1 > before.jsonl
+      hansard cat agent-a497335b28b4899ad --json
+    """
+    with cli.reading() as h:
+        _, transcript = h.find_transcript(name, generation=generation)
+        pieces = h.cat(name, generation=generation)
+        if not cli.as_json:
+            stream = sys.stdout.buffer
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            return
+        digest, length = sha256(), 0
+        for piece in pieces:
+            digest.update(piece)
+            length += len(piece)
+        facts = plain(transcript)
+        facts.pop("size")
+        cli.emit({"transcript": facts.pop("path"), "bytes": length, "sha256": digest.hexdigest(), **facts})

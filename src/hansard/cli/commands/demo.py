@@ -1,0 +1,77 @@
+"""`hansard demo`: an invented history, so that there is something to look at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, common, pass_context
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+
+_MARK = "hansard-demo"  # beside a history that we may throw away
+_FRESH_SECONDS = 12 * 3600
+
+
+@click.command(cls=Command)
+@click.argument("directory", metavar="[DIR]", required=False)
+@common
+@pass_context
+def demo(cli: Context, directory: str | None) -> None:
+    """Try Hansard on an invented history: two months of six projects, in every layout that clients have written.
+
+    The history goes to DIR/.claude and its store to DIR/hansard; without DIR to a fresh temporary directory.
+
+    Examples:
+      hansard demo
+      hansard demo /tmp/tour
+    """
+    from hansard.cli.commands.overview import show_overview
+
+    if cli.home or cli.roots:
+        raise UsageError("demo makes its own root and home: name a directory for both instead")
+    if directory is None:
+        import tempfile
+
+        base = tempfile.mkdtemp(prefix="hansard-demo-")
+    else:
+        base = os.path.abspath(os.path.expanduser(directory))
+    settings = write_demo(base)
+    show_overview(cli, settings, demo=True)
+
+
+def write_demo(base: str) -> Settings:
+    """Write the invented history under a directory that has none yet, and give the settings to read it with."""
+    from hansard.config import DEFAULT_MAX_FILE_MB, Settings
+    from hansard.demo.history import write_history
+
+    root = os.path.join(base, ".claude")
+    if os.path.lexists(root):
+        raise UsageError(f"{root} is already there; nothing was written. Name another directory")
+    os.makedirs(base, mode=0o700, exist_ok=True)
+    write_history(root)
+    return Settings(os.path.join(base, "hansard"), (root,), DEFAULT_MAX_FILE_MB << 20)
+
+
+def scratch_demo(settings: Settings) -> Settings:
+    """The demo that a user without any history sees: kept under the home, made anew when its last days are over."""
+    from hansard.config import Settings as Values
+    from hansard.export.files import write_file
+
+    base = os.path.join(settings.home, "demo")
+    mark = os.path.join(base, _MARK)
+    if os.path.isfile(mark):
+        age = time.time() - os.path.getmtime(mark)
+        if 0 <= age < _FRESH_SECONDS:
+            return Values(os.path.join(base, "hansard"), (os.path.join(base, ".claude"),), settings.max_file)
+        shutil.rmtree(base)
+    os.makedirs(settings.home, mode=0o700, exist_ok=True)
+    written = write_demo(base)
+    write_file(mark, [b"An invented history. Hansard deletes this directory and makes it anew.\n"])
+    return written

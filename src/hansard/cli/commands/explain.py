@@ -1,0 +1,81 @@
+"""`hansard explain`."""
+
+from __future__ import annotations
+
+import click
+
+from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.cli.usage_options import counts, period
+from hansard.ledger.dimensions import DIMENSIONS
+from hansard.ledger.sums import MODES
+
+
+@click.command(cls=Command)
+@click.argument("what", nargs=-1, metavar="[TARGET|KEY...]")
+@click.option(
+    "--by", metavar="WHAT", help=f"KEY is a row of this report: {', '.join(DIMENSIONS)}; several with commas."
+)
+@click.option("--query", metavar="QUERY", help="Only what fits, in the language of `hansard search`.")
+@counts
+@click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many messages, the dearest first; 0: all.",
+)
+@reads
+@pass_context
+def explain(
+    cli: Context,
+    what: tuple[str, ...],
+    by: str | None,
+    query: str | None,
+    since: str | None,
+    until: str | None,
+    timezone: str | None,
+    project: str | None,
+    model: str | None,
+    mode: str,
+    limit: int,
+) -> None:
+    """Show any figure down to the lines, the rates and the arithmetic behind it.
+
+    TARGET is a session, a time as reports show it, a message's id, or the uuid of a line. With --by, KEY is the row of a
+    report: the values of its dimensions in order, - for the unknown one. Without either: everything that is selected.
+
+    Examples:
+      hansard explain @last
+      hansard explain 2026-05-01
+      hansard explain 2026-W18 --project tidewater
+      hansard explain msg_01XFDUDYJgAACzvnptvVoYEL
+      hansard explain --by day,model 2026-05-01 claude-opus-4-6
+      hansard explain --by branch - --since 30d --limit 0
+      hansard explain --since 7d --json
+    """
+    settings = cli.settings()
+    when = period(settings, timezone, since, until)
+    with cli.reading(settings) as h:
+        explanation = h.explain(
+            None,
+            query,
+            by=by,
+            key=[None if value in ("", "-") else value for value in what] if by is not None else what,
+            project=project,
+            model=model,
+            since=when.since,
+            until=when.until,
+            timezone=when.timezone,
+            mode=mode,
+            limit=limit or None,
+        )
+    if cli.as_json:
+        cli.emit(explanation)
+        return
+    from hansard.cli.output.explanation import lay_out
+
+    cli.say(lay_out(explanation, when.zone, cli.width(), cli.paint()))
+    hidden = explanation.figure.api_messages - len(explanation.messages)
+    if hidden and explanation.messages:
+        note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows them all")

@@ -1,0 +1,162 @@
+"""`hansard export`: sessions as files for people and programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
+from hansard.cli.dates import Moment
+from hansard.cli.output.progress import BytesBar, CountBar
+from hansard.cli.query_arguments import Asking
+from hansard.errors import HansardError, NotFound, UsageError
+from hansard.render.text import one_line
+from hansard.render.words import many, size
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.export.result import Exported
+    from hansard.model import Session
+
+_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
+_NAMED_AT_ONCE = 20
+
+
+@click.command(cls=Asking)
+@click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
+@click.option("--to", required=True, metavar="PATH", help="The file or the folder to write.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), help="What to write; else by the ending of PATH.")
+@click.option("--all", "everything", is_flag=True, help="Every session, or with a QUERY every one that fits.")
+@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
+@click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this.")
+@click.option("--model", metavar="TEXT", help="With a model whose name contains this.")
+@click.option("--tool", metavar="NAME", help="That called this tool, in any case.")
+@click.option("--client-version", metavar="VERSION", help="Written by this version of the client.")
+@click.option("--text", metavar="WORDS", help="With all these words in the title or the first prompt.")
+@click.option("--errors", is_flag=True, help="In which a tool or the API failed.")
+@click.option("--gone", is_flag=True, help="Whose files the client has deleted; they are kept here.")
+@click.option("--empty", is_flag=True, help="Also those in which nothing was said.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Of csv and parquet: this table; repeatable.")
+@click.option("--timezone", metavar="ZONE", help="Whose times pages show, e.g. Europe/Berlin; else your own.")
+@click.option("--force", is_flag=True, help="Write everything again, and replace files that are in the way.")
+@click.option("--prune", is_flag=True, help="Remove what former exports wrote of sessions that are not selected now.")
+@reads
+@pass_context
+def export(
+    cli: Context,
+    words: tuple[str, ...],
+    to: str,
+    form: str | None,
+    everything: bool,
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    branch: str | None,
+    model: str | None,
+    tool: str | None,
+    client_version: str | None,
+    text: str | None,
+    errors: bool,
+    gone: bool,
+    empty: bool,
+    tables: tuple[str, ...],
+    timezone: str | None,
+    force: bool,
+    prune: bool,
+) -> None:
+    """Write sessions as pages, documents or tables; what did not change since the last time is left alone.
+
+    Without --all and without any condition the words are SESSIONs. With one of these they are a QUERY in the language
+    of `hansard search`, as for `hansard sessions`.
+
+    Examples:
+      hansard export @last --to session.html
+      hansard export --all --format html --to ~/history
+      hansard export --project tidewater --since 30d --format markdown --to ~/notes/claude
+      hansard export --all 'flaky login -tool:WebFetch' --format json --to /tmp/found
+      hansard export --all --to items.jsonl
+      hansard export --all --format parquet --to tables
+      hansard export --all --table tool_calls --to calls.csv
+    """
+    conditions: dict[str, object] = {
+        "project": project,
+        "since": since,
+        "until": until,
+        "branch": branch,
+        "model": model,
+        "tool": tool,
+        "version": client_version,
+        "text": text,
+        "has_errors": errors or None,
+        "source_state": "gone" if gone else None,
+    }
+    given = {name: value for name, value in conditions.items() if value is not None}
+    if not to:
+        raise UsageError("--to is empty; is a variable unset?")
+    if to == "-":
+        raise UsageError("an export goes to files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
+    if not words and not everything and not given:
+        raise UsageError("name the sessions to export, say which ones by --project or another condition, or say --all")
+    from hansard.export.formats import TABULAR, find_format
+
+    form = find_format(form, to)
+    whole = everything and not words and not given and form in TABULAR and not (empty and form == "csv")
+    settings = cli.settings()
+    with cli.reading(settings) as h:
+        chosen: list[Session] | None = None
+        if not everything and not given:
+            chosen = _named(h, words)
+        elif not whole:
+            asked = " ".join(words) or None
+            chosen = list(h.sessions(asked, limit=None, debris=empty, **given).sessions)  # type: ignore[arg-type]
+            if not chosen:
+                _tell_typo(words)
+                raise NotFound("no session fits")
+        make_bar = CountBar if form in TABULAR else BytesBar
+        with make_bar("Exporting", after=SLOW_SECONDS) as bar:
+            done = h.export(
+                chosen,
+                to,
+                format=form,
+                tables=tables,
+                timezone=timezone or settings.timezone,
+                force=force,
+                prune=prune,
+                progress=bar,
+            )
+    _tell(cli, done)
+
+
+def _named(h: Hansard, words: tuple[str, ...]) -> list[Session]:
+    try:
+        found = [h.session(word) for word in words]
+    except NotFound as error:
+        raise NotFound(f"{error}. To export what a query finds, add --all") from error
+    return list({session.session_id: session for session in found}.values())
+
+
+def _tell_typo(words: tuple[str, ...]) -> None:
+    if typo := export.meant(words):
+        note(typo)
+
+
+def _tell(cli: Context, done: Exported) -> None:
+    """Say what was done; exit code 3 when a session could not be exported."""
+    if cli.as_json:
+        cli.emit(done)
+    else:
+        counts = [f"{many(done.written, 'file')} written", f"{done.unchanged:,} unchanged"]
+        if done.removed:
+            counts.append(f"{done.removed:,} removed")
+        cli.say([f"{', '.join(counts)}, {size(done.bytes)}, in {one_line(done.to)}"])
+    for failure in done.failed[:_NAMED_AT_ONCE]:
+        warn(f"session {one_line(failure.session_id)}: {one_line(failure.reason[:400])}")
+    if len(done.failed) > _NAMED_AT_ONCE:
+        note(f"and {len(done.failed) - _NAMED_AT_ONCE:,} more; --json names them all")
+    if done.failed:
+        note(f"{many(done.skipped, 'session')} could not be exported; the others were")
+        raise click.exceptions.Exit(HansardError.exit_code)

@@ -1,0 +1,298 @@
+"""`hansard grep`: a regular expression over the verbatim record."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
+from hansard.cli.output.progress import BytesBar
+from hansard.errors import UsageError
+from hansard.render.text import Paint, clean, fit, fit_path, one_line, width
+from hansard.render.words import many
+from hansard.sources.layout import FileKind
+
+if TYPE_CHECKING:
+    from hansard.model import GrepCount, GrepFile, GrepLine
+    from hansard.query.grep import Grep
+
+_PIPED = 200  # columns of an excerpt where there is no terminal
+_LEAST = 40  # columns of an excerpt, however long the path is
+_BATCH = 256  # lines written at once into a pipe
+_number = click.IntRange(min=0)
+
+
+@click.command(cls=Command)
+@click.argument("pattern", metavar="REGEX")
+@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="REGEX is plain text.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Capital and small letters are the same.")
+@click.option("-w", "--word-regexp", "word", is_flag=True, help="Only whole words.")
+@click.option("-l", "--files-with-matches", "only_files", is_flag=True, help="Only the paths of files with a match.")
+@click.option("-c", "--count", is_flag=True, help="Only how many lines match, per file with a match.")
+@click.option("-o", "--only-matching", is_flag=True, help="Each match by itself, nothing around it.")
+@click.option("--whole-lines", is_flag=True, help="The lines as they are, byte for byte, and nothing else.")
+@click.option("--no-filename", is_flag=True, help="No path and line number before each line.")
+@click.option("-A", "--after-context", "after", type=_number, default=0, metavar="N", help="Also N lines after each.")
+@click.option(
+    "-B", "--before-context", "before", type=_number, default=0, metavar="N", help="Also N lines before each."
+)
+@click.option("-C", "--context", type=_number, default=0, metavar="N", help="Both.")
+@click.option("-m", "--max-count", type=_number, metavar="N", help="At most N matching lines per file.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N results in all.")
+@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable.")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or a part of one.")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice([kind.value for kind in FileKind]),
+    metavar="KIND",
+    help="Only in files of this kind (main, agent, history, tool_result, ...); repeatable.",
+)
+@click.option("--all-generations", is_flag=True, help="Also the earlier states of files that were rewritten.")
+@reads
+@pass_context
+def grep(
+    cli: Context,
+    pattern: str,
+    only_files: bool,
+    count: bool,
+    whole_lines: bool,
+    no_filename: bool,
+    context: int,
+    before: int,
+    after: int,
+    only_matching: bool,
+    sessions: tuple[str, ...],
+    kinds: tuple[str, ...],
+    fixed: bool,
+    ignore_case: bool,
+    word: bool,
+    max_count: int | None,
+    limit: int | None,
+    project: str | None,
+    all_generations: bool,
+) -> None:
+    r"""Search every kept byte, line by line, with a regular expression.
+
+    Files come newest first. Exits with 1 when nothing matches.
+
+    Examples:
+      hansard grep 'def \w+_handler'
+      hansard grep -i -C 2 --session @last 'permission denied'
+      hansard grep -o --no-filename '"gitBranch":"[^"]*"' | sort | uniq -c
+      hansard grep -F --whole-lines 'exit code 137' | jq .timestamp
+    """
+    if whole_lines and only_matching:
+        raise UsageError("--whole-lines and --only-matching are at odds")
+    began = time.monotonic()
+    columns = shutil.get_terminal_size((0, 0)).columns  # 0: no terminal
+    with cli.reading() as h, ExitStack() as bar:
+        out = _Out(bar)
+        found = h.grep(
+            pattern,
+            fixed=fixed,
+            ignore_case=ignore_case,
+            word=word,
+            sessions=sessions or None,
+            project=project,
+            kinds=kinds or None,
+            all_generations=all_generations,
+            before=max(before, context),
+            after=max(after, context),
+            max_count=max_count,
+            limit=limit,
+            only_matching=only_matching,
+            around=None if whole_lines else _PIPED if cli.as_json else 4 * max(columns, _PIPED),
+            progress=out.progress,
+        )
+        look = _Look(cli.paint(), columns, many_roots=len(h.record.roots()) > 1, bare=no_filename)
+        if count or only_files:
+            with closing(found.counts(any_line=only_files)) as counts:
+                if cli.as_json:
+                    out.document("transcripts", (_count(item, only_files) for item in counts))
+                else:
+                    out.lines(look.count(item, only_files) for item in counts)
+        else:
+            with closing(iter(found)) as lines:
+                if cli.as_json:
+                    out.document("matches", map(_match, lines))
+                elif whole_lines:
+                    out.verbatim(lines)
+                elif only_matching:
+                    out.lines(look.prefix(line) + shown(line.text) for line in lines)
+                else:
+                    out.lines(look.lines(lines, groups=bool(before or after or context)))
+    seconds = time.monotonic() - began
+    if cli.as_json:
+        out.end_document(found, seconds, lines_known=not only_files)
+    _tell(found, seconds)
+    if not found.files:
+        raise click.exceptions.Exit(1)
+
+
+def _tell(found: Grep, seconds: float) -> None:
+    if found.damaged:
+        places = many(found.damaged, "damaged place was", "damaged places were")
+        warn(f"{places} left out; `hansard verify` names them")
+    if found.truncated:
+        note("there is more; --limit ends it here")
+    if found.slow_because is not None and seconds > SLOW_SECONDS:
+        note(f"Python's re did this search, which is slower than RE2: {found.slow_because}")
+
+
+def _place(file: GrepFile) -> dict[str, Any]:
+    return {
+        "session_id": file.session_id,
+        "agent_id": file.agent_id,
+        "transcript": file.path,
+        "root": file.root,
+        "kind": file.kind,
+        "generation": file.generation,
+        "current": file.current,
+    }
+
+
+def _match(line: GrepLine) -> dict[str, Any]:
+    facts = {"line": line.line, "offset": line.offset, "start": line.start, "end": line.end}
+    return {**_place(line.file), **facts, "text": line.text.decode("utf-8", "replace")}
+
+
+def _count(item: GrepCount, only_files: bool) -> dict[str, Any]:
+    return {**_place(item.file), "matched_lines": None if only_files else item.matched_lines}
+
+
+class _Out:
+    """The way to stdout, result by result; the progress bar on stderr is gone before the first."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._bar = stack.enter_context(BytesBar("Searching", after=SLOW_SECONDS))
+        self._begun = False
+
+    def progress(self, done: int, total: int) -> None:
+        """Take note of how far the search is."""
+        if not self._begun:
+            self._bar(done, total)
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Write lines for people, each at once in a terminal."""
+        waiting: list[str] = []
+        most = 1 if sys.stdout.isatty() else _BATCH
+        for line in lines:
+            waiting.append(line)
+            if len(waiting) >= most:
+                self._say(waiting)
+                waiting = []
+        self._say(waiting)
+
+    def _say(self, lines: list[str]) -> None:
+        if lines:
+            self._begin()
+            click.echo("\n".join(lines), color=True)  # the colours were decided in `paint`
+
+    def verbatim(self, lines: Iterable[GrepLine]) -> None:
+        """Write the bytes of lines."""
+        for line in lines:
+            self._begin()
+            sys.stdout.buffer.write(line.text)
+            sys.stdout.buffer.write(b"\n")
+        sys.stdout.buffer.flush()
+
+    def document(self, name: str, items: Iterable[dict[str, Any]]) -> None:
+        """Write a JSON document up to the end of its list, which may be longer than memory is large."""
+        from hansard.model.document import encoded
+
+        self._begin()
+        stream = sys.stdout.buffer
+        stream.write(f'{{"{name}": ['.encode())
+        for number, item in enumerate(items):
+            stream.write(b", " if number else b"")
+            stream.write(encoded(item).rstrip(b"\n"))
+
+    def end_document(self, found: Grep, seconds: float, *, lines_known: bool) -> None:
+        """Write the rest of the JSON document."""
+        from hansard.model.document import encoded
+
+        totals = {
+            "files": found.files,
+            "matched_lines": found.matched_lines if lines_known else None,
+            "bytes_searched": found.bytes_searched,
+            "damaged": found.damaged,
+            "truncated": found.truncated,
+            "took_ms": round(seconds * 1000, 1),
+        }
+        stream = sys.stdout.buffer
+        stream.write(b"], " + encoded(totals).lstrip(b"{"))
+        stream.flush()
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._stack.close()
+
+
+class _Look:
+    """How results look to people."""
+
+    def __init__(self, paint: Paint, columns: int, *, many_roots: bool, bare: bool) -> None:
+        self._paint = paint
+        self._columns = columns
+        self._many_roots = many_roots
+        self._bare = bare
+
+    def path(self, file: GrepFile) -> str:
+        """A file's path, with its root where there are several, and its number where it is a former state."""
+        path = f"{file.root}/{file.path}" if self._many_roots else file.path
+        return one_line(path if file.current else f"{path}.generation-{file.generation}")
+
+    def prefix(self, line: GrepLine) -> str:
+        """PATH:LINE: of a match, PATH-LINE- of a line near one."""
+        if self._bare:
+            return ""
+        mark = ":" if line.start is not None else "-"
+        return f"{self._paint(self.path(line.file), 'magenta')}{mark}{self._paint(str(line.line), 'green')}{mark} "
+
+    def count(self, item: GrepCount, only_files: bool) -> str:
+        """A line of -l or -c."""
+        path = self._paint(self.path(item.file), "magenta")
+        if only_files:
+            return path
+        return str(item.matched_lines) if self._bare else f"{path}:{item.matched_lines}"
+
+    def lines(self, lines: Iterable[GrepLine], *, groups: bool) -> Iterator[str]:
+        """Excerpts; groups of lines that do not touch are apart."""
+        file: GrepFile | None = None
+        number = 0
+        for line in lines:
+            if groups and file is not None and (line.file is not file or line.line > number + 1):
+                yield self._paint("--", "dim")
+            file, number = line.file, line.line
+            yield self.prefix(line) + self._excerpt(line)
+
+    def _excerpt(self, line: GrepLine) -> str:
+        columns = _PIPED
+        if self._columns:
+            taken = 0 if self._bare else width(self.path(line.file)) + len(str(line.line)) + 3
+            columns = max(_LEAST, self._columns - taken)
+        more = "…" if line.text_at + len(line.text) < line.length else ""
+        if line.start is None or line.end is None:
+            return fit(shown(line.text) + more, columns)
+        start, end = line.start - line.text_at, line.end - line.text_at
+        before = ("…" if line.text_at else "") + shown(line.text[:start])
+        match, after = fit(shown(line.text[start:end]), columns), shown(line.text[end:]) + more
+        rest = columns - width(match)
+        # A third of the room before the match, all that the text after it leaves, or all there is.
+        before = fit_path(before, max(rest // 3, rest - width(after)))
+        return before + self._paint(match, "red") + fit(after, rest - width(before))
+
+
+def shown(text: bytes) -> str:
+    """Bytes of a line as a terminal may show them: on one line, without what it would obey."""
+    return clean(text.decode("utf-8", "replace")).replace("\n", " ").replace("\t", " ")

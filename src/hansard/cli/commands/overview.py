@@ -1,0 +1,137 @@
+"""Bare `hansard`: what happened lately, and how the store is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from hansard.cli.commands.status import cleanup_lines
+from hansard.cli.context import Context, has_store, note, now, program
+from hansard.cli.dates import parse_moment
+from hansard.cli.output.session_table import session_table
+from hansard.cli.output.tables import Column, table
+from hansard.render.money import dollars
+from hansard.render.text import Paint, fit, one_line, wrap
+from hansard.render.words import ago, incomplete, many, odd_lines, short, size
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.engine import Hansard
+    from hansard.model import Activity, SessionPage
+    from hansard.query.health import Status
+
+_RECENT = 10
+_NEXT = ("show @last", "sessions", "usage", "status", "--help")
+_COUNTS = (
+    Column(""),
+    Column("SESSIONS", right=True),
+    Column("PROMPTS", right=True),
+    Column("MESSAGES", right=True, rank=3),
+    Column("TOOL CALLS", right=True, rank=1),
+    Column("TOKENS OUT", right=True, rank=2),
+    Column("COST", right=True),
+)
+
+
+def overview(cli: Context) -> None:
+    """Show the last days of the user's history, or of a demo where there is none."""
+    settings = cli.settings()
+    with cli.engine(settings) as h:
+        empty = not h.roots and not has_store(h)
+    if empty:
+        from hansard.cli.commands.demo import scratch_demo
+        from hansard.cli.context import no_roots
+
+        note(f"hansard: {str(no_roots()).partition(' Name one')[0]}")
+        note("This is an invented demo history. Name your own with --root DIR or CLAUDE_CONFIG_DIR.\n")
+        show_overview(cli, scratch_demo(settings), demo=True)
+    else:
+        show_overview(cli, settings)
+
+
+def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> None:
+    """Show the overview of one store."""
+    moment = now()
+    if demo:
+        cli = replace(cli, no_sync=False)
+    with cli.reading(settings) as h:
+        page = h.sessions(limit=_RECENT)
+        answer = h.status()
+        counts = _counts(h, moment)
+    if cli.as_json:
+        cli.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})
+    else:
+        cli.say(_lines(page, answer, counts, moment, cli.width(), cli.paint(), demo=demo))
+    if demo:
+        from shlex import quote
+
+        note(f"\nGo on with: {program()} --home {quote(settings.home)} --root {quote(settings.roots[0])} show @last")
+
+
+def _counts(h: Hansard, moment: datetime) -> dict[str, Activity]:
+    return {
+        "today": h.activity(since=parse_moment("today", moment)),
+        "last_7_days": h.activity(since=moment - timedelta(days=7)),
+        "last_30_days": h.activity(since=moment - timedelta(days=30)),
+        "all": h.activity(),
+    }
+
+
+def _lines(
+    page: SessionPage,
+    answer: Status,
+    counts: dict[str, Activity],
+    moment: datetime,
+    columns: int,
+    paint: Paint,
+    *,
+    demo: bool,
+) -> Iterator[str]:
+    title = "Hansard (demo)" if demo else "Hansard"
+    facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
+    yield f"{paint(title, 'heading')}  {fit(facts, columns - len(title) - 2)}"
+    yield ""
+    names = {"today": "Today", "last_7_days": "Last 7 days", "last_30_days": "Last 30 days", "all": "All"}
+    rows = [
+        (
+            names[key],
+            f"{item.sessions:,}",
+            f"{item.prompts:,}",
+            f"{item.messages:,}",
+            f"{item.tool_calls:,}",
+            short(item.output_tokens),
+            dollars(item.cost_usd),
+        )
+        for key, item in counts.items()
+    ]
+    yield from table(_COUNTS, rows, min(columns, 100), paint)
+    yield ""
+    if page.sessions:
+        yield from session_table(page.sessions, moment, columns, paint)
+        if page.total > len(page.sessions):
+            more = f"and {page.total - len(page.sessions):,} more"
+            yield paint(more if demo else f"{more}: {program()} sessions", "dim")
+    else:
+        yield "No session yet."
+    yield ""
+    for line in cleanup_lines(answer, moment):
+        style = "red" if answer.doomed_unkept else "dim"
+        yield from (paint(piece, style) for piece in wrap(f"Clean-up: {line}.", columns))
+    if answer.sync_error:
+        yield from (paint(piece, "red") for piece in wrap(f"Sync failed: {one_line(answer.sync_error)}", columns))
+    if answer.problems:
+        trouble = f"{incomplete(answer.problems)}: {program()} status"
+        yield from (paint(piece, "red") for piece in wrap(trouble, columns))
+    if answer.issues:
+        yield from (paint(piece, "dim") for piece in wrap(f"{odd_lines(answer.issues)}: {program()} doctor", columns))
+    if not demo:
+        yield from (paint(piece, "dim") for piece in wrap(_next(program()), columns))
+
+
+def _next(name: str) -> str:
+    first, *others = _NEXT
+    if name == "hansard":
+        return f"Next: {', '.join(f'{name} {word}' for word in _NEXT)}"
+    return f"Next: {name} {first} (or {', '.join(others)})"  # a path is said once

@@ -1,0 +1,29 @@
+"""`hansard pin`."""
+
+from __future__ import annotations
+
+import click
+
+from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.output.remarks import say_remarks
+
+
+@click.command(cls=Command)
+@click.argument("session", nargs=-1, required=True)
+@click.option("--remove", is_flag=True, help="Take the pin away.")
+@reads
+@pass_context
+def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
+    """Pin sessions, to find them again with `is:pinned`.
+
+    Examples:
+      hansard pin @last
+      hansard pin 3f2a91 --remove
+      hansard sessions is:pinned
+    """
+    with cli.reading() as h:
+        found = h.pin(*session, remove=remove)
+    if cli.as_json:
+        cli.emit({"sessions": found})
+    else:
+        say_remarks(cli, found)

@@ -1,0 +1,72 @@
+"""`hansard projects`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.dates import Moment
+from hansard.cli.output.tables import Column, table
+from hansard.render.money import dollars
+from hansard.render.text import one_line
+from hansard.render.words import project_name, short, when
+
+if TYPE_CHECKING:
+    from hansard.model import Project
+
+
+_PROJECTS = (
+    Column("LAST", style="dim"),
+    Column("PROJECT", least=8, style="green"),
+    Column("SESSIONS", right=True),
+    Column("PROMPTS", right=True, rank=2),
+    Column("TOOLS", right=True, rank=4),
+    Column("OUT", right=True, rank=3),
+    Column("COST", right=True, rank=1),
+    Column("LINES", right=True, rank=5),
+    Column("PATH", least=20, rank=6, style="dim"),
+)
+
+
+@click.command(cls=Command)
+@click.argument("text", required=False)
+@click.option("--since", type=Moment(), help="With sessions active at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option(
+    "--until", type=Moment(end=True), help="With sessions begun before the end of that day, or before that time."
+)
+@reads
+@pass_context
+def projects(cli: Context, text: str | None, since: datetime | None, until: datetime | None) -> None:
+    """List projects and what happened in them; TEXT is a part of the path.
+
+    Examples:
+      hansard projects
+      hansard projects tide --since 2w
+      hansard projects --json
+    """
+    with cli.reading() as h:
+        found = h.projects(since=since, until=until, text=text)
+    if cli.as_json:
+        cli.emit({"projects": found})
+    elif found:
+        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint()))
+    if not found:
+        note("hansard: no project fits")
+        raise click.exceptions.Exit(1)
+
+
+def _project_row(item: Project) -> tuple[str, ...]:
+    return (
+        when(item.last_at, now()),
+        project_name(item.project),
+        short(item.sessions),
+        short(item.prompts),
+        short(item.tool_calls),
+        short(item.output_tokens),
+        dollars(item.cost_usd),
+        f"+{short(item.lines_added)} -{short(item.lines_removed)}",
+        one_line(item.project),
+    )

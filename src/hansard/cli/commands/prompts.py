@@ -1,0 +1,132 @@
+"""`hansard prompts`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.dates import Moment
+from hansard.cli.output.tables import Column, table
+from hansard.cli.query_arguments import Asking
+from hansard.query.deeds import SOURCES
+from hansard.render.text import Paint, clean, fit, one_line, wrap
+from hansard.render.words import full as in_full
+from hansard.render.words import many, project_name, when
+
+if TYPE_CHECKING:
+    from hansard.model import Prompt
+
+_SHOWN = 400  # characters of a prompt on one line
+_INDENT = 2
+_COLUMNS = (
+    Column("WHEN", style="dim"),
+    Column("ID", rank=1, style="cyan"),
+    Column("PROJECT", least=8, rank=3, style="green"),
+    Column("PROMPT", least=28),
+    Column("TIMES", right=True),
+    Column("", rank=2, style="yellow"),
+)
+
+
+@click.command(cls=Asking)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--since", type=Moment(), help="Typed at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
+@click.option("--source", type=click.Choice(SOURCES), help="Of one kind; history: no transcript has it.")
+@click.option("--unique", is_flag=True, help="The same text once, with how often it was typed.")
+@click.option("--reverse", is_flag=True, help="The oldest first.")
+@click.option("--full", is_flag=True, help="Whole texts, not a line of each.")
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at most; 0: all.")
+@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended: next_cursor of --json.")
+@reads
+@pass_context
+def prompts(
+    cli: Context,
+    query: tuple[str, ...],
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    source: str | None,
+    unique: bool,
+    reverse: bool,
+    full: bool,
+    limit: int,
+    cursor: str | None,
+) -> None:
+    """List every prompt ever typed, the newest first; QUERY chooses those with some words.
+
+    Prompts marked "lost" are known from history.jsonl only: their session was deleted before it could be kept.
+
+    Examples:
+      hansard prompts --since 7d
+      hansard prompts flaky login
+      hansard prompts '"release note"' -draft project:tidewater
+      hansard prompts --unique --source command
+    """
+    with cli.reading() as h:
+        page = h.prompts(
+            " ".join(query) or None,
+            project=project,
+            since=since,
+            until=until,
+            source=source,
+            unique=unique,
+            reverse=reverse,
+            limit=limit or None,
+            cursor=cursor,
+        )
+    if cli.as_json:
+        cli.emit(page)
+    elif page.prompts and full:
+        cli.say(_texts(page.prompts, cli.width(), cli.paint()))
+    elif page.prompts:
+        cli.say(_table(page.prompts, cli.width(), cli.paint(), unique=unique))
+    if page.prompts and page.next_cursor is not None and not cli.as_json:
+        note(f"{len(page.prompts):,} of {page.total:,} prompts; --limit 0 shows all")
+    if not page.prompts:
+        note("hansard: no prompt fits" if page.total == 0 else "hansard: no further prompt")
+        if typo := prompts.meant(query):
+            note(typo)
+        raise click.exceptions.Exit(1)
+
+
+def _table(found: Sequence[Prompt], columns: int, paint: Paint, *, unique: bool) -> list[str]:
+    shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
+    if all(prompt.session_kept for prompt in found):
+        shown.pop()
+    rows = []
+    for prompt in found:
+        cells = {
+            "WHEN": when(prompt.at, now()),
+            "ID": one_line(prompt.session_id or "")[:8],
+            "PROJECT": project_name(prompt.project),
+            "PROMPT": one_line(prompt.text[:_SHOWN]) or "(empty)",
+            "TIMES": f"{prompt.times:,}",
+            "": "" if prompt.session_kept else "lost",
+        }
+        rows.append([cells[column.title] for column in shown])
+    return table(shown, rows, columns, paint)
+
+
+def _texts(found: Sequence[Prompt], columns: int, paint: Paint) -> Iterator[str]:
+    for number, prompt in enumerate(found):
+        if number:
+            yield ""
+        facts = [
+            in_full(prompt.at),
+            project_name(prompt.project),
+            one_line(prompt.session_id or "")[:8],
+            prompt.source if prompt.source not in ("prompt", "history") else "",
+            f"typed {many(prompt.times, 'time')}" if prompt.times > 1 else "",
+            many(prompt.copies, "copy", "copies") if prompt.copies else "",
+            "" if prompt.session_kept else "lost",
+        ]
+        yield paint(fit("  ".join(filter(None, facts)), columns), "dim")
+        yield from (
+            " " * _INDENT + line if line else "" for line in wrap(clean(prompt.text).strip("\n"), columns - _INDENT)
+        )

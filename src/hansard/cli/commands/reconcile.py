@@ -1,0 +1,260 @@
+"""`hansard reconcile`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
+from hansard.cli.output.money import footer
+from hansard.cli.output.progress import BytesBar
+from hansard.cli.output.tables import Column, table
+from hansard.render.money import cost, dollars
+from hansard.render.text import Paint, one_line, pad, width, wrap
+from hansard.render.words import many, model_name, short
+
+if TYPE_CHECKING:
+    from hansard.model import ClientCheck, Counted, PeerCheck, Reconciliation, Step, Way
+
+_WIDE = 100  # columns from which on counts are written out
+_SHOWN = 8  # sessions and models that are listed
+_AMOUNTS = 22  # columns of a cause's tokens and money
+_CENT = Decimal("0.005")
+
+
+@click.command(cls=Command)
+@click.option(
+    "--peer-json",
+    "peer",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="The JSON output of ccusage, agentsview or tokscale, which is then explained; - for stdin.",
+)
+@reads
+@pass_context
+def reconcile(cli: Context, peer: BinaryIO | None) -> None:
+    """Set our total beside what others count, and say why they differ.
+
+    Beside ours: the sum of all lines, what ccusage, agentsview and tokscale count by their rules, and the client's own
+    figures where it left any. Each difference is split by its causes, with tokens and dollars; they add up.
+
+    Examples:
+      hansard reconcile
+      hansard reconcile --json
+      ccusage daily --json --offline | hansard reconcile --peer-json -
+      agentsview usage daily --all --json > av.json && hansard reconcile --peer-json av.json
+      tokscale models --json > models.json && hansard reconcile --peer-json models.json
+    """
+    given = peer.read() if peer is not None else None
+    with cli.reading() as h:
+        with BytesBar("Reading", after=SLOW_SECONDS) as bar:
+            found = h.reconcile(peer=given, progress=bar)
+        if found.damaged:
+            warn(
+                f"{many(found.damaged, 'damaged place was', 'damaged places were')} left out; `hansard verify` names them"
+            )
+        if cli.as_json:
+            cli.emit(found)
+        else:
+            cli.say(_page(found, cli.width(), cli.paint()))
+
+
+def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
+    yield from _table(found, columns, paint)
+    yield ""
+    for way in found.ways:
+        if found.peer is None or way.name != found.peer.tool:
+            yield from _way(way, columns, paint)
+            if way.name == "cost-state" and found.client is not None:
+                yield from _sessions(found.client, columns, paint)
+    if found.peer is not None:
+        yield from _peer(found.peer, columns, paint)
+    told = []
+    if found.lower_bound_messages:
+        least = (
+            f"{found.lower_bound_messages:,} of {found.ours.messages:,} answers have no line that knows their end: their"
+            f" {found.lower_bound_output_tokens:,} output tokens are a lower bound, in every way of counting"
+        )
+        told.append(("+", least))
+    if found.unpriced_models:
+        told.append(("?", f"no price is known for {', '.join(found.unpriced_models)}"))
+    told.append(("-", f"{many(found.lines, 'line')} with usage in {many(found.transcripts, 'transcript')}"))
+    yield from footer(found.pricing.data, told, columns, paint)
+
+
+# -- the table
+
+
+def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
+    heads = (
+        Column("", least=20),
+        Column("ANSWERS", right=True, rank=3),
+        Column("INPUT", right=True, rank=1),
+        Column("OUTPUT", right=True),
+        Column("CACHE READ", right=True),
+        Column("WRITTEN", right=True),
+        Column("COST", right=True),
+        Column("DIFFERENCE", right=True),
+    )
+    rows = [_row("ours", found.ours, None, columns, lower_bound=found.lower_bound_messages > 0)]
+    ways = [way for way in found.ways if found.peer is None or way.name != found.peer.tool]
+    rows += [_row(way.title, way.total, way.compared, columns) for way in ways]
+    if found.peer is not None:
+        peer = found.peer
+        rows.append(_row(f"{peer.simulated.title}, simulated", peer.simulated.total, found.ours, columns))
+        rows.append(_row(f"{peer.tool}'s own output", peer.stated, found.ours, columns))
+    header, first, *others = table(heads, rows, columns, Paint(enabled=False))
+    return [paint(header, "dim"), paint(first, "bold"), *others]
+
+
+def _row(
+    name: str, counted: Counted, compared: Counted | None, columns: int, *, lower_bound: bool = False
+) -> tuple[str, ...]:
+    def told(count: int | None) -> str:
+        if count is None:
+            return "-"
+        return f"{count:,}" if columns >= _WIDE else short(count)
+
+    return (
+        one_line(name),
+        told(counted.messages),
+        told(counted.input_tokens),
+        told(counted.output_tokens),
+        told(counted.cache_read_tokens),
+        told(counted.cache_write_tokens),
+        cost(_known(counted), lower_bound=lower_bound, unpriced=counted.unpriced_messages > 0),
+        "" if compared is None else _share(counted, compared),
+    )
+
+
+def _known(counted: Counted) -> Decimal | None:
+    """What it costs; None where nothing in it has a price."""
+    return None if counted.unpriced_messages and not counted.cost_usd else counted.cost_usd
+
+
+def _share(counted: Counted, compared: Counted) -> str:
+    """How much more money it is, in per cent; tokens where it has none."""
+    mine, theirs = _known(compared), _known(counted)
+    if theirs is not None and mine:
+        share = (theirs / mine - 1) * 100
+    elif compared.tokens:
+        share = Decimal(counted.tokens) / compared.tokens * 100 - 100
+    else:
+        return ""
+    return "0 %" if abs(share) < _CENT else f"{share:+,.1f} %" if abs(share) >= _CENT * 10 else f"{share:+.2f} %"
+
+
+# -- the causes
+
+
+def _way(way: Way, columns: int, paint: Paint) -> Iterator[str]:
+    yield from _headed(way.title, way.rule, columns, paint)
+    if way.steps:
+        for step in way.steps:
+            yield from _cause(step, columns)
+    else:
+        yield "  the same as ours, here"
+    for text in way.notes:
+        yield from _said(text, columns, paint)
+    yield ""
+
+
+def _headed(title: str, rule: str, columns: int, paint: Paint) -> Iterator[str]:
+    first, *others = wrap(f"{one_line(title)}: {one_line(rule)}", columns)
+    head = first[: len(title)]
+    yield paint(head, "bold") + paint(first[len(head) :], "dim")
+    yield from (paint(line, "dim") for line in others)
+
+
+def _cause(step: Step, columns: int) -> Iterator[str]:
+    amount = step.amount
+    messages = amount.messages
+    answers = "answer" if abs(messages or 0) == 1 else "answers"
+    about = one_line(step.about) + (f" ({messages:+,} {answers})" if messages else "")
+    lines = wrap(about, max(24, columns - _AMOUNTS - 4))
+    figures = pad(_signed(amount.tokens), 9, right=True) + pad(_money(amount.cost_usd), _AMOUNTS - 9, right=True)
+    yield f"  {pad(lines[0], max(24, columns - _AMOUNTS - 2))}{figures}".rstrip()
+    yield from (f"    {line}" for line in lines[1:])
+
+
+def _signed(count: int) -> str:
+    if not count:
+        return ""
+    return ("+" if count > 0 else "-") + short(abs(count))
+
+
+def _money(amount: Decimal | None) -> str:
+    if not amount:
+        return ""
+    if abs(amount) < _CENT * 2:
+        return ("+" if amount > 0 else "-") + "<$0.01"
+    return ("+" if amount > 0 else "") + dollars(amount)
+
+
+def _said(text: str, columns: int, paint: Paint) -> Iterator[str]:
+    yield from (paint(f"  {line}", "dim") for line in wrap(one_line(text), max(20, columns - 2)))
+
+
+def _sessions(client: ClientCheck, columns: int, paint: Paint) -> Iterator[str]:
+    """The sessions where the client's figures are others, the greatest difference first."""
+    listed = sorted(client.differing, key=lambda item: (-abs(item.difference.tokens), item.session_id, item.model))
+    if not listed:
+        return
+    rows = [
+        (
+            one_line(item.session_id)[:8],
+            model_name(item.model),
+            f"client {short(item.stated.tokens)}, transcripts {short(item.shown.tokens)}",
+            _signed(item.difference.tokens),
+            _money(item.difference.cost_usd),
+        )
+        for item in listed[:_SHOWN]
+    ]
+    heads = (
+        Column("", style="cyan"),
+        Column("", least=8),
+        Column("", least=12, rank=1),
+        Column("", right=True),
+        Column("", right=True),
+    )
+    yield from (f"  {line}" for line in table(heads, rows, columns - 2, paint, header=False))
+    if len(listed) > _SHOWN:
+        yield from _said(f"and {len(listed) - _SHOWN:,} more: --json has them all", columns, paint)
+    yield ""
+
+
+def _peer(peer: PeerCheck, columns: int, paint: Paint) -> Iterator[str]:
+    way = peer.simulated
+    yield from _headed(
+        f"{peer.tool}'s own output ({one_line(peer.report)})", f"as {way.title}: {way.rule}", columns, paint
+    )
+    for step in way.steps:
+        yield from _cause(step, columns)
+    rest = peer.unexplained
+    if not rest:
+        yield "  nothing is left unexplained"
+    else:
+        classes = ", ".join(
+            f"{count:+,} {name}"
+            for name, count in (
+                ("input", rest.input_tokens),
+                ("output", rest.output_tokens),
+                ("cache read", rest.cache_read_tokens),
+                ("cache written", rest.cache_write_tokens),
+            )
+            if count
+        )
+        parts = [part for part in (classes, _money(rest.cost_usd)) if part]
+        yield from (
+            paint(f"  {line}", "yellow") for line in wrap(f"left unexplained: {', '.join(parts)}", max(20, columns - 2))
+        )
+        for item in peer.models[:_SHOWN]:
+            left = item.unexplained
+            words = f"{model_name(item.model)}: {_signed(left.tokens) or 'no'} tokens {_money(left.cost_usd)}".rstrip()
+            yield f"    {words}" if width(words) <= columns - 4 else f"    {words[: columns - 5]}…"
+    for text in peer.notes:
+        yield from _said(text, columns, paint)
+    yield ""

@@ -1,0 +1,85 @@
+"""`hansard related`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.output.tables import Column, table
+from hansard.render.text import Paint, one_line, wrap
+from hansard.render.words import many, project_name, when
+
+if TYPE_CHECKING:
+    from hansard.model import Related
+
+_COLUMNS = (
+    Column("WHEN", style="dim"),
+    Column("ID", style="cyan"),
+    Column("PROJECT", least=8, rank=1, style="green"),
+    Column("TITLE", least=28),
+)
+_INDENT = "    "
+_NAMES = 3
+_RELATIONS = {
+    "continued_in": "continuation",
+    "clear": "across a /clear",
+    "context": "context of the other",
+    "summary": "title in the other's file",
+}
+
+
+@click.command(cls=Command)
+@click.argument("session")
+@click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many at most; 0: all.")
+@reads
+@pass_context
+def related(cli: Context, session: str, limit: int) -> None:
+    """List sessions like this one, the most alike first, and why: links, shared files, shared words.
+
+    Examples:
+      hansard related @last
+      hansard related 'flaky login' --limit 3
+      hansard related 3f2a91 --json
+    """
+    with cli.reading() as h:
+        chosen = h.session(session)
+        found = h.related(chosen.session_id, limit=limit or None)
+    if cli.as_json:
+        cli.emit({"session": chosen, "related": found})
+    elif found:
+        cli.say(_lines(found, now(), cli.width(), cli.paint()))
+    if not found:
+        title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
+        note(f"hansard: no other session has anything in common with {title!r}")
+        raise click.exceptions.Exit(1)
+
+
+def _lines(found: Sequence[Related], moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
+    rows = [
+        (
+            when(item.session.ended_at, moment),
+            one_line(item.session.session_id[:8]),
+            project_name(item.session.project),
+            one_line(item.session.title[:400]) or "(untitled)",
+        )
+        for item in found
+    ]
+    header, *lines = table(_COLUMNS, rows, columns, paint)
+    yield header
+    for line, item in zip(lines, found, strict=True):
+        yield line
+        yield from (paint(_INDENT + piece, "dim") for piece in wrap(_why(item), columns - len(_INDENT)))
+
+
+def _why(item: Related) -> str:
+    reasons = [_RELATIONS.get(relation, one_line(relation)) for relation in item.links]
+    if item.files:
+        names = ", ".join(project_name(path) for path in item.files[:_NAMES])
+        reasons.append(f"{many(item.shared_files, 'file')}: {names}")
+    if item.words:
+        reasons.append(f"words: {' '.join(one_line(word) for word in item.words)}")
+    return " · ".join(reasons)

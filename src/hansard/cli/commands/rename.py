@@ -1,0 +1,32 @@
+"""`hansard rename`."""
+
+from __future__ import annotations
+
+import click
+
+from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.output.remarks import say_remarks
+from hansard.errors import UsageError
+
+
+@click.command(cls=Command)
+@click.argument("session")
+@click.argument("title", nargs=-1)
+@click.option("--remove", is_flag=True, help="Give the session its own title back.")
+@reads
+@pass_context
+def rename(cli: Context, session: str, title: tuple[str, ...], remove: bool) -> None:
+    """Give a session a title of your own. The transcript is not changed.
+
+    Examples:
+      hansard rename @last The week the login broke
+      hansard rename @last --remove
+    """
+    if remove == bool(title):
+        raise UsageError("give the new title: hansard rename SESSION TITLE..., or --remove without one")
+    with cli.reading() as h:
+        found = h.rename(session, None if remove else " ".join(title))
+    if cli.as_json:
+        cli.emit(found)
+    else:
+        say_remarks(cli, [found])

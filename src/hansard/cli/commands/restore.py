@@ -1,0 +1,122 @@
+"""`hansard restore`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads
+from hansard.cli.output.progress import BytesBar
+from hansard.errors import NotFound, UsageError, WouldOverwrite
+from hansard.render.text import fit_path, one_line
+from hansard.render.words import many, size
+
+if TYPE_CHECKING:
+    from hansard.record.restore import RestoreItem
+
+
+@click.command(cls=Command)
+@click.argument("names", metavar="SESSION...", nargs=-1)
+@click.option("--all", "everything", is_flag=True, help="Everything that is kept.")
+@click.option(
+    "--to", required=True, metavar="DIR", help="Where to write; a Claude config directory puts sessions back into it."
+)
+@click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there with other content.")
+@click.option(
+    "--all-generations",
+    is_flag=True,
+    help="Also the earlier states of rewritten files, with a number at the end of the name.",
+)
+@reads
+@pass_context
+def restore(
+    cli: Context,
+    names: tuple[str, ...],
+    everything: bool,
+    to: str,
+    dry_run: bool,
+    overwrite: bool,
+    all_generations: bool,
+) -> None:
+    """Write sessions back as files, byte for byte, with their subagents and side files.
+
+    The files get the layout they had: DIR/projects/..., or DIR/<root name>/projects/... where the store knows several
+    roots. Nothing is replaced unless --overwrite says so.
+
+    Examples:
+      hansard restore @last --to /tmp/session --dry-run
+      hansard restore 3f2a91c0 --to ~/.claude      so that `claude --resume` finds it again
+      hansard restore --all --to /backup/claude
+    """
+    if everything == bool(names):
+        raise UsageError("name the sessions to restore, or say --all")
+    with cli.reading() as h:
+        items = h.plan_restore(None if everything else names, to, all_generations=all_generations)
+        if not items:
+            raise NotFound("nothing is kept yet: there is nothing to restore")
+        if dry_run:
+            _tell_plan(cli, to, items)
+            return
+        with BytesBar("Restoring", after=SLOW_SECONDS) as bar:
+            try:
+                done = h.restore(items, overwrite=overwrite, progress=bar)
+            except WouldOverwrite as error:
+                raise WouldOverwrite(f"{error} --dry-run lists such files, --overwrite replaces them.") from error
+    if cli.as_json:
+        cli.emit(
+            {
+                "to": to,
+                "dry_run": False,
+                "written": done.written,
+                "same": done.same,
+                "bytes": done.bytes,
+                "files": _described(items),
+            }
+        )
+        return
+    same = f"; {many(done.same, 'file was', 'files were')} already there" if done.same else ""
+    cli.say([f"{many(done.written, 'file')}, {size(done.bytes)}, written to {one_line(to)}{same}"])
+
+
+def _described(items: list[RestoreItem]) -> list[dict[str, object]]:
+    return [
+        {
+            "path": item.path,
+            "target": item.target,
+            "bytes": item.bytes,
+            "action": item.action.value,
+            "reason": item.reason or None,
+        }
+        for item in items
+    ]
+
+
+def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
+    counts = Counter(item.action.value for item in items)
+    if cli.as_json:
+        writes = sum(item.bytes for item in items if item.action.value != "same")
+        cli.emit(
+            {
+                "to": to,
+                "dry_run": True,
+                "written": 0,
+                "same": counts["same"],
+                "bytes": 0,
+                "would_write": writes,
+                "files": _described(items),
+            }
+        )
+        return
+    words = {"write": "write", "same": "there", "differs": "DIFFERS", "impossible": "CANNOT"}
+    columns = cli.width() - 22
+    cli.say(
+        f"{words[item.action.value]:<8} {size(item.bytes):>10}  {fit_path(one_line(item.target), columns)}"
+        for item in items
+    )
+    note(
+        f"{counts['write']:,} to write, {counts['same']:,} already there, {counts['differs']:,} there with other content;"
+        " nothing was written"
+    )

@@ -1,0 +1,171 @@
+"""`hansard search`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads, warn
+from hansard.cli.dates import Moment
+from hansard.cli.query_arguments import Asking
+from hansard.errors import UsageError
+from hansard.model import SearchPage, plain
+from hansard.render.words import many, size
+
+_SESSIONS = 10
+_HITS = 20
+_SHOWN = 60
+
+
+@click.command(cls=Asking)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@click.option("--limit", type=click.IntRange(min=1), help="How many at most; unless told 10 sessions, or 20 hits.")
+@click.option(
+    "--group",
+    type=click.Choice(["session", "none"]),
+    help="The best hits of the best sessions, or all hits in a row; session unless --json is given.",
+)
+@click.option(
+    "--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="What comes first."
+)
+@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--since", type=Moment(), help="Said at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--until", type=Moment(end=True), help="Said before the end of that day, or before that time.")
+@click.option("-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="So many lines around hits.")
+@click.option("--count", is_flag=True, help="Only how many places there are.")
+@click.option("--facets", is_flag=True, help="Also how they spread over projects, tools, kinds and months.")
+@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended.")
+@click.option("--syntax", is_flag=True, help="Explain the query language.")
+@reads
+@pass_context
+def search(
+    cli: Context,
+    query: tuple[str, ...],
+    limit: int | None,
+    group: str | None,
+    sort: str,
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    context: int,
+    count: bool,
+    facets: bool,
+    cursor: str | None,
+    syntax: bool,
+) -> None:
+    """Find anything that was ever said or done: prompts, replies, thoughts, tool calls and their results, titles.
+
+    All words of QUERY must match, in any order; --syntax explains phrases, fields and the rest. Words may begin with a
+    dash; behind a -- everything is a word.
+
+    Examples:
+      hansard search flaky login
+      hansard search parse_line tool:Edit since:30d
+      hansard search '"connection refused" -docker'
+      hansard search is:error project:tidewater --facets
+    """
+    if syntax:
+        _explain(cli)
+        return
+    if not "".join(query).strip():
+        raise UsageError("what to look for? `hansard search --syntax` explains the language")
+    if count and (facets or cursor is not None):
+        raise UsageError(f"--count is only a number: leave {'--facets' if facets else '--cursor'} out")
+    text = " ".join(query)
+    moment = now()
+    if count:
+        with cli.reading() as h:
+            _count(cli, h.count(text, project=project, since=since, until=until, now=moment))
+        return
+    by_session = group == "session" if group is not None else not cli.as_json
+    with cli.reading() as h:
+        page = h.search(
+            text,
+            limit=limit or (_SESSIONS if by_session else _HITS),
+            cursor=cursor,
+            group=by_session,
+            sort=sort,
+            context=context,
+            facets=facets,
+            project=project,
+            since=since,
+            until=until,
+            now=moment,
+        )
+    if cli.as_json:
+        left_out = {"sessions"} if not by_session else set()
+        left_out |= {"facets"} if not facets else set()
+        cli.emit({key: value for key, value in plain(page).items() if key not in left_out})
+    elif page.hits:
+        _show(cli, page, moment)
+    _tell(cli, page)
+    if not page.hits:
+        if cursor is not None:
+            warn("there is no further place")
+        else:
+            warn(_nothing(text, query, page.notes))
+        raise click.exceptions.Exit(1)
+
+
+def _explain(cli: Context) -> None:
+    from hansard.query.language import syntax_help
+
+    if cli.as_json:
+        cli.emit({"syntax": syntax_help()})
+    else:
+        cli.say([syntax_help().rstrip("\n")])
+
+
+def _count(cli: Context, total: int) -> None:
+    if cli.as_json:
+        cli.emit({"total": total})
+    else:
+        cli.say([str(total)])
+    if not total:
+        raise click.exceptions.Exit(1)
+
+
+def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
+    from hansard.cli.output.hits import Look, facet_lines, hit_lines, session_lines
+
+    look = Look(cli.width(), cli.paint(), moment)
+    lines = list(session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look))
+    if page.facets is not None:
+        lines += ["", *facet_lines(page.facets, look)]
+    cli.say(lines)
+
+
+def _tell(cli: Context, page: SearchPage) -> None:
+    """What the reader should know about the page."""
+    for text in page.notes if page.hits else ():
+        note(text)
+    if page.not_indexed_bytes:
+        why = "run `hansard sync`" if cli.no_sync else "another process is syncing"
+        warn(f"{size(page.not_indexed_bytes)} are not indexed yet: {why}")
+    if cli.as_json or not page.hits:
+        return
+    if page.facets is not None and page.facets.truncated:
+        note(f"the newest {page.facets.counted:,} places were counted; there are more")
+    total = f"more than {page.total:,}" if page.truncated else f"{page.total:,}"
+    if page.next_cursor is not None:
+        inside = f" in {many(len(page.sessions), 'session')}" if page.sessions else ""
+        note(f"{len(page.hits):,} of {total} places{inside}\nmore: --cursor {page.next_cursor}")
+
+
+def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
+    """What to try when nothing was found."""
+    plain_words = [word for word in text.split() if word.isalpha() and word not in ("OR", "AND", "NOT")]
+    if '"' in text:
+        plain_words.clear()  # they may be part of a phrase
+    hints = ["fewer words"] if len(text.split()) > 1 else []
+    if len(plain_words) > 1:
+        hints.append(" OR ".join(plain_words[:2]))
+    hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a beginning")
+    shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    lines = f"nothing fits {shown!r}"
+    if typo := search.meant(query):
+        lines += f"\n{typo}"
+    if notes:
+        return "\n".join((lines, *notes, "Any sign or part of a word in the verbatim record: hansard grep REGEX"))
+    return f"{lines}\nTry {', '.join(hints)}, or the verbatim record: hansard grep REGEX"

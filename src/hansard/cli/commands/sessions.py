@@ -1,0 +1,95 @@
+"""`hansard sessions`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.dates import Moment
+from hansard.cli.output.session_table import session_table
+from hansard.cli.query_arguments import Asking
+from hansard.query.sessions import SORTS
+
+
+@click.command(cls=Asking)
+@click.argument("query", nargs=-1)
+@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
+@click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this.")
+@click.option("--model", metavar="TEXT", help="With a model whose name contains this.")
+@click.option("--tool", metavar="NAME", help="That called this tool, in any case.")
+@click.option("--client-version", metavar="VERSION", help="Written by this version of the client.")
+@click.option("--text", metavar="WORDS", help="With all these words in the title or the first prompt.")
+@click.option("--errors", is_flag=True, help="In which a tool or the API failed.")
+@click.option("--gone", is_flag=True, help="Whose files the client has deleted; they are kept here.")
+@click.option("--all", "debris", is_flag=True, help="Also those in which nothing was said.")
+@click.option("--sort", type=click.Choice(list(SORTS)), default="ended", show_default=True, help="What to order by.")
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at most; 0: all.")
+@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended: next_cursor of --json.")
+@reads
+@pass_context
+def sessions(
+    cli: Context,
+    query: tuple[str, ...],
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    branch: str | None,
+    model: str | None,
+    tool: str | None,
+    client_version: str | None,
+    text: str | None,
+    errors: bool,
+    gone: bool,
+    debris: bool,
+    sort: str,
+    reverse: bool,
+    limit: int,
+    cursor: str | None,
+) -> None:
+    """List sessions, the newest first; QUERY selects them in the language of `hansard search`.
+
+    Words must stand together in some text of the session; fields are asked of the session as a whole.
+
+    Examples:
+      hansard sessions --since 7d --project tidewater
+      hansard sessions 'flaky login -tool:WebFetch'
+      hansard sessions 'file:parser.py is:error since:30d'
+      hansard sessions --tool WebFetch --errors
+      hansard sessions --sort tokens --limit 10
+      hansard sessions --gone --json
+    """
+    with cli.reading() as h:
+        page = h.sessions(
+            " ".join(query) or None,
+            project=project,
+            since=since,
+            until=until,
+            branch=branch,
+            model=model,
+            tool=tool,
+            version=client_version,
+            text=text,
+            has_errors=errors,
+            source_state="gone" if gone else None,
+            debris=debris,
+            sort=sort,
+            ascending=(sort not in ("title", "project")) if reverse else None,
+            limit=limit or None,
+            cursor=cursor,
+        )
+    if cli.as_json:
+        cli.emit(page)
+    elif page.sessions:
+        cli.say(session_table(page.sessions, now(), cli.width(), cli.paint()))
+        if page.next_cursor is not None:
+            note(f"{len(page.sessions):,} of {page.total:,} sessions; --limit 0 shows all")
+    if not page.sessions:
+        note("hansard: no session fits" if page.total == 0 else "hansard: no further session")
+        if typo := sessions.meant(query):
+            note(typo)
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,328 @@
+"""`hansard show`: one session, or one of its subagents, to read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, pass_context, program, reads
+from hansard.errors import NotFound, UsageError
+from hansard.render.text import one_line
+from hansard.render.words import full
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model import Conversation, Entry, Session
+    from hansard.render.depth import Depth
+    from hansard.render.extract import Extract
+    from hansard.render.terminal.page import Sheet
+    from hansard.render.tree import Tree
+
+_AROUND = 5
+_AT_ONCE = 200  # lines that are written together
+_TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
+
+
+@click.command(cls=Command)
+@click.argument("session", metavar="SESSION")
+@click.option(
+    "--depth",
+    type=click.Choice(["prompts", "replies", "tools", "all"]),
+    default="tools",
+    show_default=True,
+    help="What was typed, also the replies, also a line for each tool call, or everything in full.",
+)
+@click.option("--turn", metavar="N[-M]", help="Only this turn, or these; 7- goes on to the last.")
+@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
+@click.option(
+    "--agent", metavar="ID", help="A subagent's thread instead of the session's own; the beginning of its id."
+)
+@click.option(
+    "--branch",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Only this branch: 0 is the line the session went on with.",
+)
+@click.option("--follow", is_flag=True, help="Go on with what is added, until ctrl-c; begins at the last turn.")
+@click.option("--markdown", is_flag=True, help="Markdown, for a file or a page.")
+@click.option("--html", is_flag=True, help="A web page that needs nothing beside it.")
+@click.option("--thinking", is_flag=True, help="Also what the model thought.")
+@click.option("--tools", type=click.Choice(["full", "brief", "none"]), help="How much of tool calls, at any depth.")
+@click.option(
+    "--at",
+    type=click.IntRange(min=0),
+    metavar="OFFSET",
+    help="Only what stands around this byte of the transcript, as `hansard search` names it.",
+)
+@click.option(
+    "--around", type=click.IntRange(min=0), metavar="N", help="With --at: so many entries before and after it (5)."
+)
+@click.option("--no-pager", is_flag=True, help="Write to the terminal directly.")
+@reads
+@pass_context
+def show(
+    cli: Context,
+    session: str,
+    depth: str,
+    turn: str | None,
+    last: int | None,
+    agent: str | None,
+    branch: int | None,
+    follow: bool,
+    markdown: bool,
+    html: bool,
+    thinking: bool,
+    tools: str | None,
+    at: int | None,
+    around: int | None,
+    no_pager: bool,
+) -> None:
+    """Read a session: who said what and when, with the tool calls and their results.
+
+    SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it. Long text goes
+    through $PAGER when stdout is a terminal. --json gives everything, whatever --depth, --thinking and --tools say.
+
+    Examples:
+      hansard show @last
+      hansard show @last --last 3 --depth all
+      hansard show 3f2a91c0 --turn 4-6
+      hansard show @last --follow
+      hansard show "tide tables" --markdown > tides.md
+      hansard show @last --agent a497 --json
+      hansard show 3f2a91c0 --at 20480 --around 10
+    """
+    _refuse(
+        cli, turn=turn, last=last, agent=agent, branch=branch, follow=follow, markdown=markdown, html=html, at=at, around=around
+    )  # fmt: skip
+    first, final = _turns(turn)
+    from hansard.render.depth import DEPTHS
+
+    wanted = DEPTHS[depth]
+    wanted = wanted._replace(thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
+    if follow:
+        from hansard.cli.commands.follow import follow as follow_session
+
+        follow_session(cli, session, agent, wanted, newest=last or 1)
+        return
+    with cli.reading() as h:
+        about = h.session(session)
+        if at is not None:
+            _show_place(cli, h, about, at, _AROUND if around is None else around, agent, branch, wanted, no_pager)
+            return
+        if cli.as_json:
+            from hansard.model import plain
+
+            conversation = h.conversation(about.session_id, agent=agent)
+            conversation = conversation if branch is None else _only(conversation, branch)
+            if turn is not None or last is not None:
+                conversation = _of_turns(h, about, conversation, first, final, last or 0)
+            cli.emit({"session": about, **plain(conversation)})
+            return
+        from hansard.render.tree import Tree
+
+        tree = Tree(h.reader, h.record, about, pictures=html, agents=html or wanted.agents)
+        if html:
+            _write_html(tree)
+            return
+        part = _part(tree, agent, branch, first, final, last or 0)
+        if markdown:
+            from hansard.render.markdown import lines
+
+            say(lines(tree, depth=wanted, part=part))
+            return
+        from hansard.render.terminal.page import draw
+
+        _put(cli, draw(tree, part, sheet(cli, about, wanted)), no_pager=no_pager)
+
+
+def _refuse(
+    cli: Context,
+    *,
+    turn: str | None,
+    last: int | None,
+    agent: str | None,
+    branch: int | None,
+    follow: bool,
+    markdown: bool,
+    html: bool,
+    at: int | None,
+    around: int | None,
+) -> None:
+    """Options that do not go together."""
+    answers = [name for name, given in (("--json", cli.as_json), ("--markdown", markdown), ("--html", html)) if given]
+    if len(answers) > 1:
+        raise UsageError(f"{' and '.join(answers)} are {'two' if len(answers) == 2 else 'three'} answers: choose one")
+    if turn is not None and last is not None:
+        raise UsageError("--turn and --last both say which turns: choose one")
+    if at is None and around is not None:
+        raise UsageError("--around says how much to show around a place: name one with --at")
+    if at is not None and (markdown or html):
+        raise UsageError(f"--at shows a place in the terminal: leave {answers[0]} out")
+    if at is not None and (turn is not None or last is not None):
+        raise UsageError(f"--at says which entries: leave {'--turn' if turn is not None else '--last'} out")
+    if html and (agent is not None or branch is not None or turn is not None or last is not None):
+        raise UsageError("--html is the whole session: leave --agent, --branch, --turn and --last out")
+    if follow and (answers or at is not None or turn is not None or branch is not None):
+        raise UsageError(
+            "--follow goes on from the last turns in the terminal: only --last, --agent and the depth go with it"
+        )
+
+
+def _turns(text: str | None) -> tuple[int, int | None]:
+    """The numbers of the first turn and of the last."""
+    if text is None:
+        return 1, None
+    found = _TURNS.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is no turn: write 3, 3-5 or 3-; --last N means the last ones")
+    first = int(found[1])
+    final = int(found[3]) if found[3] else None if found[2] else first
+    if final is not None and final < first:
+        raise UsageError(f"{text!r} ends before it begins: write {final}-{first}")
+    return first, final
+
+
+def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
+    """How the terminal is to be written on."""
+    from shlex import quote
+
+    from hansard.render.terminal.page import Sheet
+
+    command = f"{program()} show {quote(one_line(about.session_id)[:8])}"
+    return Sheet(cli.width(), cli.paint().enabled, depth, command)
+
+
+def _part(tree: Tree, agent: str | None, branch: int | None, first: int, final: int | None, newest: int) -> Extract:
+    from hansard.render.extract import extract
+
+    return extract(tree.read(agent), branch=branch, first=first, last=final, newest=newest)
+
+
+def _of_turns(
+    h: Hansard, about: Session, conversation: Conversation, first: int, final: int | None, newest: int
+) -> Conversation:
+    """The entries of some turns only."""
+    from hansard.render.tree import Tree
+
+    tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
+    part = _part(tree, conversation.agent_id, None, first, final, newest)
+    starts = [start.offset for start in part.thread.starts()]
+    low = starts[part.earlier] if starts else 0
+    high = starts[-part.later] if part.later else None
+    entries = (entry for entry in conversation.entries if low <= entry.offset and (high is None or entry.offset < high))
+    return replace(conversation, entries=tuple(entries))
+
+
+def _write_html(tree: Tree) -> None:
+    from datetime import datetime
+
+    from hansard.render.html import page
+
+    stream = sys.stdout.buffer
+    for piece in page(tree, zone=datetime.now().astimezone().tzinfo):  # type: ignore[arg-type]
+        stream.write(piece.encode("utf-8", "replace"))
+    stream.flush()
+
+
+def _show_place(
+    cli: Context,
+    h: Hansard,
+    about: Session,
+    at: int,
+    around: int,
+    agent: str | None,
+    branch: int | None,
+    depth: Depth,
+    no_pager: bool,
+) -> None:
+    """The entries around a place, on its own branch."""
+    from hansard.cli.placing import find_place
+
+    place = find_place(h, about, h.conversation(about.session_id, agent=agent), at, agent)
+    first = place.conversation.entries[place.here.start]
+    if branch is not None and branch != first.branch:
+        raise NotFound(f"that place is on branch {first.branch}, not on branch {branch}")
+
+    def is_shown(number: int, entry: Entry) -> bool:
+        return entry.branch == first.branch and (number in place.here or cli.as_json or depth.shows(entry.kind))
+
+    shown = [number for number, entry in enumerate(place.conversation.entries) if is_shown(number, entry)]
+    start = shown.index(place.here.start)
+    stop = shown.index(place.here.stop - 1) + 1
+    low, high = max(0, start - around), min(len(shown), stop + around)
+    entries = tuple(place.conversation.entries[number] for number in shown[low:high])
+    here = range(start - low, stop - low)
+    if cli.as_json:
+        from hansard.model import plain
+
+        conversation = replace(place.conversation, entries=entries)
+        where = {
+            "offset": place.offset,
+            "exact": place.exact,
+            "entries": [*here],
+            "earlier": low,
+            "later": len(shown) - high,
+        }
+        cli.emit({"session": about, **plain(conversation), "at": where})
+        return
+    from hansard.render.terminal import page
+    from hansard.render.tree import Tree
+
+    thread = Tree(h.reader, h.record, about, pictures=False, agents=False).read(place.conversation.agent_id)
+    found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
+    drawn = page.Place(tuple(thread.items(entries)), here, found, low, len(shown) - high)
+    lines = page.draw_place(about, thread.agent, drawn, sheet(cli, about, depth))
+    _put(cli, lines, no_pager=no_pager, at_place=True)
+
+
+def _only(conversation: Conversation, branch: int) -> Conversation:
+    entries = tuple(entry for entry in conversation.entries if entry.branch == branch)
+    if not entries:
+        known = sorted({entry.branch for entry in conversation.entries})
+        raise NotFound(
+            f"there is no branch {branch}; this conversation has {', '.join(map(str, known)) or 'nothing in it'}"
+        )
+    return replace(conversation, entries=entries)
+
+
+# -- the way out
+
+
+def say(lines: Iterator[str]) -> None:
+    """Write lines as they come."""
+    while some := list(islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some), color=True)  # the colours were decided before
+
+
+def _put(cli: Context, lines: Iterator[str], *, no_pager: bool, at_place: bool = False) -> None:
+    if no_pager or not sys.stdout.isatty():
+        say(lines)
+    else:
+        _page(cli, lines, at_place=at_place)
+
+
+def _page(cli: Context, lines: Iterator[str], *, at_place: bool) -> None:
+    """Through the pager, unless it all fits on the screen."""
+    height = shutil.get_terminal_size((80, 24)).lines
+    first = list(islice(lines, height))
+    if len(first) < height:
+        say(iter(first))
+        return
+    # click sets it only when it may decide on colours itself
+    os.environ.setdefault("LESS", "-R +/▶" if at_place else "-R")
+
+    def everything() -> Iterator[str]:
+        for line in first:
+            yield line + "\n"
+        for line in lines:
+            yield line + "\n"
+
+    click.echo_via_pager(everything(), color=cli.paint().enabled)

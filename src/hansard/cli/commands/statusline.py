@@ -1,0 +1,70 @@
+"""`hansard statusline`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.statusline.door import EVERY, Wish, read_all, run
+from hansard.cli.statusline.words import DEFAULT, PLACES, Given, is_sound, misspelled
+from hansard.errors import UsageError
+
+
+@click.command(cls=Command)
+@click.option("--format", "form", metavar="TEXT", help=f"What to print: {', '.join(f'{{{name}}}' for name in PLACES)}.")
+@click.option(
+    "--every",
+    type=click.IntRange(0, 3599),
+    default=EVERY,
+    show_default=True,
+    metavar="SECONDS",
+    help="Sync at most so often.",
+)
+@click.option("--script", is_flag=True, help="Print a shell script that does this with less work, for many sessions.")
+@click.option("--refresh", is_flag=True, help="Sync and write the lines of the shell script; print nothing.")
+@reads
+@pass_context
+def statusline(cli: Context, form: str | None, every: int, script: bool, refresh: bool) -> None:
+    """Print a line of what is being spent, for the client's status line.
+
+    Reads the JSON that the client writes to a status line's stdin, and always prints a line. The store is brought up to
+    date afterwards, in the background.
+
+    Examples:
+      hansard statusline < client.json
+      hansard statusline --format '{model} · {today} today · {budget}'
+      hansard statusline --script > ~/.config/hansard/statusline.sh
+    """
+    wish = Wish()
+    wish.home, wish.roots, wish.follow_links, wish.color = (
+        cli.home,
+        cli.roots,
+        cli.follow_links,
+        cli.color,
+    )
+    wish.form, wish.every, wish.no_sync, wish.refresh = form or None, every, cli.no_sync, refresh
+    if form is not None and not is_sound(form):
+        unknown = misspelled(form)
+        what = f"there is no {{{unknown[0]}}}" if unknown else "braces stand around names, and {{ means {"
+        raise UsageError(f"--format: {what}; choose among {', '.join(PLACES)}. The usual line is '{DEFAULT}'")
+    if script:
+        from hansard.cli.statusline.script import make_script
+
+        click.echo(make_script(wish), nl=False)
+    elif cli.as_json and not refresh:
+        _emit(cli, wish)
+    else:
+        run(wish, sys.stdin)
+
+
+def _emit(cli: Context, wish: Wish) -> None:
+    settings = cli.settings()
+    session_id = None if sys.stdin.isatty() else Given(read_all(sys.stdin.buffer)).session_id
+    with cli.engine(settings) as h:
+        cli.emit(h.standing(session_id, limits=settings.limits, timezone=settings.timezone))
+    if not wish.no_sync:
+        from hansard.cli.statusline.behind import leave_refresh
+
+        leave_refresh(wish, settings.home)

@@ -1,0 +1,184 @@
+"""`hansard usage`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.query_arguments import Asking
+from hansard.cli.usage_options import counts, period
+from hansard.errors import UsageError
+from hansard.ledger.dimensions import DIMENSIONS
+from hansard.ledger.report import SORTS
+from hansard.ledger.sums import MODES
+
+if TYPE_CHECKING:
+    from hansard.cli.usage_options import Period
+    from hansard.config import Settings
+    from hansard.model import Budget, UsageReport
+
+_PICTURES = ("bars", "calendar", "share")
+_FILES = (".png", ".svg")
+_DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "model"}
+
+
+@click.command(cls=Asking)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@click.option("--by", metavar="WHAT", help=f"What the rows are: {', '.join(DIMENSIONS)}; several with commas. [day]")
+@counts
+@click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
+@click.option("--breakdown", is_flag=True, help="Below each row what it used of each model.")
+@click.option("--work", is_flag=True, help="Also what tools did: calls, errors, time, lines.")
+@click.option("--sort", type=click.Choice(list(SORTS)), help="What to order by; else times in order, the rest by cost.")
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="The smallest or the largest first.")
+@click.option("--limit", type=click.IntRange(min=0), default=0, help="How many rows at most; the total is of all.")
+@click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
+@click.option("--check", is_flag=True, help="Only the budgets of the configuration; exit code 1 when one is over.")
+@click.option("--chart", type=click.Choice(_PICTURES), help="A picture instead of the table.")
+@click.option("--plot", metavar="FILE", help="Write the picture to a .png or .svg file.")
+@reads
+@pass_context
+def usage(
+    cli: Context,
+    query: tuple[str, ...],
+    by: str | None,
+    since: str | None,
+    until: str | None,
+    timezone: str | None,
+    project: str | None,
+    model: str | None,
+    mode: str,
+    breakdown: bool,
+    work: bool,
+    sort: str | None,
+    order: str | None,
+    limit: int,
+    as_csv: bool,
+    check: bool,
+    chart: str | None,
+    plot: str | None,
+) -> None:
+    """Report tokens and money, by day, model, project or anything else; QUERY chooses in the language of `hansard search`.
+
+    Each API message counts once, however many lines, forks and copies have it, at the price of its own day.
+
+    Examples:
+      hansard usage --since 30d
+      hansard usage --by month,model
+      hansard usage --by session --sort cost --limit 10
+      hansard usage --by project 'since:2026-05 -model:haiku'
+      hansard usage --by week --breakdown --work
+      hansard usage --chart calendar
+      hansard usage --csv > usage.csv
+      hansard usage --check
+    """
+    settings = cli.settings()
+    if cli.as_json and as_csv:
+        raise UsageError("--json and --csv are two answers: choose one")
+    if check:
+        others = (*query, by, since, until, project, model, sort, order, chart, plot)
+        if any(value is not None for value in others) or breakdown or work or limit:
+            raise UsageError("--check looks at the budgets of the configuration: leave the other options out")
+        _check(cli, settings, timezone, as_csv=as_csv)
+        return
+    if as_csv and breakdown:
+        raise UsageError(
+            "--csv has one line for each row: instead of --breakdown write --by with model, e.g. day,model"
+        )
+    if plot is not None and not plot.lower().endswith(_FILES):
+        raise UsageError(f"--plot writes pictures to files that end in {' or '.join(_FILES)}: {plot!r} does not")
+    kind = chart or ("bars" if plot is not None else None)
+    when = period(settings, timezone, since, until)
+    with cli.reading(settings) as h:
+        report = h.usage(
+            " ".join(query) or None,
+            by=_DRAWN_BY[kind] if by is None else by,
+            project=project,
+            model=model,
+            since=when.since,
+            until=when.until,
+            timezone=when.timezone,
+            mode=mode,
+            breakdown=breakdown,
+            work=work,
+            sort=sort,
+            descending=None if order is None else order == "desc",
+            now=now(),
+        )
+        budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []
+    found = len(report.rows)
+    if found and kind is not None:
+        _picture(cli, report, kind, when, plot, shown=chart is not None and not cli.as_json and not as_csv)
+    if limit:
+        report = replace(report, rows=report.rows[:limit])
+    if cli.as_json:
+        from hansard.model import plain
+
+        cli.emit({**plain(report), "budgets": budgets} if settings.limits else report)
+    elif as_csv:
+        _write_csv(report)
+    elif found and kind is None:
+        _show(cli, report, budgets, when)
+        if found > len(report.rows):
+            note(f"{len(report.rows):,} of {found:,} rows; the total is of all. --limit 0 shows them")
+    if not found:
+        note("hansard: no message fits")
+        if typo := usage.meant(query):
+            note(typo)
+        raise click.exceptions.Exit(1)
+
+
+def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period) -> None:
+    from hansard.cli.output.money import budget_table, notes
+    from hansard.cli.output.usage_table import usage_table
+
+    columns, paint = cli.width(), cli.paint()
+    lines = usage_table(report, when.zone, columns, paint)
+    if urgent := [item for item in budgets if item.state != "ok"]:
+        lines += ["", *budget_table(urgent, columns, paint)]
+    more = [f"times of {report.timezone}"] if when.timezone is not None else []
+    cli.say([*lines, "", *notes(report.pricing, report.totals, columns, paint, more)])
+
+
+def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: str | None, *, shown: bool) -> None:
+    today = when.zone.local(now()).date()
+    if path is not None:
+        from hansard.cli.output.plots import save
+
+        save(path, kind, report, today)
+        note(f"written to {path}")
+    if shown:
+        from hansard.cli.output.charts import draw
+
+        cli.say(draw(kind, report, cli.width(), cli.paint(), today))
+
+
+def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bool) -> None:
+    if as_csv:
+        raise UsageError("--check has no CSV; use --json")
+    if not settings.limits:
+        from hansard.config import config_path
+
+        raise UsageError(f"no budget is set: write for example [budgets] and below it day = 20 into {config_path()}")
+    when = period(settings, timezone, None, None)
+    with cli.reading(settings) as h:
+        budgets = h.budgets(settings.limits, timezone=when.timezone, now=now())
+    if cli.as_json:
+        cli.emit({"budgets": budgets})
+    else:
+        from hansard.cli.output.money import budget_table
+
+        cli.say(budget_table(budgets, cli.width(), cli.paint()))
+    if any(item.state == "over" for item in budgets):
+        raise click.exceptions.Exit(1)
+
+
+def _write_csv(report: UsageReport) -> None:
+    from hansard.cli.output.csv import write_csv
+    from hansard.export.sheets import flat, names_of
+
+    rows = [flat(row) for row in report.rows]
+    write_csv(names_of(rows or [dict.fromkeys(report.by), flat(report.totals)]), rows)

@@ -1,0 +1,120 @@
+"""`hansard watch`."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.commands.sync import BUSY
+from hansard.cli.context import (
+    Command,
+    Context,
+    common,
+    no_roots,
+    note,
+    now,
+    pass_context,
+    warn,
+)
+from hansard.render.text import fit, one_line
+from hansard.render.words import local, many, project_name, size
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from hansard.engine import Hansard
+    from hansard.sync.report import SyncReport
+
+
+_RECENT = 20  # sessions that are looked at for what changed
+
+
+@click.command(cls=Command)
+@click.option("--poll", is_flag=True, help="Look again and again instead of waiting for the system's events.")
+@common
+@pass_context
+def watch(cli: Context, poll: bool) -> None:
+    """Stay current until stopped with ctrl-c, and tell what happens.
+
+    With --json each change is one JSON document on a line of its own.
+
+    Examples:
+      hansard watch
+      hansard watch --poll --root /mnt/network/claude
+    """
+    cli.must_sync("watch")
+    with cli.engine() as h:
+        if not h.roots:
+            raise no_roots()
+        note(f"watching {many(len(h.roots), 'root')}; ctrl-c stops")
+        stop = threading.Event()
+        # Ctrl-c is how a watch ends, so it is no failure.
+        with _stopped_by_sigterm(stop), contextlib.suppress(KeyboardInterrupt):
+            _watch(cli, h, stop, poll=poll)
+    note("stopped")
+
+
+def _watch(cli: Context, h: Hansard, stop: threading.Event, *, poll: bool) -> None:
+    before: dict[str, tuple[int, str]] | None = None
+    for report in h.watch(stop, poll=poll):
+        if report.busy:
+            warn(BUSY)
+            continue
+        found = h.sessions(limit=_RECENT, debris=True).sessions
+        after = {session.session_id: (session.bytes, session.source_state) for session in found}
+        touched = (
+            [] if before is None else [item for item in found if after[item.session_id] != before.get(item.session_id)]
+        )
+        if cli.as_json:
+            cli.emit({"at": now(), "report": report, "sessions": touched})
+        else:
+            cli.say(
+                _happened(
+                    cli,
+                    report,
+                    [
+                        (item.project, item.title, item.bytes - (before or {}).get(item.session_id, (0, ""))[0])
+                        for item in touched
+                    ],
+                )
+            )
+        before = after
+
+
+def _happened(cli: Context, report: SyncReport, touched: list[tuple[str, str, int]]) -> list[str]:
+    paint, at = cli.paint(), f"{local(now()):%H:%M:%S}"
+    if not touched:
+        what = f"{many(report.changed, 'file')}, {size(report.bytes_read)}, {many(report.records, 'record')}"
+        return [f"{paint(at, 'dim')}  {what}" + (f", {report.gone} gone" if report.gone else "")]
+    lines = []
+    for project, title, grown in touched:
+        name = fit(project_name(project), 24)
+        change = f"+{size(grown)}" if grown > 0 else "changed"
+        rest = cli.width() - len(at) - len(change) - len(name) - 6
+        lines.append(
+            f"{paint(at, 'dim')}  {paint(name, 'green')}  {fit(one_line(title[:400]) or '(untitled)', rest)}  {paint(change, 'dim')}"
+        )
+    return lines
+
+
+@contextlib.contextmanager
+def _stopped_by_sigterm(stop: threading.Event) -> Iterator[None]:
+    """Let a service manager end the watch as calmly as ctrl-c does."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)

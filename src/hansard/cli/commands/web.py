@@ -1,0 +1,184 @@
+"""`hansard web`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, has_store, no_roots, note, pass_context, program, reads, warn
+from hansard.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.web.running import Running
+    from hansard.web.server import Started
+
+_FOLDER = "web"  # in the data directory: what running servers write
+_UNSEEN = "No browser has come yet: open the link above yourself."
+_UNKNOWN_NAME = " If it cannot be found there (Safari does not know names under .localhost), start again with: {} web --host-name 127.0.0.1"
+
+
+@click.command(cls=Command)
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    help="Where to listen; what is not loopback can be reached by others. [default: 127.0.0.1]",
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="0: any free one. [default: the first free one from 4567 on]"
+)
+@click.option(
+    "--host-name",
+    metavar="NAME",
+    help="The name in links, and the only one that pages answer to; 127.0.0.1 for Safari, which does not know names under"
+    " .localhost. [default: a random one under .localhost, so that no other program's page gets the cookie]",
+)
+@click.option("--read-only", is_flag=True, help="No pins, tags, titles or notes from the browser.")
+@click.option("--no-open", is_flag=True, help="Print the link, open no browser.")
+@click.option("--link", is_flag=True, help="Print a new link to the server that runs, for another browser.")
+@click.option("--demo", is_flag=True, help="On the invented demo history.")
+@reads
+@pass_context
+def web(
+    cli: Context,
+    host: str | None,
+    port: int | None,
+    host_name: str | None,
+    read_only: bool,
+    no_open: bool,
+    link: bool,
+    demo: bool,
+) -> None:
+    """Show the whole history in the browser, live, until Ctrl-C.
+
+    A link works once, within five minutes: it gives the browser a cookie. `hansard web --link` prints another one.
+
+    Examples:
+      hansard web
+      hansard web --demo
+      hansard web --link
+      hansard web --no-open --port 8080
+      hansard web --host-name 127.0.0.1
+      hansard web --read-only --no-sync
+    """
+    from hansard.web.redirect_file import open_in_browser
+    from hansard.web.server import Narrator, is_loopback, serve
+
+    own = cli.settings()
+    folder = os.path.join(own.home, _FOLDER)
+    if link:
+        if host is not None or host_name is not None or read_only or no_open or demo:
+            raise UsageError("--link asks the server that runs: leave its options out; --port says which one")
+        _print_link(cli, folder, port)
+        return
+    host = "127.0.0.1" if host is None else host.strip().strip("[]")
+    if not host:
+        raise UsageError("--host is empty: name an address, 127.0.0.1 for example")
+    settings, demo = _settings(cli, own, demo=demo)
+    if port is None:
+        _refuse_second(cli, folder, settings)
+    if not is_loopback(host):
+        warn(f"{host} is not loopback: whoever reaches it and has a link can read every session; nothing is encrypted")
+
+    def started(server: Started) -> None:
+        if cli.as_json:
+            cli.emit(_told(server.running) | {"link": server.link, "host": host, "file": server.file})
+        else:
+            cli.say([f"Hansard is at {server.link}"])
+            note("The link works once, within five minutes. Ctrl-C ends the server.")
+        sys.stdout.flush()
+
+    serve(
+        settings,
+        Narrator(
+            started=started,
+            logged_in=lambda: note(f"A browser was let in. For another one: {_link_command(cli)}"),
+            unseen=lambda: note(_UNSEEN + ("" if host_name else _UNKNOWN_NAME.format(program()))),
+            unwritten=lambda reason: warn(
+                f"{folder} cannot be written ({reason}): no browser is opened, and `--link` will not find this server"
+            ),
+        ),
+        folder=folder,
+        host=host,
+        host_name=None if host_name is None else _checked(host_name),
+        port=port,
+        read_only=read_only,
+        syncing=demo or not cli.no_sync,
+        demo=demo,
+        browser=None if no_open or cli.as_json else open_in_browser,
+    )
+
+
+def _print_link(cli: Context, folder: str, port: int | None) -> None:
+    """A new link to the server that runs."""
+    from hansard.web.running import find
+
+    found = [one for one in find(folder) if port in (None, one.port)]
+    if not found:
+        where = "" if port is None else f" on port {port}"
+        raise NotFound(f"no server runs{where} for this data directory. Start one with `{program()} web`")
+    if len(found) > 1:
+        ports = ", ".join(str(one.port) for one in found)
+        raise UsageError(f"several servers run, on the ports {ports}: choose one with --port")
+    answer = found[0].new_link()
+    if cli.as_json:
+        cli.emit(_told(found[0]) | answer)
+    else:
+        cli.say([answer["link"]])
+        note("It works once, within five minutes.")
+
+
+def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
+    """Raise where this history is shown already; whoever wants a second server names its port."""
+    from hansard.web.running import find
+
+    for one in find(folder):
+        if one.home == settings.home:
+            raise UsageError(
+                f"a server on port {one.port} shows this history already. For a link to it: {_link_command(cli)}."
+                " For a second server: --port 0"
+            )
+
+
+def _told(running: Running) -> dict[str, object]:
+    return {"url": running.url, "port": running.port, "home": running.home, "demo": running.demo}
+
+
+def _link_command(cli: Context) -> str:
+    from shlex import join
+
+    return f"{program()} " + join(["web", "--link", *(["--home", cli.home] if cli.home else [])])
+
+
+def _checked(name: str) -> str:
+    """A host name or an address, without the brackets of IPv6."""
+    import ipaddress
+    import re
+
+    name = name.strip().strip("[]")
+    if not re.fullmatch(r"[\w-]+(\.[\w-]+)*\.?", name, re.ASCII):
+        try:
+            ipaddress.ip_address(name)
+        except ValueError as error:
+            raise UsageError(f"--host-name: {name!r} is no host name and no address") from error
+    return name
+
+
+def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings, bool]:
+    """The user's settings, or those of the demo where that is wanted or there is nothing else."""
+    from hansard.cli.commands.demo import scratch_demo
+
+    if demo and (cli.roots or cli.no_sync):
+        raise UsageError("--demo makes its own history: leave --root and --no-sync out")
+    if demo:
+        return scratch_demo(settings), True
+    with cli.engine(settings) as h:
+        empty = not h.roots and not has_store(h)
+    if empty:
+        warn(str(no_roots()).partition(" Name one")[0])
+        note("This is an invented demo history. Name your own with --root DIR or CLAUDE_CONFIG_DIR.\n")
+        return scratch_demo(settings), True
+    return settings, False

@@ -1,0 +1,263 @@
+"""What every command shares: the common options, an engine that is up to date, and the way out to stdout and stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hansard.errors import NotFound, StoreBusy, StoreUnusable, UsageError
+from hansard.render.text import Paint, clean
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.engine import Hansard
+    from hansard.sync.report import SyncReport
+
+SLOW_SECONDS = 1.0  # what takes longer is told
+MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
+_NARROW = 40
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass
+class Context:
+    """The common options as they come in, before or after the command's name."""
+
+    home: str | None = None
+    roots: list[str] = field(default_factory=list)
+    follow_links: list[str] = field(default_factory=list)
+    as_json: bool = False
+    no_sync: bool = False
+    color: str = "auto"
+
+    # -- the way out
+
+    def emit(self, value: Any) -> None:
+        """Write the answer as one JSON document."""
+        from hansard.model.document import encoded
+
+        stream = sys.stdout.buffer
+        stream.write(encoded(value))
+        stream.flush()
+
+    def say(self, lines: Iterable[str]) -> None:
+        """Write lines for people; whatever came from a transcript has been cleaned before."""
+        text = "\n".join(lines)
+        if text:
+            click.echo(text, color=True)  # the colours were decided in `paint`
+
+    def paint(self) -> Paint:
+        """The colours that stdout is to have."""
+        if self.color != "auto":
+            return Paint(self.color == "always")
+        plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+        return Paint(not plain and _is_terminal(sys.stdout))
+
+    def width(self) -> int:
+        """The columns of the terminal, or 80."""
+        return max(_NARROW, shutil.get_terminal_size((80, 24)).columns)
+
+    # -- the engine
+
+    def settings(self) -> Settings:
+        """The options, the environment and the configuration file put together."""
+        from hansard import config
+
+        settings = config.load(os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links)
+        for warning in settings.warnings:
+            warn(warning)
+        return settings
+
+    def engine(self, settings: Settings | None = None) -> Hansard:
+        """The engine on the user's store, as it is."""
+        from hansard import engine
+
+        settings = settings or self.settings()
+        return engine.open(
+            settings.home,
+            settings.roots,
+            follow_links=settings.follow_links,
+            max_file=settings.max_file,
+            prices=settings.prices,
+        )
+
+    @contextlib.contextmanager
+    def reading(self, settings: Settings | None = None) -> Iterator[Hansard]:
+        """The engine, brought up to date first unless the user said no."""
+        with self.engine(settings) as h:
+            if not h.roots and not has_store(h):
+                warn(str(no_roots()))
+            elif not self.no_sync:
+                self.bring_up_to_date(h)
+            yield h
+
+    def bring_up_to_date(self, h: Hansard) -> SyncReport | None:
+        """Sync before an answer; whatever hinders it is told, and the answer comes from what is indexed."""
+        from hansard.cli.output.progress import SyncBar
+
+        try:
+            with SyncBar(after=SLOW_SECONDS) as bar:
+                report = h.sync(listener=bar)
+        except (StoreUnusable, StoreBusy) as error:
+            if not has_store(h):
+                raise
+            warn(f"{error}\nThe answer is from what is indexed.")
+            return None
+        if closed := closed_roots(h, report):
+            warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
+        if report.busy:
+            warn("another process is syncing: the answer is from what is indexed")
+        elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
+            from hansard.render.words import many, size
+
+            note(f"synced {many(report.changed, 'file')}, {size(report.bytes_read)}, in {report.seconds:.1f} s")
+        return report
+
+    def must_sync(self, command: str) -> None:
+        """Refuse --no-sync where syncing is the purpose."""
+        if self.no_sync:
+            raise UsageError(f"{command} is there to sync: leave --no-sync out")
+
+
+pass_context = click.make_pass_decorator(Context, ensure=True)
+
+
+class Command(click.Command):
+    """A command whose examples stand in its help as they are written."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, the examples line by line."""
+        self.help = unwrapped(self.help)
+        super().format_help_text(ctx, formatter)
+
+
+def unwrapped(text: str | None) -> str:
+    """A help text whose list of examples click leaves as it is."""
+    import inspect
+
+    return inspect.cleandoc(text or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
+
+
+def has_store(h: Hansard) -> bool:
+    """Whether something has been kept in this home."""
+    return os.path.exists(os.path.join(h.home, "record.db"))
+
+
+def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
+    """The projects directories that could not be read at all."""
+    closed = {line.rpartition(": ")[0] for line in report.unreadable}
+    return [root.projects for root in h.roots if root.projects in closed]
+
+
+def program() -> str:
+    """What to type to run this program again: its path where the shell would not find its name."""
+    path = sys.argv[0] if sys.argv else ""
+    if os.path.basename(path) != "hansard" or shutil.which("hansard") is not None:
+        return "hansard"
+    from shlex import quote
+
+    with contextlib.suppress(OSError, ValueError):  # no working directory, or one on another drive
+        near = os.path.relpath(path)
+        path = path if near.startswith(os.pardir) else near
+    return quote(path)
+
+
+def now() -> datetime:
+    """The present moment."""
+    return datetime.fromtimestamp(time.time(), UTC)
+
+
+def note(text: str) -> None:
+    """Tell something on stderr."""
+    click.echo(clean(text), err=True)
+
+
+def warn(text: str) -> None:
+    """Tell on stderr what the user should know about the answer."""
+    note(f"hansard: {text}")
+
+
+def no_roots() -> NotFound:
+    """The error of a user who has no history, or has it elsewhere."""
+    from hansard.config import usual_places
+
+    looked = os.environ.get("CLAUDE_CONFIG_DIR") or " and ".join(usual_places(os.environ))
+    return NotFound(
+        f"no Claude Code history found (looked in {looked}). Name one with --root DIR or CLAUDE_CONFIG_DIR,"
+        " or try `hansard demo`"
+    )
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+# -- options
+
+
+def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Store an option's value for the whole run, whichever side of the command it stood on."""
+
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        cli = ctx.ensure_object(Context)
+        if name in ("roots", "follow_links"):
+            if "" in value:
+                raise click.BadParameter("the path is empty; is a variable unset?", ctx, param)
+            getattr(cli, name).extend(value)
+        elif value:
+            setattr(cli, name, value)
+        return value
+
+    return callback
+
+
+def _option(*names: str, keep: str, **more: Any) -> Callable[[_Command], _Command]:
+    return click.option(*names, expose_value=False, callback=_keep(keep), **more)
+
+
+def common(command: _Command) -> _Command:
+    """The options of every command."""
+    for add in (
+        _option(
+            "--color",
+            keep="color",
+            type=click.Choice(["auto", "always", "never"]),
+            help="Colours; auto: in a terminal.",
+        ),
+        _option("--json", keep="as_json", is_flag=True, help="One JSON document on stdout."),
+        _option(
+            "--follow-links",
+            keep="follow_links",
+            multiple=True,
+            metavar="DIR",
+            help="A directory outside the roots that links in them may lead to; repeatable.",
+        ),
+        _option(
+            "--root",
+            keep="roots",
+            multiple=True,
+            metavar="DIR",
+            help="A source root, instead of the usual ones; repeatable.",
+        ),
+        _option("--home", keep="home", metavar="DIR", help="Where Hansard keeps its own files."),
+    ):
+        command = add(command)
+    return command
+
+
+def reads(command: _Command) -> _Command:
+    """The options of every command that answers from the store."""
+    command = _option("--no-sync", keep="no_sync", is_flag=True, help="Answer from what is indexed.")(command)
+    return common(command)

@@ -1,0 +1,1 @@
+"""How answers look in a terminal: tables, charts, progress bars; the values come from the engine."""

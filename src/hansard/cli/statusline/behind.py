@@ -1,0 +1,119 @@
+"""What stays behind when the line is printed: at most one process at a time that brings the store up to date."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False  # `typing` would be the largest import
+if TYPE_CHECKING:
+    from hansard.cli.statusline.door import Wish
+
+FILE = "statusline.lock"
+START = "from hansard.cli import main; main()"
+_FAR = 3600  # a time further ahead comes from a clock that was wrong
+
+
+class Latch:
+    """A file that one process holds at a time; its modification time says when the next refresh is due."""
+
+    def __init__(self, home: str) -> None:
+        self._path = os.path.join(home, FILE)
+        self._place = -1
+
+    def wait(self) -> float:
+        """Seconds until the next refresh is due, 0 when it is."""
+        try:
+            ahead = os.stat(self._path).st_mtime - time.time()
+        except OSError:
+            return 0.0
+        return ahead if 0 < ahead < _FAR else 0.0
+
+    def put_off(self, seconds: float) -> None:
+        """Let at least so many seconds pass before the next refresh."""
+        at = time.time() + max(seconds, self.wait())
+        os.utime(self._path, (at, at))
+
+    def hold(self, patience: float = 0.0) -> bool:
+        """Take it, unless another process has it; the system lets go of it when this process ends."""
+        if self._place < 0:
+            self._place = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        until = time.monotonic() + patience
+        while not _locked(self._place):
+            if time.monotonic() >= until:
+                self.let_go()
+                return False
+            time.sleep(0.02)
+        return True
+
+    def let_go(self) -> None:
+        """Let others have it."""
+        os.close(self._place)
+        self._place = -1
+
+
+def _locked(place: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(place, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def leave_refresh(wish: Wish, home: str) -> None:
+    """Start a refresh that outlives this process, if one is due and none is running."""
+    latch = Latch(home)
+    if latch.wait() or not sys.executable:
+        return
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        if not latch.hold():
+            return
+        try:
+            if latch.wait():
+                return
+            latch.put_off(wish.every)
+        finally:
+            latch.let_go()
+        spawn([sys.executable, "-P", "-c", START, "statusline", "--refresh", "--every=0", *wish.arguments(home)])
+    except OSError:  # a read-only home, no more processes: the line is printed, and that is what counts
+        return
+
+
+def spawn(command: list[str]) -> None:
+    """Start a process that has nothing in common with this one: no session, no terminal, no stream, no parent."""
+    if sys.platform == "win32":
+        import subprocess
+
+        subprocess.Popen(  # noqa: S603 - our own program
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            creationflags=subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP,
+        )
+        return
+    # By hand: the module that does this takes as long to import as Python to start.
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nowhere, stream)
+        os.closerange(3, 256)
+        os.execv(command[0], command)  # noqa: S606 - our own program
+    finally:
+        os._exit(127)

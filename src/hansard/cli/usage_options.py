@@ -1,0 +1,54 @@
+"""Which messages a report counts: the options that the commands of the ledger share, and the time zone they are read in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hansard.cli.context import now
+
+if TYPE_CHECKING:
+    from hansard.config import Settings
+    from hansard.ledger.calendar import Zone
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when to when, and in which zone days and dates are meant."""
+
+    zone: Zone
+    timezone: str | None  # as the engine takes it
+    since: datetime | None
+    until: datetime | None
+
+
+def counts(command: _Command) -> _Command:
+    """The options that choose messages."""
+    for add in (
+        click.option("--model", metavar="TEXT", help="Of models whose name contains this."),
+        click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one."),
+        click.option("--timezone", metavar="ZONE", help="Whose days are meant, e.g. Europe/Berlin; else your own."),
+        click.option("--until", metavar="WHEN", help="Before the end of that day, or before that time."),
+        click.option("--since", metavar="WHEN", help="At or after: a date, 7d, 24h, 2w, today, yesterday."),
+    ):
+        command = add(command)
+    return command
+
+
+def period(settings: Settings, timezone: str | None, since: str | None, until: str | None) -> Period:
+    """The time that the user means; dates are read in the named zone, which may stand behind them on the line."""
+    from hansard.cli.dates import parse_moment
+    from hansard.ledger.calendar import find_zone
+
+    timezone = timezone or settings.timezone
+    zone = find_zone(timezone)
+    moment = now()
+    begin = None if since is None else parse_moment(since, moment, zone=zone.info)
+    end = None if until is None else parse_moment(until, moment, end=True, zone=zone.info)
+    return Period(zone, timezone, begin, end)
