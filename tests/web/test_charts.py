@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from hansard.model import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.series import Amount, Measure, measure_of, timeline
-from hansard.web.charts.heat import Cell, heat, shades
+from hansard.web.charts.heatmap import Cell, heat, shades
 from hansard.web.charts.legend import Entry, legend
 from hansard.web.charts.meter import meter
 from hansard.web.charts.scale import per_cent, spread, ticks
-from hansard.web.charts.spending import draw_spending, draw_year
 from hansard.web.charts.stacked import Column, Part, stacked
-from hansard.web.places import place, session_place
+from hansard.web.charts.usage import draw_spending, draw_year
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.web import connection, desk, guard
+from hansard.web import connection, engine_pool, guard
 from hansard.web.guard import HEADERS, MAX_PATH
 from tests.web.by_hand import ask, check, exchange, host
 from tests.web.serving import elsewhere
@@ -225,7 +225,7 @@ def test_troubles_of_the_store_are_told(
 
 
 def test_too_much_at_once_is_refused(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "_MOST", 0)
+    monkeypatch.setattr(engine_pool, "_MOST", 0)
     with demo.client() as client:
         check(client.get("/api/tags"), 503, "busy")
         check(client.get("/sessions"), 503, "busy")

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from hansard.config import Settings
 from hansard.web.app import make_app
 from hansard.web.auth import Auth
-from hansard.web.files import address
 from hansard.web.guard import HEADERS, MAX_BODY, MAX_QUERY, Guard
+from hansard.web.static_files import address
 from tests.web.by_hand import check, host
 from tests.web.serving import Site, elsewhere, site
 

@@ -15,7 +15,7 @@ from hansard.engine import Hansard
 from hansard.query.health import Diagnosis, Finding
 from hansard.sources.tail import open_tail
 from hansard.sync import keep
-from hansard.web.kept import Kept
+from hansard.web.answer_cache import AnswerCache
 from tests.sync.making import Tree, assistant, call, entry, main_path, raw, session, user
 from tests.web.elements import Element, read
 from tests.web.serving import Site, site
@@ -167,7 +167,7 @@ def test_who_asks_meanwhile_gets_the_same_check(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(Hansard, "doctor", checked)
     monkeypatch.setattr("hansard.web.pages.health._CHECK_SECONDS", 1e9)
     with site(tmp_path / "home") as running, running.client() as client, ThreadPoolExecutor(6) as pool:
-        running.app.state.kept = Kept(long=0)
+        running.app.state.cache = AnswerCache(long=0)
         answers = list(pool.map(lambda _: client.get("/health/check").status_code, range(6)))
 
     assert answers == [200] * 6

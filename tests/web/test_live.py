@@ -282,8 +282,8 @@ def test_who_goes_away_in_the_middle_of_a_transcript_leaves_nothing_behind(demo:
         for _ in range(3):
             with client.stream("GET", f"/api/sessions/{biggest}/raw") as answer:
                 assert next(answer.iter_raw(10))
-        desk = demo.app.state.desk
-        wait_for(lambda: desk.waiting == 0)
+        engines = demo.app.state.engines
+        wait_for(lambda: engines.waiting == 0)
         assert client.get("/api/revision").status_code == 200
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
 
 DAY = timedelta(days=1)
-LOADED = "!document.querySelector('.cleanup').textContent.includes('Looking')"
+LOADED = "!document.querySelector('.cleanup').textContent.includes('SearchRequest')"
 
 
 def figures(page: str) -> list[dict[str, tuple[str, str, str | None]]]:

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from hansard.errors import NotFound
-from hansard.web.running import Running, find, path_of, registered
+from hansard.web.running_servers import Running, find, path_of, registered
 from tests.web.serving import Site, site
 
 

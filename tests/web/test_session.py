@@ -18,9 +18,9 @@ from benchmarks.long_session import write_long_session
 from hansard.query.windows import LONGEST
 from hansard.render.html import page
 from hansard.render.tree import Tree
-from hansard.web.drawing import LONGEST_TEXT
 from hansard.web.pages.session.raw import SHOWN
 from hansard.web.reading import NEXT
+from hansard.web.thread_html import LONGEST_TEXT
 from tests.sync import making
 from tests.sync.making import agent_path, assistant, call, entry, main_path, result, session, user
 from tests.web.serving import Site, site
@@ -208,7 +208,7 @@ def test_a_very_long_session_gets_its_outline_and_its_course_afterwards(
     long: tuple[Site, str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, name, _ = long
-    monkeypatch.setattr("hansard.web.pages.session.pieces.OUTLINED", 10)
+    monkeypatch.setattr("hansard.web.pages.session.rendering.OUTLINED", 10)
     monkeypatch.setattr("hansard.web.reading.COUNTED", 10)
     monkeypatch.setattr("hansard.web.reading._kept", OrderedDict())
     with running.client() as client:

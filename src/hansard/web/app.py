@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from hansard.errors import HansardError
 from hansard.ledger.calendar import find_zone
-from hansard.web import answers, files
-from hansard.web.desk import Desk
+from hansard.web import responses, static_files
+from hansard.web.answer_cache import AnswerCache
+from hansard.web.engine_pool import EnginePool
 from hansard.web.guard import Guard
-from hansard.web.kept import Kept
 from hansard.web.live import Live
 
 if TYPE_CHECKING:
@@ -33,30 +33,30 @@ def make_app(
     settings: Settings, auth: Auth, *, read_only: bool = False, syncing: bool = True, demo: bool = False
 ) -> Starlette:
     """The web app on one store; requests find what they need in `request.app.state`."""
-    desk = Desk(settings)
-    live = Live(desk, syncing=syncing)
+    engines = EnginePool(settings)
+    live = Live(engines, syncing=syncing)
 
     @contextlib.asynccontextmanager
     async def running(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001 - Starlette's signature
         await live.start()
-        desk.prepare(_warm_up)
+        engines.prepare(_warm_up)
         try:
             yield
         finally:
             await live.finish()
-            desk.close()
+            engines.close()
 
     handlers: dict[Any, Callable[..., Any]] = {
-        HansardError: answers.failed,
-        HTTPException: answers.http_failed,
-        Exception: answers.broken,
+        HansardError: responses.failed,
+        HTTPException: responses.http_failed,
+        Exception: responses.broken,
     }
     app = _Guarded(
         routes=_routes(),
         exception_handlers=handlers,
         lifespan=running,
     )
-    app.state.desk = desk
+    app.state.engines = engines
     app.state.live = live
     app.state.auth = auth
     app.state.settings = settings
@@ -64,7 +64,7 @@ def make_app(
     app.state.demo = demo
     app.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
     app.state.zone = find_zone(settings.timezone)
-    app.state.kept = Kept()
+    app.state.cache = AnswerCache()
     return app
 
 
@@ -86,7 +86,7 @@ class _Guarded(Starlette):
 
 
 def _routes() -> list[Route]:
-    routes = [Route("/static/{edition}/{name}", files.serve)]
+    routes = [Route("/static/{edition}/{name}", static_files.serve)]
     for name in (*(f"pages.{page}" for page in _PAGES), "api"):
         routes += import_module(f"hansard.web.{name}").ROUTES
     return routes

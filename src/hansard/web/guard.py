@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hansard.web.answers import Refused, refusal
+from hansard.web.responses import HttpError, refusal
 from hansard.web.templating import page
 
 if TYPE_CHECKING:
@@ -194,15 +194,15 @@ def _bounded(receive: Receive, is_answered: Callable[[], bool]) -> Receive:
         except TimeoutError:
             if is_answered():
                 return {"type": "http.disconnect"}
-            raise Refused(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
+            raise HttpError(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
         if message["type"] != "http.request":
             if is_answered():
                 return message
-            raise Refused(400, "bad_request", "the body is not whole")  # nobody hears it
+            raise HttpError(400, "bad_request", "the body is not whole")  # nobody hears it
         is_whole = not message.get("more_body", False)
         taken += len(message.get("body", b""))
         if taken > MAX_BODY:
-            raise Refused(413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
+            raise HttpError(413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
         return message
 
     return bounded

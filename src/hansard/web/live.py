@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError
-from hansard.web.answers import Refused
+from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.sync.report import Progress
-    from hansard.web.desk import Desk
+    from hansard.web.engine_pool import EnginePool
 
 _LOOK_SECONDS = 1.0
 _BEAT_SECONDS = 20.0  # how often a quiet stream shows that it lives
@@ -45,8 +45,8 @@ class _OverError(Exception):
 class Live:
     """The revision of the store, and who waits for the next one."""
 
-    def __init__(self, desk: Desk, *, syncing: bool) -> None:
-        self._desk = desk
+    def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
+        self._engines = engines
         self._syncs = syncing
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -62,7 +62,7 @@ class Live:
         """Begin to watch."""
         self._loop = asyncio.get_running_loop()
         await self.look()
-        if self._syncs and self._desk.settings.roots:
+        if self._syncs and self._engines.settings.roots:
             self.busy = True
             self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
             self._thread.start()
@@ -97,12 +97,12 @@ class Live:
     async def look(self) -> None:
         """Hear of a change without waiting for somebody to tell."""
         with contextlib.suppress(HansardError):
-            self._learn(await self._desk.ask(_revision), self.busy, self.trouble)
+            self._learn(await self._engines.read(_revision), self.busy, self.trouble)
 
     async def events(self) -> AsyncIterator[News | None]:
         """How things are, and again whenever that changes; None now and then while nothing is new."""
         if self.listeners >= _MOST_STREAMS:
-            raise Refused(503, "busy", f"there are {_MOST_STREAMS} streams already: close some pages")
+            raise HttpError(503, "busy", f"there are {_MOST_STREAMS} streams already: close some pages")
         self.listeners += 1
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._keep_looking())
@@ -128,7 +128,7 @@ class Live:
         pause = _FIRST_PAUSE
         while not self.is_over:
             try:
-                with self._desk.engine() as h:
+                with self._engines.engine() as h:
                     for report in h.watch(self._stop, listener=self._unless_over, wait_seconds=_LOCK_SECONDS):
                         if report.busy:
                             break  # another process syncs: begin anew, so that nothing is left out
@@ -150,10 +150,10 @@ class Live:
             raise _OverError
 
     async def _keep_looking(self) -> None:
-        seen = self._desk.fingerprint()
+        seen = self._engines.fingerprint()
         while self.listeners and not self.is_over:
             await asyncio.sleep(_LOOK_SECONDS)
-            now = self._desk.fingerprint()
+            now = self._engines.fingerprint()
             if now != seen:
                 seen = now
                 await self.look()

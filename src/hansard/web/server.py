@@ -20,7 +20,7 @@ from hansard.web.app import make_app
 from hansard.web.auth import LINK_SECONDS, LOOPBACK, Auth, canonical, random_name
 from hansard.web.connection import Connection
 from hansard.web.redirect_file import RedirectFile
-from hansard.web.running import Running, registered
+from hansard.web.running_servers import Running, registered
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

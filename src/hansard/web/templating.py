@@ -12,7 +12,7 @@ from hansard.render import words
 from hansard.render.html.escaping import visible
 from hansard.render.html.figures import machine
 from hansard.render.money import dollars
-from hansard.web.files import address
+from hansard.web.static_files import address
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,7 +13,7 @@ from hansard.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from hansard.config import Settings
-    from hansard.web.running import Running
+    from hansard.web.running_servers import Running
     from hansard.web.server import Started
 
 _FOLDER = "web"  # in the data directory: what running servers write
@@ -114,7 +114,7 @@ def web(
 
 def _print_link(cli: Context, folder: str, port: int | None) -> None:
     """A new link to the server that runs."""
-    from hansard.web.running import find
+    from hansard.web.running_servers import find
 
     found = [one for one in find(folder) if port in (None, one.port)]
     if not found:
@@ -133,7 +133,7 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
 
 def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
     """Raise where this history is shown already; whoever wants a second server names its port."""
-    from hansard.web.running import find
+    from hansard.web.running_servers import find
 
     for one in find(folder):
         if one.home == settings.home:

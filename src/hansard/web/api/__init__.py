@@ -5,14 +5,14 @@ Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description an
 
 from __future__ import annotations
 
-from hansard.web.api import deeds, events, found, ledger, links, openapi, raw, remarks, sessions, store, turns
+from hansard.web.api import deeds, events, ledger, links, openapi, raw, remarks, search, sessions, store, turns
 from hansard.web.api.endpoint import Endpoint, routes
 
 _ALL: tuple[Endpoint, ...] = (
     *sessions.ENDPOINTS,
     *turns.ENDPOINTS,
     *raw.ENDPOINTS,
-    *found.ENDPOINTS,
+    *search.ENDPOINTS,
     *deeds.ENDPOINTS,
     *ledger.ENDPOINTS,
     *store.ENDPOINTS,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hansard.model import CallPage, FileHistory, FilePage, ToolReport
 from hansard.query import call_list, changed_files
-from hansard.web.api.asking import CURSOR, MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Needed, Number, Text
+from hansard.web.api.sort_params import CURSOR, MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
 
 _TEXT = Text("text", "Of files with all these words in their path.")
 _UNDER = Text("under", "Of files in this folder, at any depth: a path with a slash at its end.")

@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.document import encoded
-from hansard.web.answers import Refused
 from hansard.web.api.parameters import Number, Parameter, Text, Timezone
-from hansard.web.asked import Asked, checked, whole
+from hansard.web.params import Params, checked, whole
+from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -55,7 +55,7 @@ class Call:
 class Endpoint:
     """A method at a path.
 
-    `handler` takes a `Call` and runs on the desk's threads, in one state of the store unless it writes. What is no JSON (`kind`),
+    `handler` takes a `Call` and runs on the engines's threads, in one state of the store unless it writes. What is no JSON (`kind`),
     or asks the store nothing, is answered by a coroutine, which takes the request and what was given.
     """
 
@@ -75,7 +75,7 @@ class Endpoint:
         """Check, ask, answer."""
         state = request.app.state
         if self.writes and state.read_only:
-            raise Refused(403, "read_only", "this server was started with --read-only: nothing can be changed here")
+            raise HttpError(403, "read_only", "this server was started with --read-only: nothing can be changed here")
         given = self._given(request, state.zone.info) | await self._sent(request)
         if iscoroutinefunction(self.handler):
             other: Awaitable[Response] = self.handler(request, given)
@@ -86,19 +86,19 @@ class Endpoint:
             return found if isinstance(found, bytes) else encoded(found)
 
         if self.writes:
-            content = await state.desk.change(answer)
+            content = await state.engines.write(answer)
             await state.live.look()
             return Response(content, media_type=JSON)
         if not self.steady:
-            return Response(await state.desk.ask(answer), media_type=JSON)
+            return Response(await state.engines.read(answer), media_type=JSON)
         known = request.headers.get("if-none-match", "")
 
         def news(h: Hansard) -> tuple[str, bytes | None]:
             # Before the first question, which settles the state of the store: a tag may be older than the answer, never newer.
-            tag = f'"{state.edition}-{state.desk.fingerprint()}"'
+            tag = f'"{state.edition}-{state.engines.fingerprint()}"'
             return tag, None if _has(known, tag) else answer(h)
 
-        tag, found = await state.desk.ask(news)
+        tag, found = await state.engines.read(news)
         if found is None:
             return Response(status_code=304, headers={"etag": tag})
         return Response(found, media_type=JSON, headers={"etag": tag})
@@ -111,7 +111,7 @@ class Endpoint:
                 given[one.name] = whole(one.name, value, one.low, one.high)
             else:
                 given[one.name] = checked(one.name, value, one.longest)
-        asked = Asked(request)
+        asked = Params(request)
         for parameter in sorted(self.parameters, key=lambda one: not isinstance(one, Timezone)):
             value = given[parameter.name] = parameter.read(asked, zone)
             if isinstance(parameter, Timezone) and value is not None:
@@ -128,7 +128,7 @@ class Endpoint:
         content = await request.body()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if (content or self.body) and kind != JSON:
-            raise Refused(415, "wrong_type", f"send {JSON}")
+            raise HttpError(415, "wrong_type", f"send {JSON}")
         if not self.body:
             if content:
                 raise UsageError("nothing can be sent here: leave the body out")

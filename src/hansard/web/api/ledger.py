@@ -11,9 +11,9 @@ from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
 from hansard.model import Activity, Block, Budget, Explanation, PriceData, Pricing, Rate, UsageReport, plain
 from hansard.model.schema import Shape
-from hansard.web.api.asking import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Number, Text, Texts, Words
+from hansard.web.api.sort_params import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
 _MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")

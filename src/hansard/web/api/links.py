@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.schema import Shape
-from hansard.web.answers import Json
 from hansard.web.api.endpoint import Endpoint
 from hansard.web.auth import LINK_SECONDS
+from hansard.web.responses import Json
 
 if TYPE_CHECKING:
     from starlette.requests import Request

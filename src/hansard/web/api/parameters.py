@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, ClassVar
 
-from hansard.web.asked import LONGEST, Asked
+from hansard.web.params import LONGEST, Params
 
 Schema = dict[str, Any]
 _NO_NUL = r"^[^\u0000]*$"
@@ -23,7 +23,7 @@ class Parameter(ABC):
     required: ClassVar[bool] = False
 
     @abstractmethod
-    def read(self, asked: Asked, zone: tzinfo | None) -> Any:
+    def read(self, asked: Params, zone: tzinfo | None) -> Any:
         """The value that a request gives it, checked; days are those of the zone."""
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Text(Parameter):
 
     longest: int = LONGEST
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
         """The text, None where it is not given."""
         return asked.text(self.name, self.longest)
 
@@ -52,7 +52,7 @@ class Needed(Text):
 
     required: ClassVar[bool] = True
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> str:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> str:  # noqa: ARG002 - the same for all
         """The text."""
         return asked.needed(self.name, self.longest)
 
@@ -68,7 +68,7 @@ class Words(Parameter):
     choices: Collection[str]
     default: tuple[str, ...] = ()
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
         """The words, or those that are meant where none is given."""
         return asked.words(self.name, self.choices) or self.default
 
@@ -84,7 +84,7 @@ class Texts(Parameter):
 
     most: int = 20
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> tuple[str, ...]:  # noqa: ARG002 - the same for all
         """All of them, in order, also empty ones."""
         return tuple(asked.each(self.name, self.most))
 
@@ -101,7 +101,7 @@ class Choice(Parameter):
     choices: Collection[str]
     default: str | None = None
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
         """The word."""
         return asked.choice(self.name, self.choices, "") or self.default
 
@@ -119,7 +119,7 @@ class Number(Parameter):
     high: int
     default: int | None = None
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> int | None:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> int | None:  # noqa: ARG002 - the same for all
         """The number."""
         if self.default is None:
             return asked.number(self.name, None, self.low, self.high)
@@ -135,7 +135,7 @@ class Number(Parameter):
 class Flag(Parameter):
     """Yes or no."""
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> bool:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> bool:  # noqa: ARG002 - the same for all
         """No where it is not given."""
         return asked.flag(self.name)
 
@@ -150,7 +150,7 @@ class Moment(Parameter):
 
     is_end: bool = False
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> Any:
+    def read(self, asked: Params, zone: tzinfo | None) -> Any:
         """The moment; of a day its beginning or its end."""
         return asked.moment(self.name, zone, end=self.is_end)
 
@@ -163,7 +163,7 @@ class Moment(Parameter):
 class Timezone(Parameter):
     """The zone whose days are meant; the times that are given beside it are read in it too."""
 
-    def read(self, asked: Asked, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
+    def read(self, asked: Params, zone: tzinfo | None) -> str | None:  # noqa: ARG002 - the same for all
         """Its name, None for the one of the settings."""
         from hansard.ledger.calendar import find_zone
 

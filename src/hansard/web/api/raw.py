@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
-from hansard.web.api.asking import SESSION
 from hansard.web.api.endpoint import Endpoint
 from hansard.web.api.parameters import Number, Text
+from hansard.web.api.sort_params import SESSION
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.web.desk import Desk
+    from hansard.web.engine_pool import EnginePool
 
 _KIND = "application/octet-stream"  # a browser must not take it for a page
 _PIECE = 1 << 20
@@ -24,14 +24,14 @@ _PIECE = 1 << 20
 
 async def _raw(request: Request, given: dict[str, Any]) -> Response:
     """A transcript from the first byte to the last, or one line of it; no more than a piece is in memory."""
-    desk: Desk = request.app.state.desk
-    transcript, start, end = await desk.ask(lambda h: _place(h, given))
+    engines: EnginePool = request.app.state.engines
+    transcript, start, end = await engines.read(lambda h: _place(h, given))
     headers = {"content-length": str(end - start)}
     if request.method == "HEAD" or start == end:
         return Response(media_type=_KIND, headers=headers)
 
     async def piece(position: int) -> bytes:
-        return await desk.ask(lambda h: b"".join(h.record.read(transcript, position, min(position + _PIECE, end))))
+        return await engines.read(lambda h: b"".join(h.record.read(transcript, position, min(position + _PIECE, end))))
 
     first = await piece(start)  # damage is still told by the status
 

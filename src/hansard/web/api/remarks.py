@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from hansard.model import Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
-from hansard.web.api.asking import SESSION
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Needed, Number, Text
+from hansard.web.api.sort_params import SESSION
 
 Handler = Callable[[Call], Remarks]
 _PATH = "/api/sessions/{session}"

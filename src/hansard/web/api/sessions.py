@@ -7,9 +7,9 @@ from typing import Any
 from hansard.model import Agent, FileChange, Link, Project, Related, Session, SessionPage, Todo, Transcript
 from hansard.model.schema import Shape
 from hansard.query.sessions import SORTS
-from hansard.web.api.asking import CURSOR, PROJECT, QUERY, SESSION, SINCE, UNTIL, sort_order
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Number, Text
+from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SESSION, SINCE, UNTIL, sort_order
 
 _PATH = "/api/sessions/{session}"
 _MOST = 500

@@ -7,9 +7,9 @@ from hansard.model import Agent
 from hansard.model.display import Turn
 from hansard.model.document import encoded
 from hansard.model.schema import Shape
-from hansard.web.api.asking import SESSION
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Flag, Number, Text
+from hansard.web.api.sort_params import SESSION
 
 _MOST = 50
 _ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun

@@ -27,10 +27,10 @@ from hansard.render.explained import (
 from hansard.render.money import exact, row_cost
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.places import place, session_place
-from hansard.web.wishes import asked_chosen, explain_command, explained, named_key
+from hansard.web.params import Params
+from hansard.web.report_request import explain_command, explained, named_key, parse_report_filters
+from hansard.web.responses import html
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
     from hansard.model import Charge, ExplainedLine, ExplainedMessage, ExplainedRate, Explanation
-    from hansard.web.wishes import Chosen
+    from hansard.web.report_request import ReportFilters
 
 _LIMITS = (20, 100, 500)
 _MANY_LINES = 12
@@ -104,19 +104,19 @@ class MessageShown:
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Asked(request)
+    asked = Params(request)
     target = asked.text("target")
     by = asked.words("by", DIMENSIONS)
     key = tuple(value or None for value in asked.each("key", len(DIMENSIONS)))
     limit = asked.number("limit", _LIMITS[0], 1, _LIMITS[-1])
-    chosen = asked_chosen(request, asked, default="all")
+    chosen = parse_report_filters(request, asked, default="all")
     asked.done()
     if key and not by:
         raise UsageError("'key' is the row of a report: say with 'by' which one, or name one thing with 'target'")
 
     def answer(h: Hansard) -> Response:
         meant = named_key(h, chosen, by, key)
-        found = explained(h, request.app.state.kept, chosen, by, meant, target=target, limit=limit)
+        found = explained(h, request.app.state.cache, chosen, by, meant, target=target, limit=limit)
         zone: Zone = request.app.state.zone
         names = tuple(found.by)
         more = next((one for one in _LIMITS if one > limit), None) if found.rest.api_messages else None
@@ -145,11 +145,11 @@ async def show(request: Request) -> Response:
             back=_back(chosen, names),
         )
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
-def _back(chosen: Chosen, names: Sequence[str]) -> str:
+def _back(chosen: ReportFilters, names: Sequence[str]) -> str:
     """The report that the figure is a row of."""
     by = [name for name in names if name in DIMENSIONS and name != "total"]
     asked = chosen.asked if chosen.span.name is None else {**chosen.asked, "range": chosen.span.name}

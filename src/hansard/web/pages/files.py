@@ -15,11 +15,11 @@ from hansard.render.html.figures import day
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
 from hansard.render.tools import view
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.narrowing import Choice, Narrowed, headings
-from hansard.web.places import place, session_place
-from hansard.web.spans import asked_span
+from hansard.web.list_filters import Choice, ListFilters, headings
+from hansard.web.params import Params
+from hansard.web.period import parse_period
+from hansard.web.responses import html
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -62,7 +62,7 @@ class Step:
 
 async def show(request: Request) -> Response:
     """The page: files, folders, or all changes."""
-    asked = Asked(request)
+    asked = Params(request)
     zone: Zone = request.app.state.zone
     now = datetime.now(UTC)
     chosen = asked.choice("view", _VIEWS, "files")
@@ -70,11 +70,11 @@ async def show(request: Request) -> Response:
     sort = asked.choice("sort", _SORTS, "last")
     order = asked.choice("order", ("asc", "desc"), "asc" if sort == "path" else "desc")
     cursor = asked.text("cursor")
-    span = asked_span(asked, zone, now, default="all")
+    span = parse_period(asked, zone, now, default="all")
     asked.done()
     if under is not None and not under.endswith(("/", "\\")):
         raise UsageError("`under` is a folder: write it with the slash at its end")
-    narrowed = Narrowed(
+    narrowed = ListFilters(
         "/files",
         span,
         {
@@ -108,7 +108,7 @@ async def show(request: Request) -> Response:
 
     def answer(h: Hansard) -> Response:
         key = ("files", h.state(), chosen, text, under, sort, order, cursor, *wanted.values())
-        found = request.app.state.kept.answer(key, lambda: find(h))
+        found = request.app.state.cache.answer(key, lambda: find(h))
         more = found.next_cursor if chosen != "folders" else None
         return html(
             request,
@@ -129,26 +129,26 @@ async def show(request: Request) -> Response:
             **drawn(found),
         )
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
 async def history(request: Request) -> Response:
     """Everything that was done to one file."""
-    asked = Asked(request)
+    asked = Params(request)
     zone: Zone = request.app.state.zone
     path = asked.text("path", _LONGEST_PATH)
     project, reads, cursor = asked.text("project"), asked.flag("reads"), asked.text("cursor")
-    span = asked_span(asked, zone, datetime.now(UTC), default="all")
+    span = parse_period(asked, zone, datetime.now(UTC), default="all")
     asked.done()
     if path is None:
         raise UsageError("name a file: /files/history?path=...")
-    narrowed = Narrowed("/files/history", span, {"path": path, "project": project, "reads": reads})
+    narrowed = ListFilters("/files/history", span, {"path": path, "project": project, "reads": reads})
 
     def answer(h: Hansard) -> Response:
         wanted: dict[str, Any] = {"project": project, "since": span.since, "until": span.until, "reads": reads}
         key = ("history", h.state(), path, cursor, *wanted.values())
-        found: FileHistory = request.app.state.kept.answer(
+        found: FileHistory = request.app.state.cache.answer(
             key, lambda: h.file_history(path, limit=_STEPS, cursor=cursor, **wanted)
         )
         steps = _steps(found.page.calls, zone, _drawn(h, found.page.calls, _DRAWN))
@@ -172,13 +172,13 @@ async def history(request: Request) -> Response:
             first=narrowed.address() if cursor else None,
         )
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
 async def change(request: Request) -> Response:
     """What one call did, to be put into a page."""
-    asked = Asked(request)
+    asked = Params(request)
     transcript, root = asked.needed("transcript", _LONGEST_PATH), asked.text("root", _LONGEST_PATH)
     offset, block = asked.number("offset", 0, 0, 1 << 40), asked.number("block", 0, 0, 1 << 20)
     generation, session_id = asked.number("generation", None, 1, 1 << 31), asked.text("session")
@@ -188,7 +188,7 @@ async def change(request: Request) -> Response:
         call = h.tool_call(transcript, offset, block, session_id=session_id, root=root, generation=generation)
         return html(request, "files_change.html", drawn=draw_call(call))
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
@@ -300,7 +300,7 @@ def _inside(folder: str, project: str) -> str:
     return folder[len(base) + 1 :] if base and folder.startswith((f"{base}/", f"{base}\\")) else folder
 
 
-def _crumbs(narrowed: Narrowed, under: str) -> list[tuple[str, str]]:
+def _crumbs(narrowed: ListFilters, under: str) -> list[tuple[str, str]]:
     """The folders above one, each with its address."""
     found = []
     start = 0

@@ -11,12 +11,12 @@ from starlette.routing import Route
 
 from hansard.index.schema import VERSION
 from hansard.query.health import Diagnosis, Finding
-from hansard.web.answers import html
-from hansard.web.asked import Asked
 from hansard.web.charts.scale import per_cent
-from hansard.web.piecewise import begun
-from hansard.web.places import place, session_place
+from hansard.web.params import Params
+from hansard.web.responses import html
+from hansard.web.streaming import begun
 from hansard.web.templating import page as drawn
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -56,11 +56,11 @@ class Share:
 
 async def show(request: Request) -> Response:
     """The page; the walk through the sources comes behind its head, and the check of the databases when it is done."""
-    Asked(request).done()
+    Params(request).done()
 
     def rest(h: Hansard) -> str:
         state = request.app.state
-        status: Status = state.kept.answer(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
+        status: Status = state.cache.answer(("status", int(time.monotonic() // _STATUS_SECONDS)), h.status)
         rates = h.rates()
         return drawn(
             "health_store.html",
@@ -88,18 +88,18 @@ async def show(request: Request) -> Response:
 
 async def check(request: Request) -> Response:
     """What `hansard doctor` finds: it looks through all databases, which takes seconds, and is kept for a minute."""
-    Asked(request).done()
+    Params(request).done()
     state = request.app.state
     if not hasattr(state, "checking"):
         state.checking = asyncio.Lock()
 
     def answer(h: Hansard) -> Response:
-        found: Diagnosis = state.kept.answer(("doctor", int(time.monotonic() // _CHECK_SECONDS)), h.doctor)
+        found: Diagnosis = state.cache.answer(("doctor", int(time.monotonic() // _CHECK_SECONDS)), h.doctor)
         findings = sorted(found.findings, key=lambda finding: _LEVELS.get(finding.level, 0))
         return html(request, "health_check.html", findings=findings, verdict=_verdict(findings))
 
-    async with state.checking:  # whoever comes meanwhile gets the same answer, and leaves the desk to others
-        page: Response = await state.desk.ask(answer)
+    async with state.checking:  # whoever comes meanwhile gets the same answer, and leaves the engines to others
+        page: Response = await state.engines.read(answer)
     return page
 
 

@@ -13,12 +13,12 @@ from starlette.routing import Route
 from hansard.render.money import cost, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, year_of
 from hansard.render.words import many
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.charts.heat import shades
-from hansard.web.charts.spending import draw_spending, draw_year
-from hansard.web.glances import block_of, budget_of, glances_of
-from hansard.web.places import day_place, place
+from hansard.web.charts.heatmap import shades
+from hansard.web.charts.usage import draw_spending, draw_year
+from hansard.web.params import Params
+from hansard.web.responses import html
+from hansard.web.summary_cards import block_of, budget_of, summary_cards
+from hansard.web.urls import day_place, place
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -58,7 +58,7 @@ class Switch:
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Asked(request)
+    asked = Params(request)
     chosen = {
         "heat": asked.choice("heat", _HEATS, "cost"),
         "split": asked.choice("split", _SPLITS, "model"),
@@ -82,30 +82,30 @@ async def show(request: Request) -> Response:
             **_charts(request, h, now, chosen),
         )
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
 async def refresh(request: Request) -> Response:
     """What changes while somebody looks: the part of the page that asks for itself again."""
-    Asked(request).done()
+    Params(request).done()
 
     def answer(h: Hansard) -> Response:
         return html(request, "overview_now.html", **_now(request, h, datetime.now(UTC)))
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
 async def cleanup(request: Request) -> Response:
     """What the client deletes next: it takes a walk through the sources, so it comes after the page, and is kept a while."""
-    Asked(request).done()
+    Params(request).done()
 
     def answer(h: Hansard) -> Response:
-        known = request.app.state.kept.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
+        known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
         return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
 
-    page: Response = await request.app.state.desk.ask(answer)
+    page: Response = await request.app.state.engines.read(answer)
     return page
 
 
@@ -118,7 +118,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     standing = h.standing(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
     return {
-        "glances": glances_of(h, zone, settings.timezone, now),
+        "glances": summary_cards(h, zone, settings.timezone, now),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
@@ -150,7 +150,7 @@ def _listed(session: Session, live_at: datetime | None) -> Listed:
 
 def _charts(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
     """Both charts; as they were drawn last where neither the store nor the day has changed."""
-    kept, known = request.app.state.kept, (h.state(), request.app.state.zone.local(now).date())
+    kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
     year = kept.answer(("year", *known, *chosen.values()), lambda: _year(request, h, now, chosen))
     spending = kept.answer(("spending", *known, *chosen.values()), lambda: _spending(request, h, now, chosen))
     return {**year, **spending}

@@ -12,11 +12,11 @@ from starlette.routing import Route
 from hansard.errors import NotFound
 from hansard.query.deeds import SOURCES
 from hansard.query.language import QueryError
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.hits import stamp
-from hansard.web.mistakes import TIMES, Mistake, times_of
-from hansard.web.places import place, session_place
+from hansard.web.form_errors import TIMES, FormError, times_of
+from hansard.web.params import Params
+from hansard.web.responses import html
+from hansard.web.search_hits import stamp
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -41,7 +41,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class PromptListRequest:
     """What is asked for, as it stands in the address."""
 
     q: str | None = None
@@ -53,20 +53,20 @@ class Listing:
 
     def address(self, **changes: Any) -> str:
         """The address of this list, or of one that differs in something."""
-        own = {name: value for name, value in changes.items() if name in Listing.__dataclass_fields__}
+        own = {name: value for name, value in changes.items() if name in PromptListRequest.__dataclass_fields__}
         more = {name: value for name, value in changes.items() if name not in own}
         return place("/prompts", **asdict(replace(self, **own)), **more)
 
     @property
     def is_narrowed(self) -> bool:
         """Whether anything is left out."""
-        return replace(self, unique=False) != Listing()
+        return replace(self, unique=False) != PromptListRequest()
 
 
 async def show(request: Request) -> Response:
     """The page, or a part of it; how many there are takes going through all of them, so it comes after."""
-    asked = Asked(request)
-    listing = Listing(
+    asked = Params(request)
+    listing = PromptListRequest(
         asked.text("q"),
         asked.text("project"),
         asked.text("since"),
@@ -87,22 +87,24 @@ async def show(request: Request) -> Response:
             found["projects"] = h.field_values("project")
         return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
 
-    drawn: Response = await request.app.state.desk.ask(answer)
+    drawn: Response = await request.app.state.engines.read(answer)
     return drawn
 
 
 async def text(request: Request) -> Response:
     """One prompt as it was typed, with nothing left out."""
-    asked = Asked(request)
+    asked = Params(request)
     transcript, offset = asked.needed("transcript"), asked.number("offset", 0, 0, 1 << 40)
     asked.done()
-    found: str | None = await request.app.state.desk.ask(lambda h: h.prompt_text(transcript, offset))
+    found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(transcript, offset))
     if found is None:
         raise NotFound("no prompt stands there")
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 
-def _found(h: Hansard, listing: Listing, cursor: str | None, zone: tzinfo | None, *, counted: bool) -> dict[str, Any]:
+def _found(
+    h: Hansard, listing: PromptListRequest, cursor: str | None, zone: tzinfo | None, *, counted: bool
+) -> dict[str, Any]:
     told: dict[str, Any] = {
         "listing": listing,
         "cursor": cursor,
@@ -115,7 +117,7 @@ def _found(h: Hansard, listing: Listing, cursor: str | None, zone: tzinfo | None
         "page": None,
     }
     now = datetime.now(UTC)
-    mistakes: dict[str, Mistake] = told["mistakes"]
+    mistakes: dict[str, FormError] = told["mistakes"]
     since, until = times_of(listing.since, listing.until, now, zone, mistakes)
     if mistakes:
         return told
@@ -133,7 +135,7 @@ def _found(h: Hansard, listing: Listing, cursor: str | None, zone: tzinfo | None
             until=until,
         )
     except QueryError as error:
-        mistakes["q"] = Mistake.of(error)
+        mistakes["q"] = FormError.of(error)
     return told
 
 

@@ -16,12 +16,12 @@ from hansard.query.language.help import syntax
 from hansard.query.language.refining import Refining
 from hansard.query.search.pages import SORTS
 from hansard.render.words import project_name, tool_name, when
-from hansard.web.answers import Json, html
-from hansard.web.asked import Asked
-from hansard.web.hits import corrected, pieces, place_of, speaker, stamp
-from hansard.web.mistakes import Mistake
-from hansard.web.places import place
+from hansard.web.form_errors import FormError
+from hansard.web.params import Params
+from hansard.web.responses import Json, html
+from hansard.web.search_hits import corrected, pieces, place_of, speaker, stamp
 from hansard.web.templating import one_line
+from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -52,7 +52,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class SearchRequest:
     """What is asked for, as it stands in the address."""
 
     q: str | None = None
@@ -72,7 +72,7 @@ class Looking:
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Asked(request)
+    asked = Params(request)
     looking, cursor, facets = _looking(asked), asked.text("cursor"), asked.flag("facets")
     asked.done()
 
@@ -82,13 +82,13 @@ async def show(request: Request) -> Response:
         title = f"{one_line(looking.q, 60)} · Search" if looking.q else "Search"
         return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
 
-    drawn: Response = await request.app.state.desk.ask(answer)
+    drawn: Response = await request.app.state.engines.read(answer)
     return drawn
 
 
 async def results(request: Request) -> Response:
     """What was found, to be put into the page."""
-    asked = Asked(request)
+    asked = Params(request)
     looking, cursor = _looking(asked), asked.text("cursor")
     asked.done()
 
@@ -96,26 +96,26 @@ async def results(request: Request) -> Response:
         template = "search_hits.html" if cursor is not None else "search_results.html"
         return html(request, template, examples=EXAMPLES, **_found(h, looking, cursor, _zone(request)))
 
-    drawn: Response = await request.app.state.desk.ask(answer)
+    drawn: Response = await request.app.state.engines.read(answer)
     return drawn
 
 
 async def facets(request: Request) -> Response:
     """How it spreads, to be put into the page: it takes longer than finding the best, so it comes after."""
-    asked = Asked(request)
+    asked = Params(request)
     looking = _looking(asked)
     asked.done()
 
     def answer(h: Hansard) -> Response:
         return html(request, "search_facets.html", looking=looking, **_faceted(h, looking, _zone(request)))
 
-    drawn: Response = await request.app.state.desk.ask(answer)
+    drawn: Response = await request.app.state.engines.read(answer)
     return drawn
 
 
 async def fields(request: Request) -> Response:
     """The fields of the query language, for completion."""
-    Asked(request).done()
+    Params(request).done()
     found = [
         {
             "name": name,
@@ -130,17 +130,17 @@ async def fields(request: Request) -> Response:
 
 async def values(request: Request) -> Response:
     """What a field can be asked for in this history, for completion."""
-    asked = Asked(request)
+    asked = Params(request)
     field = asked.choice("field", FIELDS, "")
     asked.done()
     if not field:
         raise UsageError(f"'field' is one of {', '.join(FIELDS)}")
-    return Json({"values": await request.app.state.desk.ask(lambda h: h.field_values(field))})
+    return Json({"values": await request.app.state.engines.read(lambda h: h.field_values(field))})
 
 
 async def palette(request: Request) -> Response:
     """Sessions and projects for the palette: the latest, or those with these words in their names."""
-    asked = Asked(request)
+    asked = Params(request)
     query = asked.text("q", 200)
     asked.done()
 
@@ -156,7 +156,7 @@ async def palette(request: Request) -> Response:
             found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
         return Json({"projects": [], "sessions": _named(found[:_PALETTE])})
 
-    told: Response = await request.app.state.desk.ask(answer)
+    told: Response = await request.app.state.engines.read(answer)
     return told
 
 
@@ -174,8 +174,8 @@ def _named(sessions: Iterable[Session]) -> list[dict[str, str]]:
     return [named(session) for session in sessions]
 
 
-def _looking(asked: Asked) -> Looking:
-    return Looking(
+def _looking(asked: Params) -> SearchRequest:
+    return SearchRequest(
         asked.text("q"), asked.choice("group", ("session", "none"), "session"), asked.choice("sort", SORTS, "best")
     )
 
@@ -188,7 +188,7 @@ def _zone(request: Request) -> tzinfo | None:
 # -- results
 
 
-def _found(h: Hansard, looking: Looking, cursor: str | None, zone: tzinfo | None) -> dict[str, Any]:
+def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: tzinfo | None) -> dict[str, Any]:
     """What the templates draw; a mistake in the query is told beside the field."""
     now = datetime.now(UTC)
     told: dict[str, Any] = {
@@ -214,7 +214,7 @@ def _found(h: Hansard, looking: Looking, cursor: str | None, zone: tzinfo | None
             if begun.hits:
                 page, told["widened"] = begun, f"{looking.q}*"
     except QueryError as error:
-        told["mistake"] = Mistake.of(error)
+        told["mistake"] = FormError.of(error)
         return told
     told["page"] = page
     told["fields"] = Refining(looking.q, now=now, zone=zone).fields()
@@ -224,7 +224,7 @@ def _found(h: Hansard, looking: Looking, cursor: str | None, zone: tzinfo | None
 
 
 def _page(
-    h: Hansard, looking: Looking, query: str, cursor: str | None, now: datetime, zone: tzinfo | None
+    h: Hansard, looking: SearchRequest, query: str, cursor: str | None, now: datetime, zone: tzinfo | None
 ) -> SearchPage:
     by_session = looking.group == "session"
     return h.search(
@@ -252,7 +252,7 @@ class Chip:
     is_chosen: bool
 
 
-def _faceted(h: Hansard, looking: Looking, zone: tzinfo | None) -> dict[str, Any]:
+def _faceted(h: Hansard, looking: SearchRequest, zone: tzinfo | None) -> dict[str, Any]:
     if looking.q is None:
         return {"facets": None, "chips": ()}
     now = datetime.now(UTC)

@@ -12,10 +12,10 @@ from hansard.query.grouping import GROUPS
 from hansard.query.language import QueryError
 from hansard.query.sessions import SORTS
 from hansard.render.money import cost
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.mistakes import TIMES, Mistake, times_of
-from hansard.web.places import place
+from hansard.web.form_errors import TIMES, FormError, times_of
+from hansard.web.params import Params
+from hansard.web.responses import html
+from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -49,7 +49,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SessionListRequest:
     """What is asked for, as it stands in the address."""
 
     q: str | None = None
@@ -88,7 +88,7 @@ class Listing:
     @property
     def is_narrowed(self) -> bool:
         """Whether anything is left out."""
-        return replace(self, sort="ended", order=None, group=None) != Listing()
+        return replace(self, sort="ended", order=None, group=None) != SessionListRequest()
 
     @property
     def is_detailed(self) -> bool:
@@ -96,13 +96,13 @@ class Listing:
         return any((self.until, self.model, self.tool, self.tag, self.since and self.since not in TIMES))
 
 
-_NAMES = frozenset(Listing.__dataclass_fields__)
+_NAMES = frozenset(SessionListRequest.__dataclass_fields__)
 
 
 async def show(request: Request) -> Response:
     """The page, or a part of it."""
-    asked = Asked(request)
-    listing = Listing(
+    asked = Params(request)
+    listing = SessionListRequest(
         q=asked.text("q"),
         project=asked.text("project"),
         since=asked.text("since"),
@@ -128,11 +128,13 @@ async def show(request: Request) -> Response:
         template = {"page": "sessions.html", "list": "sessions_list.html", "rows": "sessions_rows.html"}[part]
         return html(request, template, title="Sessions", at="/sessions", **found)
 
-    drawn: Response = await request.app.state.desk.ask(answer)
+    drawn: Response = await request.app.state.engines.read(answer)
     return drawn
 
 
-def _found(h: Hansard, listing: Listing, cursor: str | None, within: str | None, zone: tzinfo | None) -> dict[str, Any]:
+def _found(
+    h: Hansard, listing: SessionListRequest, cursor: str | None, within: str | None, zone: tzinfo | None
+) -> dict[str, Any]:
     """What the templates draw; a mistake in what was typed is told beside the field, with an empty list."""
     now = datetime.now(UTC)
     told: dict[str, Any] = {
@@ -151,7 +153,7 @@ def _found(h: Hansard, listing: Listing, cursor: str | None, within: str | None,
         "page": None,
         "groups": None,
     }
-    mistakes: dict[str, Mistake] = told["mistakes"]
+    mistakes: dict[str, FormError] = told["mistakes"]
     since, until = times_of(listing.since, listing.until, now, zone, mistakes)
     filters: dict[str, Any] = {
         "project": listing.project,
@@ -179,7 +181,7 @@ def _found(h: Hansard, listing: Listing, cursor: str | None, within: str | None,
                 listing.q, **filters, by=listing.group, each=_IN_GROUP, limit=_GROUPS, cursor=cursor
             )
     except QueryError as error:
-        mistakes["q"] = Mistake.of(error)
+        mistakes["q"] = FormError.of(error)
     return told
 
 

@@ -11,13 +11,13 @@ from starlette.routing import Route
 
 from hansard.query.language import parse
 from hansard.render.words import tool_name
-from hansard.web.asked import Asked
 from hansard.web.charts.calls import draw_calls
-from hansard.web.narrowing import Choice, Narrowed, headings
-from hansard.web.piecewise import begun
-from hansard.web.places import place, session_place
-from hansard.web.spans import asked_span
+from hansard.web.list_filters import Choice, ListFilters, headings
+from hansard.web.params import Params
+from hansard.web.period import parse_period
+from hansard.web.streaming import begun
 from hansard.web.templating import page as drawn
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -88,23 +88,23 @@ class Line:
 
 async def show(request: Request) -> Response:
     """The page: every tool, or one."""
-    asked = Asked(request)
+    asked = Params(request)
     zone: Zone = request.app.state.zone
     now = datetime.now(UTC)
     tool, query, project = asked.text("tool", _LONGEST_NAME), asked.text("q"), asked.text("project")
-    span = asked_span(asked, zone, now, default="all")
+    span = parse_period(asked, zone, now, default="all")
     wanted: dict[str, Any] = {"query": query, "project": project, "since": span.since, "until": span.until}
     if query is not None:
         parse(query, now=now, zone=zone.info)  # what is wrong with it must be said before the page begins
     if tool is not None:
         return await _one(
-            request, asked, Narrowed("/tools", span, {"tool": tool, "q": query, "project": project}), wanted
+            request, asked, ListFilters("/tools", span, {"tool": tool, "q": query, "project": project}), wanted
         )
     sort = asked.choice("sort", _SORTS, "calls")
     usual = "asc" if sort == "tool" else "desc"
     order = asked.choice("order", ("asc", "desc"), usual)
     asked.done()
-    narrowed = Narrowed(
+    narrowed = ListFilters(
         "/tools",
         span,
         {
@@ -135,13 +135,13 @@ async def show(request: Request) -> Response:
     return await begun(request, "tools.html", rest, title="Tools", at="/tools", **await _frame(request, narrowed))
 
 
-async def _one(request: Request, asked: Asked, narrowed: Narrowed, wanted: dict[str, Any]) -> Response:
+async def _one(request: Request, asked: Params, narrowed: ListFilters, wanted: dict[str, Any]) -> Response:
     """The calls of one tool."""
     chosen = asked.choice("list", _LISTS, "newest")
     cursor = asked.text("cursor")
     asked.done()
     name = str(narrowed.asked["tool"])
-    narrowed = Narrowed(
+    narrowed = ListFilters(
         narrowed.path, narrowed.span, {**narrowed.asked, "list": None if chosen == "newest" else chosen}
     )
     which: dict[str, Any] = {
@@ -152,7 +152,7 @@ async def _one(request: Request, asked: Asked, narrowed: Narrowed, wanted: dict[
         **wanted,
     }
     if cursor is not None:
-        await request.app.state.desk.ask(lambda h: h.calls(**which, limit=1))  # a cursor that is none is refused
+        await request.app.state.engines.read(lambda h: h.calls(**which, limit=1))  # a cursor that is none is refused
 
     def rest(h: Hansard) -> str:
         report = _report(request, h, name, wanted)
@@ -179,7 +179,7 @@ async def _one(request: Request, asked: Asked, narrowed: Narrowed, wanted: dict[
             zone=narrowed.span.zone.name,
         )
 
-    above = Narrowed("/tools", narrowed.span, {**narrowed.asked, "tool": None, "list": None}).address()
+    above = ListFilters("/tools", narrowed.span, {**narrowed.asked, "tool": None, "list": None}).address()
     return await begun(
         request,
         "tools_one.html",
@@ -192,19 +192,19 @@ async def _one(request: Request, asked: Asked, narrowed: Narrowed, wanted: dict[
     )
 
 
-async def _frame(request: Request, narrowed: Narrowed) -> dict[str, Any]:
-    projects = await request.app.state.desk.ask(lambda h: h.field_values("project"))
+async def _frame(request: Request, narrowed: ListFilters) -> dict[str, Any]:
+    projects = await request.app.state.engines.read(lambda h: h.field_values("project"))
     return {"narrowed": narrowed, "projects": projects}
 
 
 def _report(request: Request, h: Hansard, tool: str | None, wanted: dict[str, Any]) -> ToolReport:
     zone = request.app.state.settings.timezone
     key = ("tools", h.state(), tool, *wanted.values())
-    report: ToolReport = request.app.state.kept.answer(key, lambda: h.tools(tool=tool, timezone=zone, **wanted))
+    report: ToolReport = request.app.state.cache.answer(key, lambda: h.tools(tool=tool, timezone=zone, **wanted))
     return report
 
 
-def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: Narrowed) -> list[Group]:
+def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: ListFilters) -> list[Group]:
     """The client's own tools, then the servers in the order of their first tools."""
     all_calls = max(1, report.totals.calls)
     rows: dict[str | None, list[Row]] = {None: []}

@@ -15,14 +15,14 @@ from hansard.query.language import parse
 from hansard.render.rates import PRICED, grouped, price, prompt_size
 from hansard.render.reports import data_words, marked_notes, pause
 from hansard.render.series import Measure, measure_of
-from hansard.web.charts.spending import draw_spending
-from hansard.web.glances import active_block, budget_of
-from hansard.web.piecewise import begun
-from hansard.web.places import place
-from hansard.web.spans import RANGES
-from hansard.web.tables import make_table
+from hansard.web.charts.usage import draw_spending
+from hansard.web.period import RANGES
+from hansard.web.report_request import MEASURES, STACKS, parse_report_request
+from hansard.web.report_table import make_table
+from hansard.web.streaming import begun
+from hansard.web.summary_cards import active_block, budget_of
 from hansard.web.templating import page
-from hansard.web.wishes import MEASURES, STACKS, asked_wish
+from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
     from hansard.model import UsageReport
-    from hansard.web.charts.spending import Drawn
-    from hansard.web.wishes import Wish
+    from hansard.web.charts.usage import Drawn
+    from hansard.web.report_request import ReportRequest
 
 _MOST = 100  # rows on a page
 _HOURS = timedelta(days=3)  # up to here, bars are hours
@@ -63,7 +63,7 @@ class Choice:
 
 async def show(request: Request) -> Response:
     """The page: what can be chosen at once, the report when it is counted."""
-    wish = asked_wish(request)
+    wish = parse_report_request(request)
     zone: Zone = request.app.state.zone
     if wish.chosen.query is not None:
         parse(
@@ -71,7 +71,7 @@ async def show(request: Request) -> Response:
         )  # what is wrong with it is said before the page begins
 
     def rest(h: Hansard) -> str:
-        report = wish.report(h, request.app.state.kept)
+        report = wish.report(h, request.app.state.cache)
         blocks = _blocks(h, wish, request)
         return page(
             "usage_report.html",
@@ -110,17 +110,17 @@ async def show(request: Request) -> Response:
 
 async def download(request: Request) -> Response:
     """The rows as CSV, the same as `hansard usage --csv` writes."""
-    wish = asked_wish(request)
+    wish = parse_report_request(request)
 
     def answer(h: Hansard) -> bytes:
         from hansard.export.sheets import flat, names_of, sheet
 
-        report = wish.report(h, request.app.state.kept)
+        report = wish.report(h, request.app.state.cache)
         rows = [flat(row) for row in report.rows]
         names = names_of(rows or [dict.fromkeys(report.by), flat(report.totals)])
         return b"".join(sheet(names, ([row.get(name) for name in names] for row in rows)))
 
-    content: bytes = await request.app.state.desk.ask(answer)
+    content: bytes = await request.app.state.engines.read(answer)
     name = "-".join(("usage", *wish.by))
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
@@ -129,7 +129,7 @@ async def download(request: Request) -> Response:
 # -- what can be chosen
 
 
-def _choices(wish: Wish) -> dict[str, Any]:
+def _choices(wish: ReportRequest) -> dict[str, Any]:
     fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
     return {
         "reports": [
@@ -144,16 +144,16 @@ def _choices(wish: Wish) -> dict[str, Any]:
     }
 
 
-def _stacks(wish: Wish) -> list[Choice]:
+def _stacks(wish: ReportRequest) -> list[Choice]:
     return [
         Choice(f"by {name}" if name != "none" else "whole", wish.at(stack=name), wish.stack == name) for name in STACKS
     ]
 
 
-def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dict[str, Any]:
+def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageReport) -> dict[str, Any]:
     by = (_step(wish, report), *((wish.stack,) if wish.stack != "none" else ()))
     key = ("chart", h.state(), by, wish.measure, wish.chosen.span.today, *wish.chosen.identity)
-    measure, drawn = request.app.state.kept.answer(key, lambda: _draw(h, wish, by))
+    measure, drawn = request.app.state.cache.answer(key, lambda: _draw(h, wish, by))
     shown = "cost" if measure.is_money else "tokens"
     return {
         "drawn": drawn,
@@ -162,7 +162,7 @@ def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dic
     }
 
 
-def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, Drawn]:
+def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure, Drawn]:
     report = h.usage(by=by, **wish.chosen.conditions)
     measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
     span = wish.chosen.span
@@ -170,7 +170,7 @@ def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, Drawn]:
     return measure, draw_spending(report, span.today, measure=measure, explain=wish.chosen.explain, span=days)
 
 
-def _step(wish: Wish, report: UsageReport) -> str:
+def _step(wish: ReportRequest, report: UsageReport) -> str:
     """The time that the bars are of: the report's own, or one that fits how long it lasts."""
     for name in wish.by:
         if name in ("hour", "day", "week", "month"):
@@ -184,13 +184,13 @@ def _step(wish: Wish, report: UsageReport) -> str:
 # -- what stands beside it
 
 
-def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
+def _blocks(h: Hansard, wish: ReportRequest, request: Request) -> dict[str, Any]:
     """For a report by blocks: the present one with where it leads, and how long nothing happened before the others."""
     if wish.by != ("block",):
         return {"block": None, "pauses": {}}
     now = wish.chosen.now
     key = ("blocks", h.state(), int(now.timestamp() // 60), *wish.chosen.identity)
-    blocks = request.app.state.kept.answer(key, lambda: h.blocks(**wish.chosen.conditions)).blocks
+    blocks = request.app.state.cache.answer(key, lambda: h.blocks(**wish.chosen.conditions)).blocks
     active = (active_block(block, request.app.state.zone, now) for block in reversed(blocks))
     return {
         "block": next(filter(None, active), None),
@@ -202,7 +202,7 @@ def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
     }
 
 
-def _budgets(h: Hansard, wish: Wish, request: Request) -> list[dict[str, Any]]:
+def _budgets(h: Hansard, wish: ReportRequest, request: Request) -> list[dict[str, Any]]:
     limits, timezone = request.app.state.settings.limits, wish.chosen.timezone
     return [budget_of(item) for item in h.budgets(limits, timezone=timezone, now=wish.chosen.now)]
 
@@ -227,7 +227,7 @@ def _rates(h: Hansard) -> dict[str, Any]:
     }
 
 
-def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:
+def _last(h: Hansard, wish: ReportRequest) -> dict[str, str] | None:
     """Where the latest usage is, for who asked for a time in which there was none."""
     at: datetime | None = h.usage(by="total").totals.last_at
     if at is None:

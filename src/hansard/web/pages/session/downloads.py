@@ -11,15 +11,15 @@ from starlette.responses import Response, StreamingResponse
 from hansard.errors import NotFound
 from hansard.export.names import name_sessions
 from hansard.query.raw_lines import find_transcript_of
-from hansard.web.asked import Asked
-from hansard.web.pages.session.asking import zone_of
+from hansard.web.pages.session.params import zone_of
+from hansard.web.params import Params
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
     from hansard.model import Session
-    from hansard.web.desk import Desk
+    from hansard.web.engine_pool import EnginePool
 
 FORMS = {
     "html": ("html", "text/html; charset=utf-8"),
@@ -32,10 +32,10 @@ FORMS = {
 
 async def download(request: Request) -> Response:
     """The session in one of the formats; jsonl is its transcript, byte for byte."""
-    asked = Asked(request)
+    asked = Params(request)
     form = asked.choice("format", FORMS, "html")
     asked.done()
-    desk: Desk = request.app.state.desk
+    engines: EnginePool = request.app.state.engines
     session_id = request.path_params["session_id"]
 
     def found(h: Hansard) -> Session:
@@ -46,19 +46,19 @@ async def download(request: Request) -> Response:
             find_transcript_of(h.reader, session_id)
         return session
 
-    session = await desk.ask(found)
+    session = await engines.read(found)
     ending, media_type = FORMS[form]
     name = f"{name_sessions([session], {})[session_id]}.{ending}"
     return StreamingResponse(
-        _pieces(desk, session, form, zone_of(request)),
+        _pieces(engines, session, form, zone_of(request)),
         media_type=media_type,
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )
 
 
-def _pieces(desk: Desk, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
+def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
     """With an engine of its own: other requests go on with theirs while this one is sent."""
-    with desk.engine() as h, h.reader.at_once():
+    with engines.engine() as h, h.reader.at_once():
         yield from _drawn(h, session, form, zone)
 
 

@@ -13,11 +13,11 @@ from hansard.errors import UsageError
 from hansard.query.changes import fingerprint
 from hansard.query.windows import Budget
 from hansard.render.html.escaping import escaped
-from hansard.web.asked import Asked
 from hansard.web.pages.session.about import agent_tree
-from hansard.web.pages.session.asking import MANY, Wanted, zone_of
-from hansard.web.pages.session.pieces import draw_course, draw_more, draw_outline, drawing_of
+from hansard.web.pages.session.params import MANY, ThreadRequest, zone_of
+from hansard.web.pages.session.rendering import draw_course, draw_more, draw_outline, drawing_of
 from hansard.web.pages.session.show import head_values
+from hansard.web.params import Params
 from hansard.web.templating import page
 
 if TYPE_CHECKING:
@@ -32,23 +32,23 @@ _RELATED = 12
 
 async def turns(request: Request) -> Response:
     """The next windows of a thread."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     asked.done()
     return await _answer(request, lambda h, zone: draw_more(wanted.reading(h), wanted, zone).html)
 
 
 async def agent(request: Request) -> Response:
     """A subagent's turns, to be put where it was called."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     asked.done()
     if wanted.agent is None:
         raise UsageError("name the subagent with agent=ID")
     return await _answer(request, lambda h, zone: _agent(h, wanted, zone))
 
 
-def _agent(h: Hansard, wanted: Wanted, zone: tzinfo) -> str:
+def _agent(h: Hansard, wanted: ThreadRequest, zone: tzinfo) -> str:
     reading = wanted.reading(h)
     window = reading.windows.after(max(0, wanted.start), _INSIDE)
     drawing = drawing_of(reading, zone)
@@ -63,8 +63,8 @@ def _agent(h: Hansard, wanted: Wanted, zone: tzinfo) -> str:
 
 async def course(request: Request) -> Response:
     """The timeline and the whole outline of a thread, with what each turn used."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     asked.done()
 
     def draw(h: Hansard, _: tzinfo) -> str:
@@ -81,15 +81,15 @@ async def course(request: Request) -> Response:
 
 async def news(request: Request) -> Response:
     """What is new since the page has the given fingerprint: nothing, or the head and the end of the conversation."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     known = asked.text("known")
     outlined = asked.number("outlined", 1, 1, MANY)
     asked.done()
     return await _answer(request, lambda h, zone: _news(h, wanted, zone, known, outlined))
 
 
-def _news(h: Hansard, wanted: Wanted, zone: tzinfo, known: str | None, outlined: int) -> str | None:
+def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, outlined: int) -> str | None:
     session = wanted.session(h)
     mark = fingerprint(h.reader, session)
     if known == mark:
@@ -120,7 +120,7 @@ def _news(h: Hansard, wanted: Wanted, zone: tzinfo, known: str | None, outlined:
 
 async def related(request: Request) -> Response:
     """Sessions like this one."""
-    asked = Asked(request)
+    asked = Params(request)
     asked.done()
     session_id = request.path_params["session_id"]
     return await _answer(
@@ -130,7 +130,7 @@ async def related(request: Request) -> Response:
 
 async def find(request: Request) -> Response:
     """Places in this session that answer a search; without `bare` the page of the search itself."""
-    asked = Asked(request)
+    asked = Params(request)
     text = asked.text("q") or ""
     bare = asked.flag("bare")
     asked.done()
@@ -159,5 +159,5 @@ def marked(snippet: str, highlights: tuple[tuple[int, int], ...]) -> list[tuple[
 async def _answer(request: Request, draw: Callable[[Hansard, tzinfo], str | None]) -> Response:
     """A piece of HTML; nothing new is no content."""
     zone = zone_of(request)
-    drawn = await request.app.state.desk.ask(lambda h: draw(h, zone))
+    drawn = await request.app.state.engines.read(lambda h: draw(h, zone))
     return HTMLResponse(drawn) if drawn is not None else Response(status_code=204)

@@ -15,17 +15,17 @@ from hansard.model.display import Code
 from hansard.query.raw_lines import RawLine, find_raw_line, find_transcript_of, read_raw_line
 from hansard.query.windows import Window
 from hansard.render.html.parts import part_html
-from hansard.web.answers import html
-from hansard.web.asked import Asked
-from hansard.web.pages.session.asking import Wanted
+from hansard.web.pages.session.params import ThreadRequest
+from hansard.web.params import Params
 from hansard.web.reading import open_reading
+from hansard.web.responses import html
 from hansard.web.templating import page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.web.desk import Desk
+    from hansard.web.engine_pool import EnginePool
 
 SHOWN = 128 << 10
 """Bytes of a line that a page shows as they are."""
@@ -36,12 +36,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 async def raw(request: Request) -> Response:
     """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
-    asked = Asked(request)
+    asked = Params(request)
     path, agent = asked.text("transcript"), asked.text("agent")
     offset = asked.number("offset", 0, 0, OFFSET_MASK)
     form = asked.choice("form", ("page", "piece", "bytes"), "page")
     asked.done()
-    desk: Desk = request.app.state.desk
+    engines: EnginePool = request.app.state.engines
     session_id = _whole_id(request)
 
     def found(h: Hansard) -> RawLine:
@@ -49,9 +49,9 @@ async def raw(request: Request) -> Response:
         return find_raw_line(h.reader, h.record, find_transcript_of(h.reader, session_id, path, agent), offset)
 
     if form == "bytes":
-        line = await desk.ask(found)
+        line = await engines.read(found)
         return StreamingResponse(
-            _bytes(desk, line),
+            _bytes(engines, line),
             media_type="application/octet-stream",
             headers={
                 "content-disposition": f'attachment; filename="{_name(session_id)}-{line.offset}.json"',
@@ -71,7 +71,7 @@ async def raw(request: Request) -> Response:
             "pretty": _pretty(data) if line.length <= PRETTY else "",
         }
 
-    told = await desk.ask(values)
+    told = await engines.read(values)
     if form == "piece":
         return HTMLResponse(page("session_raw_line.html", whole=False, **told))
     return html(request, "session_raw.html", title="Raw line", at="/sessions", whole=True, **told)
@@ -79,8 +79,8 @@ async def raw(request: Request) -> Response:
 
 async def text(request: Request) -> Response:
     """The whole text of a part of an item, as plain text."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     anchor = asked.text("item") or ""
     number = asked.number("part", 0, 0, 1_000_000)
     asked.done()
@@ -98,12 +98,12 @@ async def text(request: Request) -> Response:
                         return getattr(parts[number], "text", "")
         raise NotFound("there is no such text in this session")
 
-    content = await request.app.state.desk.ask(found)
+    content = await request.app.state.engines.read(found)
     return Response(content.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
 
 
-def _bytes(desk: Desk, line: RawLine) -> Iterator[bytes]:
-    with desk.engine() as h:
+def _bytes(engines: EnginePool, line: RawLine) -> Iterator[bytes]:
+    with engines.engine() as h:
         yield from read_raw_line(h.record, line)
 
 

@@ -13,11 +13,9 @@ from hansard.query.surroundings import list_changed_files, list_neighbours
 from hansard.render.html.figures import lasting, local, span
 from hansard.render.html.head import title_of
 from hansard.render.html.items import GROUPS
-from hansard.web.answers import html
-from hansard.web.asked import Asked
 from hansard.web.pages.session.about import agent_tree, relation, resume_command
-from hansard.web.pages.session.asking import Wanted, zone_of
-from hansard.web.pages.session.pieces import (
+from hansard.web.pages.session.params import ThreadRequest, zone_of
+from hansard.web.pages.session.rendering import (
     address_of,
     draw_course,
     draw_outline,
@@ -25,7 +23,9 @@ from hansard.web.pages.session.pieces import (
     drawing_of,
     outlined,
 )
+from hansard.web.params import Params
 from hansard.web.reading import FIRST
+from hansard.web.responses import html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -41,11 +41,11 @@ _FRESH = timedelta(minutes=10)
 
 async def show(request: Request) -> Response:
     """The page of a session, or of one of its subagents."""
-    asked = Asked(request)
-    wanted = Wanted.of(request, asked)
+    asked = Params(request)
+    wanted = ThreadRequest.of(request, asked)
     whole = asked.flag("whole")
     asked.done()
-    values: dict[str, Any] | str = await request.app.state.desk.ask(
+    values: dict[str, Any] | str = await request.app.state.engines.read(
         lambda h: _values(h, wanted, zone_of(request), whole=whole)
     )
     if isinstance(values, str):
@@ -54,7 +54,7 @@ async def show(request: Request) -> Response:
     return html(request, "session.html", at="/sessions", **values)
 
 
-def _values(h: Hansard, wanted: Wanted, zone: tzinfo, *, whole: bool) -> dict[str, Any] | str:
+def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any] | str:
     """What the template is filled with; the whole id where the address has the beginning of one."""
     session = h.session(wanted.session_id)
     if session.session_id != wanted.session_id:
@@ -91,7 +91,7 @@ def head_values(session: Session, zone: tzinfo) -> dict[str, Any]:
     }
 
 
-def _conversation(reading: Reading, wanted: Wanted, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
+def _conversation(reading: Reading, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
     piece = draw_window(reading, wanted.window(reading, FIRST), zone, wanted.target(reading))
     figures = whole or reading.has_course()
     first, last = (1, len(reading.starts)) if whole else outlined(reading, piece.first)

@@ -13,7 +13,7 @@ from hansard.render.money import budget_cost, cost, row_cost
 from hansard.render.reports import PERIODS
 from hansard.render.words import duration, many, project_name, short
 from hansard.web.charts.meter import meter
-from hansard.web.places import place
+from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -41,7 +41,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class SummaryCard:
     """Today, or this week."""
 
     name: str
@@ -49,7 +49,7 @@ class Glance:
     figures: tuple[Figure, ...]
 
 
-def glances_of(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> list[Glance]:
+def summary_cards(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> list[SummaryCard]:
     """Today and this week, each figure beside the one before."""
     today = zone.local(now).date()
     monday = today - _DAY * today.weekday()
@@ -67,7 +67,7 @@ def glances_of(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> l
     }
     keys = [_week_key(monday), _week_key(monday - _DAY * 7)]
     return [
-        Glance(
+        SummaryCard(
             "Today",
             f"{today:%A}",
             tuple(
@@ -79,7 +79,7 @@ def glances_of(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> l
                 )
             ),
         ),
-        Glance(
+        SummaryCard(
             "This week",
             "since Monday",
             tuple(

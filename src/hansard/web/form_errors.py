@@ -22,7 +22,7 @@ _AROUND = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class FormError:
     """What is wrong, and where: the text before the place, the place itself, and what follows."""
 
     problem: str
@@ -50,7 +50,7 @@ class Mistake:
 
 
 def times_of(
-    since: str | None, until: str | None, now: datetime, zone: tzinfo | None, mistakes: dict[str, Mistake]
+    since: str | None, until: str | None, now: datetime, zone: tzinfo | None, mistakes: dict[str, FormError]
 ) -> tuple[datetime | None, datetime | None]:
     """From when to when is asked for; what is no time is added to the mistakes."""
     from hansard.query.language.dates import parse_span
@@ -60,7 +60,7 @@ def times_of(
         try:
             span = None if text is None else parse_span(text, now, zone)
         except UsageError as error:
-            mistakes[name] = Mistake.of(error)
+            mistakes[name] = FormError.of(error)
             span = None
         found.append(None if span is None else span.end if name == "until" else span.start)
     return found[0], found[1]

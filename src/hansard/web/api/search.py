@@ -8,9 +8,9 @@ from hansard.model import PromptPage, SearchPage, plain
 from hansard.model.schema import Shape
 from hansard.query.deeds import SOURCES
 from hansard.query.search.pages import SORTS
-from hansard.web.api.asking import CURSOR, PROJECT, QUERY, SINCE, UNTIL
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Needed, Number
+from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SINCE, UNTIL
 
 
 def _search(call: Call) -> dict[str, Any]:

@@ -11,13 +11,13 @@ from hansard.render.html.escaping import escaped
 from hansard.render.html.figures import lasting, total
 from hansard.render.money import dollars
 from hansard.render.words import short
-from hansard.web.drawing import SessionDrawing, ThreadAddress, heading_text
+from hansard.web.charts.context_size import Timeline, draw_timeline
 from hansard.web.reading import NEXT
-from hansard.web.timeline import Timeline, draw_timeline
+from hansard.web.thread_html import SessionDrawing, ThreadAddress, heading_text
 
 if TYPE_CHECKING:
     from hansard.query.windows import Window
-    from hansard.web.pages.session.asking import Wanted
+    from hansard.web.pages.session.params import ThreadRequest
     from hansard.web.reading import Reading
 
 OUTLINED = 400
@@ -69,7 +69,7 @@ def draw_window(reading: Reading, window: Window, zone: tzinfo, target: int = -1
     return Piece(f'<div class="window"{told}>{drawn}</div>', window.start, window.end, first, last)
 
 
-def draw_more(reading: Reading, wanted: Wanted, zone: tzinfo) -> Piece:
+def draw_more(reading: Reading, wanted: ThreadRequest, zone: tzinfo) -> Piece:
     """The window that a page fetches."""
     return draw_window(reading, wanted.window(reading, NEXT), zone, wanted.target(reading))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from hansard.web.places import Asked, place
-from hansard.web.spans import RANGES, Span
+from hansard.web.period import RANGES, Period
+from hansard.web.urls import Params, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class ListFilters:
     """The page, and all that was asked of it; what is chosen by default is None."""
 
     path: str
-    span: Span
-    asked: Mapping[str, Asked] = field(default_factory=dict)
+    span: Period
+    asked: Mapping[str, Params] = field(default_factory=dict)
 
-    def address(self, **changed: Asked) -> str:
+    def address(self, **changed: Params) -> str:
         """The same page with some of it asked otherwise; it begins again at the first row."""
-        times: dict[str, Asked] = {"range": None if self.span.name in (None, "all") else self.span.name}
+        times: dict[str, Params] = {"range": None if self.span.name in (None, "all") else self.span.name}
         if self.span.name is None:
             times.update(since=self.span.since_text, until=self.span.until_text)
         return place(self.path, **{**self.asked, **times, "cursor": None, **changed})
@@ -73,7 +73,7 @@ class Heading:
 
 
 def headings(
-    narrowed: Narrowed, columns: Mapping[str, tuple[str, str]], sort: str, *, ascending: bool, default: str
+    narrowed: ListFilters, columns: Mapping[str, tuple[str, str]], sort: str, *, ascending: bool, default: str
 ) -> dict[str, Heading]:
     """The heads of columns, each by the word that orders by it, with its name and kind; texts begin with A, numbers with the most."""
     found = {}

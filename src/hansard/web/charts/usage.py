@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.render.series import DAYS, MONTHS, Amount, Measure, date_text, level, levels_of, step_key, timeline
-from hansard.web.charts.heat import SHADES, Cell, heat
+from hansard.web.charts.heatmap import SHADES, Cell, heat
 from hansard.web.charts.legend import Entry, legend
 from hansard.web.charts.stacked import Column, Part, stacked
 

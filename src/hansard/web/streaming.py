@@ -9,7 +9,7 @@ from markupsafe import Markup
 from starlette.responses import StreamingResponse
 
 from hansard.errors import HansardError
-from hansard.web.answers import Refused, html
+from hansard.web.responses import HttpError, html
 from hansard.web.templating import page
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ async def begun(request: Request, template: str, rest: Callable[[Hansard], str],
         yield head
         mistake: Exception | None = None
         try:
-            yield (await request.app.state.desk.ask(rest)).encode("utf-8", "replace")
-        except (HansardError, Refused) as error:
+            yield (await request.app.state.engines.read(rest)).encode("utf-8", "replace")
+        except (HansardError, HttpError) as error:
             yield page("piece_refused.html", message=str(getattr(error, "detail", error))).encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the page must end well; then it is raised, for the terminal
             mistake = error

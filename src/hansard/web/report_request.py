@@ -14,16 +14,16 @@ from urllib.parse import quote
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
-from hansard.web.asked import Asked
-from hansard.web.places import place
-from hansard.web.spans import Span, asked_span
+from hansard.web.params import Params
+from hansard.web.period import Period, parse_period
+from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
     from hansard.model import Explanation, UsageReport
-    from hansard.web.kept import Kept
+    from hansard.web.answer_cache import AnswerCache
 
 STACKS = ("model", "project", "agent", "none")
 MEASURES = ("cost", "tokens")
@@ -35,10 +35,10 @@ _DIGEST = "sha256:"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ReportFilters:
     """Which messages count, and how money is found."""
 
-    span: Span
+    span: Period
     project: str | None
     model: str | None
     query: str | None
@@ -96,10 +96,10 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReportRequest:
     """A report, and how it is shown."""
 
-    chosen: Chosen
+    chosen: ReportFilters
     by: tuple[str, ...]
     work: bool
     stack: str
@@ -135,7 +135,7 @@ class Wish:
         words += ["--sort", self.sort, "--order", self.order]
         return shlex.join([*words, *(["--", self.chosen.query] if self.chosen.query else [])])
 
-    def report(self, h: Hansard, kept: Kept) -> UsageReport:
+    def report(self, h: Hansard, kept: AnswerCache) -> UsageReport:
         """The report."""
         key = ("usage", h.state(), self.by, self.work, self.sort, self.order, *self.chosen.identity)
         how: Any = {"by": self.by, "work": self.work, "sort": self.sort, "descending": self.order == "desc"}
@@ -147,11 +147,11 @@ def usual_sort(by: Sequence[str]) -> str:
     return "key" if any(name in _TIMES for name in by) else "cost"
 
 
-def asked_chosen(request: Request, asked: Asked, *, default: str) -> Chosen:
+def parse_report_filters(request: Request, asked: Params, *, default: str) -> ReportFilters:
     """The conditions that an address names; `default` is the range where it names none."""
     now = datetime.now(UTC)
-    return Chosen(
-        asked_span(asked, request.app.state.zone, now, default=default),
+    return ReportFilters(
+        parse_period(asked, request.app.state.zone, now, default=default),
         asked.text("project"),
         asked.text("model"),
         asked.text("q"),
@@ -161,13 +161,13 @@ def asked_chosen(request: Request, asked: Asked, *, default: str) -> Chosen:
     )
 
 
-def asked_wish(request: Request) -> Wish:
+def parse_report_request(request: Request) -> ReportRequest:
     """The report that an address asks for."""
-    asked = Asked(request)
-    chosen = asked_chosen(request, asked, default="30d")
+    asked = Params(request)
+    chosen = parse_report_filters(request, asked, default="30d")
     by = tuple(dict.fromkeys(asked.words("by", DIMENSIONS))) or ("day",)
     by = tuple(name for name in by if name != "total") or ("total",)
-    wish = Wish(
+    wish = ReportRequest(
         chosen,
         by,
         asked.flag("work"),
@@ -182,7 +182,7 @@ def asked_wish(request: Request) -> Wish:
 
 
 def explain_command(
-    chosen: Chosen, by: Sequence[str], key: Sequence[str | None], target: str | None, limit: int
+    chosen: ReportFilters, by: Sequence[str], key: Sequence[str | None], target: str | None, limit: int
 ) -> str:
     """The same explanation in a terminal."""
     words = ["hansard", "explain"]
@@ -194,7 +194,7 @@ def explain_command(
 
 
 def explained(
-    h: Hansard, kept: Kept, chosen: Chosen, by: Sequence[str], key: Sequence[str | None], **how: Any
+    h: Hansard, kept: AnswerCache, chosen: ReportFilters, by: Sequence[str], key: Sequence[str | None], **how: Any
 ) -> Explanation:
     """What is behind a figure."""
     said = ("explain", h.state(), tuple(by), tuple(key), *sorted(how.items()), *chosen.identity)
@@ -216,7 +216,9 @@ def _digest(value: str) -> str:
     return _DIGEST + hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def named_key(h: Hansard, chosen: Chosen, by: Sequence[str], key: Sequence[str | None]) -> tuple[str | None, ...]:
+def named_key(
+    h: Hansard, chosen: ReportFilters, by: Sequence[str], key: Sequence[str | None]
+) -> tuple[str | None, ...]:
     """The key of the row that an address names, values that it only has the digest of in full."""
     if not any(value is not None and value.startswith(_DIGEST) for value in key):
         return tuple(key)

@@ -37,7 +37,7 @@ _ROUTING = {
 }
 
 
-class Refused(HTTPException):
+class HttpError(HTTPException):
     """A request that is understood and not done."""
 
     def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
@@ -73,7 +73,7 @@ def refusal(path: str, status: int, code: str, message: str) -> Response:
     """What is said instead of an answer, in the language of who asked."""
     if path == "/api" or path.startswith("/api/"):
         return Json({"error": {"status": status, "code": code, "message": message}}, status)
-    title = _WORDS.get(status, "Refused")
+    title = _WORDS.get(status, "HttpError")
     return HTMLResponse(
         page("refusal.html", title=title, status=status, message=message, bare=status in (401, 421)), status
     )

@@ -16,7 +16,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.index.schema import VERSION
 from hansard.storage.sqlite import connect
-from hansard.web.desk import Desk
+from hansard.web.engine_pool import EnginePool
 from tests.web.serving import elsewhere, site
 
 
@@ -29,8 +29,8 @@ def home(demo_store: tuple[Path, Path], tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def desk(home: Path) -> Iterator[Desk]:
-    made = Desk(Settings(str(home), (), 0))
+def engines(home: Path) -> Iterator[EnginePool]:
+    made = EnginePool(Settings(str(home), (), 0))
     yield made
     made.close()
 
@@ -53,7 +53,7 @@ def test_without_a_usable_full_text_all_but_search_goes_on(home: Path) -> None:
             assert client.get("/api/search?q=list").json()["total"] > 0
 
 
-def test_a_question_sees_one_state(desk: Desk, home: Path) -> None:
+def test_a_question_sees_one_state(engines: EnginePool, home: Path) -> None:
     asked, changed = threading.Event(), threading.Event()
 
     def twice(h: Hansard) -> tuple[int, int]:
@@ -70,31 +70,31 @@ def test_a_question_sees_one_state(desk: Desk, home: Path) -> None:
 
     other = threading.Thread(target=change)
     other.start()
-    first, second = elsewhere(lambda: asyncio.run(desk.ask(twice)))
+    first, second = elsewhere(lambda: asyncio.run(engines.read(twice)))
     other.join()
     assert first == second
-    assert elsewhere(lambda: asyncio.run(desk.ask(lambda h: h.revision()))) > first
+    assert elsewhere(lambda: asyncio.run(engines.read(lambda h: h.revision()))) > first
 
 
-def test_the_fingerprint_tells_every_change(desk: Desk, home: Path) -> None:
-    seen = [desk.fingerprint()]
+def test_the_fingerprint_tells_every_change(engines: EnginePool, home: Path) -> None:
+    seen = [engines.fingerprint()]
     with hansard.open(home) as h:
         for title in ("one", "two", None):
             h.rename("@last", title)
-            seen.append(desk.fingerprint())
-        assert elsewhere(lambda: asyncio.run(desk.ask(lambda other: other.session("@last")))) == h.session("@last")
+            seen.append(engines.fingerprint())
+        assert elsewhere(lambda: asyncio.run(engines.read(lambda other: other.session("@last")))) == h.session("@last")
     assert len(set(seen)) == len(seen)
-    nowhere = Desk(Settings(str(home / "nowhere"), (), 0))
+    nowhere = EnginePool(Settings(str(home / "nowhere"), (), 0))
     assert nowhere.fingerprint() == "none-none"
     nowhere.close()
 
 
-def test_what_fails_is_told_and_the_next_is_answered(desk: Desk) -> None:
+def test_what_fails_is_told_and_the_next_is_answered(engines: EnginePool) -> None:
     def fails(h: Hansard) -> None:
         h.session("no such session")
 
     for _ in range(5):
         with pytest.raises(NotFound):
-            elsewhere(lambda: asyncio.run(desk.ask(fails)))
-    assert elsewhere(lambda: asyncio.run(desk.ask(lambda h: h.sessions().total))) > 0
-    assert desk.waiting == 0
+            elsewhere(lambda: asyncio.run(engines.read(fails)))
+    assert elsewhere(lambda: asyncio.run(engines.read(lambda h: h.sessions().total))) > 0
+    assert engines.waiting == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hansard import engine
 from hansard.errors import HansardError
-from hansard.web.answers import Refused
+from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
     from hansard.config import Settings
@@ -24,12 +24,12 @@ _WORKERS = 4  # each holds connections with caches of some megabytes; Python run
 _MOST = 500  # questions that wait or are being answered
 
 
-class Desk:
+class EnginePool:
     """Asks the engine on threads, so that the server can go on; a store that was made again is opened again."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._pool = ThreadPoolExecutor(_WORKERS, "desk")
+        self._pool = ThreadPoolExecutor(_WORKERS, "engines")
         self._own = threading.local()
         self._opened: list[Hansard] = []
         self.waiting = 0
@@ -45,11 +45,11 @@ class Desk:
             prices=settings.prices,
         )
 
-    async def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
+    async def read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""
         return await self._run(lambda: self._read(question))
 
-    async def change(self, action: Callable[[Hansard], _Answer]) -> _Answer:
+    async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
         """What comes of an action that writes."""
         return await self._run(lambda: action(self._mine()))
 
@@ -69,7 +69,7 @@ class Desk:
 
     async def _run(self, work: Callable[[], _Answer]) -> _Answer:
         if self.waiting >= _MOST:
-            raise Refused(503, "busy", "too much is being asked at the same time: try again in a moment")
+            raise HttpError(503, "busy", "too much is being asked at the same time: try again in a moment")
         self.waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)

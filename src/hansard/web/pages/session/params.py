@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model import Session
     from hansard.query.windows import Budget, Window
-    from hansard.web.asked import Asked
+    from hansard.web.params import Params
 
 MANY = 1_000_000_000
 
@@ -28,7 +28,7 @@ def zone_of(request: Request) -> tzinfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ThreadRequest:
     """A thread and a place in it; of the places at most one is given."""
 
     session_id: str
@@ -41,7 +41,7 @@ class Wanted:
     end: bool
 
     @classmethod
-    def of(cls, request: Request, asked: Asked) -> Wanted:
+    def of(cls, request: Request, asked: Params) -> ThreadRequest:
         """What the parameters say."""
         wanted = cls(
             request.path_params["session_id"],

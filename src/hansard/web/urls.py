@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 
 from hansard.render.html.escaping import element_id
 
-Asked = str | int | bool | None | Iterable[str | None]
+Params = str | int | bool | None | Iterable[str | None]
 
 
-def place(path: str, /, **asked: Asked) -> str:
+def place(path: str, /, **asked: Params) -> str:
     """An address; what is None, False or an empty text is left out, a list is asked once for each of its values."""
     pairs: list[tuple[str, str]] = []
     for name, value in asked.items():

@@ -13,7 +13,7 @@ _MOST = 12  # the largest, a report by hour of some years, has some megabytes
 _LONG = 0.02  # seconds
 
 
-class Kept:
+class AnswerCache:
     """A few answers by what they answer; the one that nobody asked for longest goes first."""
 
     def __init__(self, most: int = _MOST, long: float | None = None) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hansard.render.words import clock, local, tool_name, when
-from hansard.web.places import place, session_place
+from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from hansard.model import Hit

@@ -16,7 +16,7 @@ _MOST = 200  # values in one request
 _DIGITS = 18
 
 
-class Asked:
+class Params:
     """The parameters of a request; each is asked for once, and what nobody asked for is refused by `done`."""
 
     def __init__(self, request: Request) -> None:

@@ -11,7 +11,7 @@ from hansard.render.series import date_text
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.web.asked import Asked
+    from hansard.web.params import Params
 
 RANGES = {
     "7d": "7 days",
@@ -25,7 +25,7 @@ RANGES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Period:
     """From when to when, and how a link or a command says it."""
 
     name: str | None  # of a range; None: as `since` and `until` say
@@ -58,7 +58,7 @@ class Span:
         return date_text(first) if first == last else f"{_beginning(first, last)} to {date_text(last)}"
 
 
-def asked_span(asked: Asked, zone: Zone, now: datetime, *, default: str = "30d") -> Span:
+def parse_period(asked: Params, zone: Zone, now: datetime, *, default: str = "30d") -> Period:
     """The time that is asked for; `since` and `until` go before `range`."""
     name = asked.choice("range", RANGES, default)
     since, until = asked.text("since"), asked.text("until")
@@ -66,11 +66,11 @@ def asked_span(asked: Asked, zone: Zone, now: datetime, *, default: str = "30d")
     if since is None and until is None:
         first = _first(name, today)
         if first is None:
-            return Span(name, None, None, None, None, today, zone)
-        return Span(name, zone.midnight(first), None, first.isoformat(), None, today, zone)
+            return Period(name, None, None, None, None, today, zone)
+        return Period(name, zone.midnight(first), None, first.isoformat(), None, today, zone)
     begin = None if since is None else parse_span(since, now, zone.info).start
     end = None if until is None else parse_span(until, now, zone.info).end
-    return Span(None, begin, end, since, until, today, zone)
+    return Period(None, begin, end, since, until, today, zone)
 
 
 def _first(name: str, today: date) -> date | None:

@@ -14,11 +14,11 @@ from hansard.render.reports import key_names
 from hansard.render.series import date_text
 from hansard.render.text import one_line
 from hansard.render.words import duration, tool_name
-from hansard.web.places import day_place, place, session_place
+from hansard.web.urls import day_place, place, session_place
 
 if TYPE_CHECKING:
     from hansard.model import UsageReport, UsageRow, Work
-    from hansard.web.wishes import Wish
+    from hansard.web.report_request import ReportRequest
 
 _LENGTH = timedelta(hours=5)  # of a block
 _WEEK = timedelta(days=6)
@@ -88,7 +88,9 @@ class Figure:
     title: str = ""
 
 
-def make_table(report: UsageReport, wish: Wish, *, most: int, more: Mapping[str, str] = MappingProxyType({})) -> Table:
+def make_table(
+    report: UsageReport, wish: ReportRequest, *, most: int, more: Mapping[str, str] = MappingProxyType({})
+) -> Table:
     """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times."""
     names = [name for name in report.by if name != "total"]
     shown = report.rows[wish.skip : wish.skip + most] if names else ()
@@ -116,7 +118,9 @@ def make_table(report: UsageReport, wish: Wish, *, most: int, more: Mapping[str,
     return Table(tuple(heads), lines, total, wish.skip, len(report.rows) if names else 0)
 
 
-def _head(text: str, wish: Wish, sort: str | None, *, is_number: bool, is_minor: bool = False, title: str = "") -> Head:
+def _head(
+    text: str, wish: ReportRequest, sort: str | None, *, is_number: bool, is_minor: bool = False, title: str = ""
+) -> Head:
     if sort is None:
         return Head(text, is_number, is_minor, title=title)
     is_now = wish.sort == sort
@@ -181,7 +185,7 @@ def _exact(amount: Decimal | None) -> str:
 # -- what rows are about
 
 
-def _keys(name: str, rows: Sequence[UsageRow], wish: Wish, more: Mapping[str, str]) -> Iterator[Key]:
+def _keys(name: str, rows: Sequence[UsageRow], wish: ReportRequest, more: Mapping[str, str]) -> Iterator[Key]:
     values = [row.key[name] for row in rows]
     zone = wish.chosen.span.zone
     names = key_names(name, {value for value in values if value is not None}, zone)
@@ -209,7 +213,7 @@ def _keys(name: str, rows: Sequence[UsageRow], wish: Wish, more: Mapping[str, st
                 yield Key(names[value], *_time_place(name, value, wish), more.get(value, ""))
 
 
-def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
+def _time_place(name: str, value: str, wish: ReportRequest) -> tuple[str | None, str]:
     """Where a time leads, and what it is in full: a day to its sessions, what is longer to its days, a block to its sessions."""
     try:
         match name:
@@ -236,6 +240,6 @@ def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
         return None, ""
 
 
-def _within(wish: Wish, by: str, since: str, until: str) -> str:
+def _within(wish: ReportRequest, by: str, since: str, until: str) -> str:
     """The same report by something finer, within a shorter time."""
     return wish.at(by=by, range=None, since=since, until=until, sort=None, order=None)
