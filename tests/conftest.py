@@ -16,10 +16,12 @@ import hypothesis
 import pytest
 import zstandard
 
+import hansard
+from hansard.demo.history import write_hard_session
 from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
 from tests.recordings import History, Recording, find_recordings
-from tests.sync.making import memory_folder
+from tests.sync.making import Tree, memory_folder
 
 # A shell in the background ignores ctrl-c, and so would every program that a test starts and stops with it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from playwright.sync_api import Browser
+
+    from hansard.engine import Hansard
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PROJECT = Path(__file__).resolve().parent.parent
@@ -188,3 +192,20 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files count as at rest as soon as they are written, so that the sync after the first one has nothing to compare."""
     monkeypatch.setattr("hansard.sources.tail.RACY_NS", 0)
+
+
+@pytest.fixture
+def tree() -> Iterator[Tree]:
+    """An empty config directory and a store for it, in memory where that can be."""
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+        yield Tree(Path(folder) / "claude", Path(folder) / "store")
+
+
+@pytest.fixture(scope="session")
+def hard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Hansard, str]]:
+    """A store with the session that has everything in it, to be read only, and the id of that session."""
+    place = tmp_path_factory.mktemp("hard")
+    name = write_hard_session(place / "claude")
+    with hansard.open(place / "store", roots=[place / "claude"]) as h:
+        h.sync()
+        yield h, name

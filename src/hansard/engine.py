@@ -25,6 +25,7 @@ from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncR
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported
+    from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
     from hansard.model import (
         Activity,
@@ -66,11 +67,10 @@ if TYPE_CHECKING:
     )
     from hansard.model.problems import Problem
     from hansard.pricing.settle import Prices
-    from hansard.query.conditions import Condition
-    from hansard.query.grep import Grep
+    from hansard.query.activity_series import Happened
+    from hansard.query.compile import Condition
     from hansard.query.health import Diagnosis, Status
     from hansard.query.relevance import Relevance
-    from hansard.query.stretches import Happened
     from hansard.record.restore import Restored, RestoreItem
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
@@ -255,7 +255,7 @@ class Hansard:
         """
         group = None
         if within is not None:
-            from hansard.query.grouping import of_group
+            from hansard.query.session_groups import of_group
 
             group = of_group(*within, zone)
         from hansard.query.sessions import SessionFilter, list_sessions
@@ -289,7 +289,7 @@ class Hansard:
         zone: tzinfo | None = None,
     ) -> SessionGroups:
         """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
-        from hansard.query.grouping import list_groups
+        from hansard.query.session_groups import list_groups
         from hansard.query.sessions import SessionFilter
 
         wanted = SessionFilter(
@@ -319,7 +319,7 @@ class Hansard:
     def _of_query(self, query: str | None, zone: tzinfo | None) -> Condition | None:
         if query is None:
             return None
-        from hansard.query.search.whole import of_query
+        from hansard.query.search.sessions import of_query
 
         return of_query(self.reader, query, now=datetime.now(UTC), zone=zone)
 
@@ -348,31 +348,31 @@ class Hansard:
 
     def happened(self, *stretches: tuple[datetime, datetime]) -> list[Happened]:
         """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""
-        from hansard.query.stretches import count_stretches
+        from hansard.query.activity_series import count_stretches
 
         return count_stretches(self.reader, stretches)
 
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
         """How many sessions were going on between each of these times and the next."""
-        from hansard.query.stretches import count_sessions
+        from hansard.query.activity_series import count_sessions
 
         return count_sessions(self.reader, bounds)
 
     def live(self, since: datetime) -> dict[str, datetime]:
         """The sessions whose files changed after a time, and when; the newest first."""
-        from hansard.query.stretches import list_live
+        from hansard.query.activity_series import list_live
 
         return list_live(self.reader, since)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """A session's thread, or a subagent's, ready to read."""
-        from hansard.query.conversation import read_conversation
+        from hansard.thread.reader import read_conversation
 
         return read_conversation(self.reader, self.record, self.session(name), agent)
 
     def agents(self, name: str) -> tuple[Agent, ...]:
         """A session's subagents."""
-        from hansard.query.conversation import list_agents
+        from hansard.thread.reader import list_agents
 
         return list_agents(self.reader, self.session(name).session_id)
 
@@ -390,7 +390,7 @@ class Hansard:
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
         """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
-        from hansard.query.deeds import list_file_changes
+        from hansard.query.prompts import list_file_changes
 
         return list_file_changes(self.reader, self._id(name), path)
 
@@ -408,8 +408,8 @@ class Hansard:
         cursor: str | None = None,
     ) -> FilePage:
         """Files that tool calls changed, the last changed first unless told otherwise; `text` is words of the path."""
-        from hansard.query.call_list import CallFilter
-        from hansard.query.changed_files import list_files
+        from hansard.query.files import list_files
+        from hansard.query.tool_calls import CallFilter
 
         wanted = CallFilter(text=text, project=project, since=since, until=until, under=under)
         return list_files(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
@@ -424,8 +424,8 @@ class Hansard:
         until: datetime | None = None,
     ) -> FolderPage:
         """The changed files of one folder, and the folders in it; `under` is a path with a slash at its end."""
-        from hansard.query.call_list import CallFilter
-        from hansard.query.changed_files import list_folder
+        from hansard.query.files import list_folder
+        from hansard.query.tool_calls import CallFilter
 
         return list_folder(self.reader, CallFilter(text=text, project=project, since=since, until=until, under=under))
 
@@ -441,8 +441,8 @@ class Hansard:
         cursor: str | None = None,
     ) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
-        from hansard.query.call_list import CallFilter
-        from hansard.query.changed_files import read_history
+        from hansard.query.files import read_history
+        from hansard.query.tool_calls import CallFilter
 
         wanted = CallFilter(path=path, project=project, since=since, until=until)
         return read_history(self.reader, wanted, reads=reads, limit=limit, cursor=cursor)
@@ -469,14 +469,14 @@ class Hansard:
 
         `subjects` also says what each is about, and `outputs` how its result begins, which is read from the record.
         """
-        from hansard.query.call_list import CallFilter, list_calls
+        from hansard.query.tool_calls import CallFilter, list_calls
 
         asked = self._of_query(query, zone)
         wanted = CallFilter(kind, None, text, under, tool, project, since, until, asked)
         page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
         if not (subjects or outputs) or not page.calls:
             return page
-        from hansard.render.subjects import with_subjects
+        from hansard.thread.subjects import with_subjects
 
         return with_subjects(self.reader, self.record, page, outputs=outputs)
 
@@ -491,7 +491,7 @@ class Hansard:
         generation: int | None = None,
     ) -> ToolCall:
         """One call with its input and its result, by the place of its block: a transcript's path and a byte offset."""
-        from hansard.query.call_lines import read_call
+        from hansard.thread.single_calls import read_call
 
         return read_call(
             self.reader,
@@ -523,11 +523,11 @@ class Hansard:
 
         Without `counted` the total tells only how many were looked at.
         """
-        from hansard.query.deeds import PromptFilter, list_prompts
+        from hansard.query.prompts import PromptFilter, list_prompts
 
         among = None
         if query:
-            from hansard.query.search.typed import find_typed
+            from hansard.query.search.prompts import find_typed
 
             among = find_typed(self.reader, query, now=datetime.now(UTC), zone=zone)
         wanted = PromptFilter(project, since, until, source)
@@ -544,7 +544,7 @@ class Hansard:
 
     def prompt_text(self, transcript: str, offset: int) -> str | None:
         """The prompt whose line begins at a byte of a transcript, which a `Prompt` names; None where there is none."""
-        from hansard.query.deeds import read_prompt
+        from hansard.query.prompts import read_prompt
 
         return read_prompt(self.reader, transcript, offset)
 
@@ -817,7 +817,7 @@ class Hansard:
         now: datetime | None = None,
     ) -> ToolReport:
         """Every tool, or one: how often it was called, how long that took, how often it failed; counted as in `usage`."""
-        from hansard.ledger.toolwork import report_tools
+        from hansard.ledger.tool_usage import report_tools
 
         with self.reader.at_once():
             return report_tools(self._ledger(query, project, model, since, until, timezone, "auto", now), tool)
@@ -865,7 +865,7 @@ class Hansard:
     ) -> Standing:
         """What a session, today and the present block have cost, without reading more than that."""
         from hansard.ledger.calendar import find_zone
-        from hansard.ledger.standing import find_standing
+        from hansard.ledger.current import find_standing
 
         with self.reader.at_once():
             return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
@@ -977,7 +977,7 @@ class Hansard:
         progress: Callable[[int, int], None] | None = None,
     ) -> Grep:
         """Search every kept byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
-        from hansard.query.grep import grep
+        from hansard.grep.search import grep
 
         return grep(
             self.reader,

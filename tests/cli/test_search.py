@@ -296,4 +296,4 @@ def test_plain_text_costs_no_rich(root: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert SESSION[:8] in done.stdout
     assert OTHER[:8] not in done.stdout
-    assert not {"rich", "difflib", "shlex", "hansard.query.conversation"} & set(done.stderr.split())
+    assert not {"rich", "difflib", "shlex", "hansard.thread.reader"} & set(done.stderr.split())

@@ -14,7 +14,7 @@ from hansard.engine import Hansard
 from hansard.export.display_schema import display_schema
 from hansard.model import plain
 from hansard.model.display import Item, Thread
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 
 jsonschema: Any = pytest.importorskip("jsonschema")
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"

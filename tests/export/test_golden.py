@@ -17,7 +17,7 @@ import hansard
 from hansard.demo.hard import write_hard_session
 from hansard.engine import Hansard
 from hansard.model.display import Thread
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS = {"html": "html", "markdown": "md", "json": "json", "jsonl": "jsonl", "csv": "csv"}

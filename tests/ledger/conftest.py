@@ -18,7 +18,7 @@ from hansard.engine import Hansard
 from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
 from tests.ledger.slowly import Book, Message, read
-from tests.sync.making import Tree, memory_folder
+from tests.sync.making import memory_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,9 +89,3 @@ def public(histories: dict[str, History]) -> Iterator[Kept]:
     history = histories["public"]
     with hansard.open(history.store, history.roots) as h:
         yield Kept(history.roots[0], h)
-
-
-@pytest.fixture
-def tree() -> Iterator[Tree]:
-    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
-        yield Tree(Path(folder) / "claude", Path(folder) / "store")

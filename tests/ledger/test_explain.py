@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -19,7 +18,7 @@ from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model import ExplainedMessage, Explanation, UsageRow, plain
 from hansard.pricing.money import total
 from hansard.storage.sqlite import connect
-from tests.sync.making import Line, Tree, agent_path, entry, main_path, memory_folder, session, user
+from tests.sync.making import Line, Tree, agent_path, entry, main_path, session, user
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 MODEL = "claude-opus-4-5-20251101"
@@ -67,12 +66,6 @@ def public(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[H
     with hansard.open(place / "store", roots=[place / "claude"]) as h:
         h.sync()
         yield h
-
-
-@pytest.fixture
-def tree() -> Iterator[Tree]:
-    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
-        yield Tree(Path(folder) / "claude", Path(folder) / "store")
 
 
 def answer(

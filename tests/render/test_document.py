@@ -8,7 +8,7 @@ from dataclasses import replace
 from hansard.engine import Hansard
 from hansard.model import plain
 from hansard.render.document import pieces
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 
 
 def test_the_document_is_the_tree(hard: tuple[Hansard, str]) -> None:

@@ -20,7 +20,7 @@ from hansard.render.markdown import _Drawing, lines
 from hansard.render.terminal.head import head
 from hansard.render.terminal.page import Sheet
 from hansard.render.text import one_line
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 from tests.render.html.stubs import session
 
 from .making import item, thread, turn

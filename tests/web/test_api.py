@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import hansard
 from hansard.cli.app import hansard as command
 from hansard.render.document import pieces
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 from hansard.web.api import ENDPOINTS, turns
 from hansard.web.api.parameters import Moment
 from tests.web.serving import Site, site

@@ -9,7 +9,7 @@ import pytest
 
 import hansard
 from hansard.render.html.parts import parts_html
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 from tests.web.elements import Element, read
 
 if TYPE_CHECKING:

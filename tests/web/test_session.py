@@ -15,9 +15,9 @@ import pytest
 
 import hansard
 from benchmarks.long_session import write_long_session
-from hansard.query.windows import LONGEST
 from hansard.render.html import page
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
+from hansard.thread.windows import LONGEST
 from hansard.web.pages.session.raw import SHOWN
 from hansard.web.reading import NEXT
 from hansard.web.thread_html import LONGEST_TEXT

@@ -55,7 +55,7 @@ class Drawer:
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
         """A session's drawing."""
         from hansard.pricing.stored import rates_of
-        from hansard.render.tree import Tree
+        from hansard.thread.tree import Tree
 
         if self._rates is None:
             self._rates = rates_of(self.reader.rows)

@@ -14,7 +14,7 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.model.display import Picture
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
 DRAWN = ("html", "markdown", "json", "jsonl")
 TABULAR = ("csv", "parquet")

@@ -12,7 +12,7 @@ from hansard.model.display import Item
 
 if TYPE_CHECKING:
     from hansard.model.display import Turn
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
 _FIELDS = tuple(field.name for field in fields(Item) if field.name != "thread")
 # Of the lines that are no items: every line has the same fields, each of the same type.

@@ -14,7 +14,7 @@ from hansard.query.reader import like
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.query.conditions import Condition
+    from hansard.query.compile import Condition
     from hansard.query.language import Field
     from hansard.query.reader import Reader
 
@@ -49,11 +49,11 @@ class Selection:
 
             self._add("session_id IN (SELECT value FROM json_each(?))", json.dumps(wanted.sessions))
         if wanted.project is not None:
-            from hansard.query.conditions import in_project
+            from hansard.query.compile import in_project
 
             self._require(_of_session(in_project(wanted.project)))
         if wanted.query is not None and wanted.query.strip():
-            from hansard.query.search.whole import of_query
+            from hansard.query.search.sessions import of_query
 
             self._require(of_query(reader, wanted.query, now=now, zone=zone.info, ask=self._ask))
 
@@ -88,7 +88,7 @@ class Selection:
 
     def _ask(self, reader: Reader, node: Field) -> Condition | None:
         from hansard.query import language as q
-        from hansard.query.conditions import Condition, is_marked, of_whole_session
+        from hansard.query.compile import Condition, is_marked, of_whole_session
 
         match node:
             case q.Since(at) | q.After(at):
@@ -127,7 +127,7 @@ _MODEL = "rate IN (SELECT r.id FROM rates r WHERE r.model LIKE ? ESCAPE '\\')"
 
 
 def _of_session(condition: Condition) -> Condition:
-    from hansard.query.conditions import Condition
+    from hansard.query.compile import Condition
 
     return Condition(f"session_id IN (SELECT session_id FROM sessions WHERE {condition.sql})", condition.values)
 

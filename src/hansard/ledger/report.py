@@ -176,7 +176,7 @@ def make_report(
             whole.add(rate, has_recorded, (*counts, sums.first, sums.last))
     totals = whole.row({}, {}, ledger.rates, ledger.mode)
     if work or "tool" in names:
-        from hansard.ledger.work import add_work
+        from hansard.ledger.work_done import add_work
 
         rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
     pricing = ledger.pricing(totals)

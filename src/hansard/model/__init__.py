@@ -20,8 +20,9 @@ if TYPE_CHECKING:
         ToolReport,
         ToolSums,
     )
+    from hansard.model.current import Spent, Standing
     from hansard.model.document import plain
-    from hansard.model.explained import (
+    from hansard.model.explain import (
         Charge,
         ExplainedClass,
         ExplainedLine,
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
         Explanation,
     )
     from hansard.model.files import Drift, FileChange, IssueExample, IssueKind, Link, SideFile, Todo, Transcript
-    from hansard.model.found import Facets, Hit, Place, SearchPage, SessionHits
-    from hansard.model.grepped import GrepCount, GrepFile, GrepLine
+    from hansard.model.grep import GrepCount, GrepFile, GrepLine
     from hansard.model.ledger import (
         Block,
         Blocks,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
         UsageRow,
         Work,
     )
-    from hansard.model.likeness import Related
-    from hansard.model.reconciled import (
+    from hansard.model.prompts import Prompt, PromptPage
+    from hansard.model.reconcile import (
         ClientCheck,
         ClientDifference,
         Counted,
@@ -57,6 +57,8 @@ if TYPE_CHECKING:
         Step,
         Way,
     )
+    from hansard.model.related import Related
+    from hansard.model.search import Facets, Hit, Place, SearchPage, SessionHits
     from hansard.model.sessions import (
         Activity,
         Project,
@@ -67,9 +69,7 @@ if TYPE_CHECKING:
         SessionPage,
         Tagged,
     )
-    from hansard.model.standing import Spent, Standing
     from hansard.model.threads import Agent, Conversation, Entry, Fork, ToolCall
-    from hansard.model.typed import Prompt, PromptPage
 
 _HOMES = {
     "Call": "calls",
@@ -82,12 +82,12 @@ _HOMES = {
     "ToolDay": "calls",
     "ToolReport": "calls",
     "ToolSums": "calls",
-    "Charge": "explained",
-    "ExplainedClass": "explained",
-    "ExplainedLine": "explained",
-    "ExplainedMessage": "explained",
-    "ExplainedRate": "explained",
-    "Explanation": "explained",
+    "Charge": "explain",
+    "ExplainedClass": "explain",
+    "ExplainedLine": "explain",
+    "ExplainedMessage": "explain",
+    "ExplainedRate": "explain",
+    "Explanation": "explain",
     "Drift": "files",
     "FileChange": "files",
     "IssueExample": "files",
@@ -96,14 +96,14 @@ _HOMES = {
     "SideFile": "files",
     "Todo": "files",
     "Transcript": "files",
-    "Facets": "found",
-    "Hit": "found",
-    "Place": "found",
-    "SearchPage": "found",
-    "SessionHits": "found",
-    "GrepCount": "grepped",
-    "GrepFile": "grepped",
-    "GrepLine": "grepped",
+    "Facets": "search",
+    "Hit": "search",
+    "Place": "search",
+    "SearchPage": "search",
+    "SessionHits": "search",
+    "GrepCount": "grep",
+    "GrepFile": "grep",
+    "GrepLine": "grep",
     "Block": "ledger",
     "Blocks": "ledger",
     "Budget": "ledger",
@@ -116,15 +116,15 @@ _HOMES = {
     "UsageReport": "ledger",
     "UsageRow": "ledger",
     "Work": "ledger",
-    "Related": "likeness",
-    "ClientCheck": "reconciled",
-    "ClientDifference": "reconciled",
-    "Counted": "reconciled",
-    "PeerCheck": "reconciled",
-    "PeerModel": "reconciled",
-    "Reconciliation": "reconciled",
-    "Step": "reconciled",
-    "Way": "reconciled",
+    "Related": "related",
+    "ClientCheck": "reconcile",
+    "ClientDifference": "reconcile",
+    "Counted": "reconcile",
+    "PeerCheck": "reconcile",
+    "PeerModel": "reconcile",
+    "Reconciliation": "reconcile",
+    "Step": "reconcile",
+    "Way": "reconcile",
     "Activity": "sessions",
     "Project": "sessions",
     "Remarks": "sessions",
@@ -133,15 +133,15 @@ _HOMES = {
     "SessionGroups": "sessions",
     "SessionPage": "sessions",
     "Tagged": "sessions",
-    "Spent": "standing",
-    "Standing": "standing",
+    "Spent": "current",
+    "Standing": "current",
     "Agent": "threads",
     "Conversation": "threads",
     "Entry": "threads",
     "Fork": "threads",
     "ToolCall": "threads",
-    "Prompt": "typed",
-    "PromptPage": "typed",
+    "Prompt": "prompts",
+    "PromptPage": "prompts",
     "plain": "document",
 }
 

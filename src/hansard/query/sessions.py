@@ -17,7 +17,7 @@ from hansard.query.reader import Reader, like, moment
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hansard.query.conditions import Condition
+    from hansard.query.compile import Condition
 
 SORTS = {
     "ended": "ended_at",

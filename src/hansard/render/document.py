@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.model import plain
 
 if TYPE_CHECKING:
-    from hansard.render.tree import ThreadTree, Tree
+    from hansard.thread.tree import ThreadTree, Tree
 
 
 def pieces(tree: Tree) -> Iterator[bytes]:

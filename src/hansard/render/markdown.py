@@ -21,8 +21,8 @@ from hansard.render.words import duration, many, remark, short
 if TYPE_CHECKING:
     from hansard.model import Session
     from hansard.model.display import Item, Thread, Turn
-    from hansard.render.extract import Extract
-    from hansard.render.tree import Tree
+    from hansard.thread.extract import Extract
+    from hansard.thread.tree import Tree
 
 _BRIEF_LINES = 20
 _OPEN_LINES = 12  # a result of more lines is folded, where all of it is shown
@@ -128,7 +128,7 @@ class _Drawing:
             yield f"\n> [!NOTE]\n{quoted(clean(note))}"
 
     def extract(self, part: Extract) -> Iterator[str]:
-        from hansard.render.extract import on_branch
+        from hansard.thread.extract import on_branch
 
         if part.thread.agent is not None:
             yield f"\n{self.agent_words(part.thread.agent)}"

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hansard.errors import NotFound
-from hansard.query.abridged import Abridged
-from hansard.query.branch_lines import BranchLine, find_line
-from hansard.query.changes import fingerprint
-from hansard.query.windows import Budget, Window, Windows
-from hansard.render.tree import ThreadTree, Tree
+from hansard.thread.branch_view import BranchLine, find_line
+from hansard.thread.fingerprint import fingerprint
+from hansard.thread.long_lines import Abridged
+from hansard.thread.tree import ThreadTree, Tree
+from hansard.thread.windows import Budget, Window, Windows
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.ledger.course import Course
     from hansard.model import Agent, Session
     from hansard.model.display import Turn
-    from hansard.query.conversation import ThreadReader
-    from hansard.query.starts import Start
     from hansard.record.store import Record
+    from hansard.thread.context_timeline import Course
+    from hansard.thread.reader import ThreadReader
+    from hansard.thread.turn_starts import Start
 
 FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 """What a page holds when it comes."""
@@ -98,7 +98,7 @@ class Reading:
 
     def _whole(self, turn: Turn) -> Turn:
         """A part of a turn with the figures of all of it; without, where so much was used that adding it up takes long."""
-        from hansard.query.outline import read_outline
+        from hansard.thread.outline import read_outline
 
         told = read_outline(self.source, self.starts, turn.number, turn.number)[0]
         used: tuple[Any, ...] = (0, turn.tokens, None)
@@ -116,7 +116,7 @@ class Reading:
 
     def course(self) -> Course:
         """All requests and what each turn used."""
-        from hansard.ledger.course import read_course
+        from hansard.thread.context_timeline import read_course
 
         return self.once(
             "course", lambda: read_course(self.source, [start.offset for start in self.starts], self.agents)
@@ -170,7 +170,7 @@ def open_reading(h: Hansard, session: Session, agent_id: str | None = None, bran
 
 
 def _open(tree: Tree, agent_id: str | None) -> ThreadReader | None:
-    from hansard.query.conversation import list_agents, open_thread
+    from hansard.thread.reader import list_agents, open_thread
 
     session_id = tree.session.session_id
     if agent_id is None:

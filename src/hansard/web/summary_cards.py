@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hansard.query.stretches import PAUSE
+from hansard.query.activity_series import PAUSE
 from hansard.render.money import budget_cost, cost, row_cost
 from hansard.render.reports import PERIODS
 from hansard.render.words import duration, many, project_name, short
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
     from hansard.model import Block, Budget, Standing, UsageRow
-    from hansard.query.stretches import Happened
+    from hansard.query.activity_series import Happened
 
 _DAY = timedelta(days=1)
 _BLOCK = timedelta(hours=5)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.query.language import QueryError, parse
-from hansard.query.language.refining import Refining, written
+from hansard.query.language.refine import Refining, written
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 from hansard.model.display import Item, Part, Plain, Thread, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.sessions import Session
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 

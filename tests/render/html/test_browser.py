@@ -8,7 +8,7 @@ import pytest
 import hansard
 from hansard.model.display import Console, Plain, Thread
 from hansard.render.html import Listed, index_page, page
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
 from tests.render.html.stubs import item, long_turns, session, tree, turn

@@ -12,7 +12,7 @@ from hansard.cli.commands.show import say, sheet
 from hansard.cli.context import Context, no_roots, note
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.head import head
-from hansard.render.tree import Tree
+from hansard.thread.tree import Tree
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -19,8 +19,8 @@ from hansard.render.words import many
 from hansard.sources.layout import FileKind
 
 if TYPE_CHECKING:
+    from hansard.grep.search import Grep
     from hansard.model import GrepCount, GrepFile, GrepLine
-    from hansard.query.grep import Grep
 
 _PIPED = 200  # columns of an excerpt where there is no terminal
 _LEAST = 40  # columns of an excerpt, however long the path is

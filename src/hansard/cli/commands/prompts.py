@@ -12,7 +12,7 @@ from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import Asking
-from hansard.query.deeds import SOURCES
+from hansard.query.prompts import SOURCES
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 from hansard.render.words import full as in_full
 from hansard.render.words import many, project_name, when

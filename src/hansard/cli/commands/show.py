@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model import Conversation, Entry, Session
     from hansard.render.depth import Depth
-    from hansard.render.extract import Extract
     from hansard.render.terminal.page import Sheet
-    from hansard.render.tree import Tree
+    from hansard.thread.extract import Extract
+    from hansard.thread.tree import Tree
 
 _AROUND = 5
 _AT_ONCE = 200  # lines that are written together
@@ -126,7 +126,7 @@ def show(
                 conversation = _of_turns(h, about, conversation, first, final, last or 0)
             cli.emit({"session": about, **plain(conversation)})
             return
-        from hansard.render.tree import Tree
+        from hansard.thread.tree import Tree
 
         tree = Tree(h.reader, h.record, about, pictures=html, agents=html or wanted.agents)
         if html:
@@ -201,7 +201,7 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
 
 
 def _part(tree: Tree, agent: str | None, branch: int | None, first: int, final: int | None, newest: int) -> Extract:
-    from hansard.render.extract import extract
+    from hansard.thread.extract import extract
 
     return extract(tree.read(agent), branch=branch, first=first, last=final, newest=newest)
 
@@ -210,7 +210,7 @@ def _of_turns(
     h: Hansard, about: Session, conversation: Conversation, first: int, final: int | None, newest: int
 ) -> Conversation:
     """The entries of some turns only."""
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
     tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
     part = _part(tree, conversation.agent_id, None, first, final, newest)
@@ -274,7 +274,7 @@ def _show_place(
         cli.emit({"session": about, **plain(conversation), "at": where})
         return
     from hansard.render.terminal import page
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
     thread = Tree(h.reader, h.record, about, pictures=False, agents=False).read(place.conversation.agent_id)
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"

@@ -75,7 +75,7 @@ class Known:
 
 def _read(home: str, session_id: str | None, settings: dict[str, Any], now: int, seconds: float) -> dict[str, Any]:
     from hansard.index.schema import QUARTER
-    from hansard.ledger.standing import find_periods, here, read_store
+    from hansard.ledger.current import find_periods, here, read_store
 
     shift = here
     if settings["timezone"] is not None:

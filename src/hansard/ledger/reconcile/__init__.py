@@ -30,8 +30,8 @@ def reconcile(
     from hansard.ledger.filters import Wanted
     from hansard.ledger.reconcile.bridge import walk
     from hansard.ledger.reconcile.client import check_sessions, check_statistics, stated_sessions
-    from hansard.ledger.reconcile.habits import SHOWN
     from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.peer_rules import SHOWN
     from hansard.ledger.reconcile.peers import check, read
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count

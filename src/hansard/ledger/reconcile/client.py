@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt
 from hansard.ledger.reconcile.bridge import Change, Habit, add, walk
-from hansard.ledger.reconcile.habits import LINES
+from hansard.ledger.reconcile.peer_rules import LINES
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model import ClientCheck, ClientDifference, Counted, Step, Tokens, Way
 from hansard.pricing.money import EXACT, ZERO, cost, recorded

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import apsw
 import msgspec
 
+from hansard.grep.file_search import Place, Tally
+from hansard.grep.lines import whole_lines
 from hansard.index.lines import items, unfinished
 from hansard.index.schema import OFFSET_BITS
 from hansard.parse import wire
@@ -23,8 +25,6 @@ from hansard.parse.decode import Record as Decoded
 from hansard.parse.decode import entry
 from hansard.parse.meaning import SYNTHETIC, lenient, milliseconds
 from hansard.parse.usage import dated, message_key, stated
-from hansard.query.grep_lines import whole_lines
-from hansard.query.grep_work import Place, Tally
 from hansard.sources.names import agent_of, session_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from hansard.errors import UsageError
 from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.parse.texts import KINDS
-from hansard.query.conditions import Condition, of_remarks, of_session, touched
+from hansard.query.compile import Condition, of_remarks, of_session, touched
 from hansard.query.language import (
     After,
     And,

@@ -13,7 +13,7 @@ from hansard.render.html.shell import document
 from hansard.render.html.threads import Drawing, Heading, not_shown
 
 if TYPE_CHECKING:
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
 
 def page(

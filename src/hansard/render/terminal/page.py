@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hansard.model import Agent, Session
     from hansard.model.display import Item
     from hansard.render.depth import Depth
-    from hansard.render.extract import Extract
-    from hansard.render.tree import Tree
+    from hansard.thread.extract import Extract
+    from hansard.thread.tree import Tree
 
 WIDEST = 110  # columns: longer lines are hard to read
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hansard.model import CallPage, FileHistory, FilePage, ToolReport
-from hansard.query import call_list, changed_files
+from hansard.query import files, tool_calls
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Needed, Number, Text
 from hansard.web.api.sort_params import CURSOR, MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
@@ -86,7 +86,7 @@ ENDPOINTS = (
             PROJECT,
             SINCE,
             UNTIL,
-            *sort_order(tuple(changed_files.SORTS), "last"),
+            *sort_order(tuple(files.SORTS), "last"),
             Number("limit", "How many at most.", 1, 500, 50),
             CURSOR,
         ),
@@ -115,14 +115,14 @@ ENDPOINTS = (
         CallPage,
         parameters=(
             QUERY,
-            Choice("kind", "All, those that changed a file, or those that failed.", call_list.KINDS, "all"),
+            Choice("kind", "All, those that changed a file, or those that failed.", tool_calls.KINDS, "all"),
             Text("tool", "Of this tool."),
             _TEXT,
             _UNDER,
             PROJECT,
             SINCE,
             UNTIL,
-            Choice("sort", "What comes first.", tuple(call_list.SORTS), "newest"),
+            Choice("sort", "What comes first.", tuple(tool_calls.SORTS), "newest"),
             Flag("subjects", "Also what each is about."),
             Flag("outputs", "Also how each result begins."),
             Number("limit", "How many at most.", 1, 200, 50),

@@ -6,7 +6,7 @@ from typing import Any
 
 from hansard.model import PromptPage, SearchPage, plain
 from hansard.model.schema import Shape
-from hansard.query.deeds import SOURCES
+from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Needed, Number

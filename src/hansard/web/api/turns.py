@@ -17,7 +17,7 @@ _ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun
 
 def _turns(call: Call) -> bytes:
     """As many of the turns as were asked for, or fewer where they are large; one at least."""
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
     given, h = call.given, call.h
     session = h.session(given["session"])

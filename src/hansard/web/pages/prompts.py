@@ -10,8 +10,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hansard.errors import NotFound
-from hansard.query.deeds import SOURCES
 from hansard.query.language import QueryError
+from hansard.query.prompts import SOURCES
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.params import Params
 from hansard.web.responses import html

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from hansard.errors import UsageError
 from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
-from hansard.query.language.refining import Refining
+from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
 from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError

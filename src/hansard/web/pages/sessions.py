@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from hansard.query.grouping import GROUPS
 from hansard.query.language import QueryError
+from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
 from hansard.render.money import cost
 from hansard.web.form_errors import TIMES, FormError, times_of

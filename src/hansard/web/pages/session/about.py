@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.ledger.course import Used, agents_used
+from hansard.thread.context_timeline import Used, agents_used
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model import Agent, Session
-    from hansard.query.surroundings import Neighbour
+    from hansard.thread.neighbours import Neighbour
 
 _RELATIONS = {
     "fork": ("Forked into", "Forked from"),

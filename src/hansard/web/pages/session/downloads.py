@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
 from hansard.export.names import name_sessions
-from hansard.query.raw_lines import find_transcript_of
+from hansard.thread.raw_lines import find_transcript_of
 from hansard.web.pages.session.params import zone_of
 from hansard.web.params import Params
 
@@ -63,7 +63,7 @@ def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> I
 
 
 def _drawn(h: Hansard, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
-    from hansard.render.tree import Tree
+    from hansard.thread.tree import Tree
 
     if form == "jsonl":
         yield from h.record.read(find_transcript_of(h.reader, session.session_id))

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hansard.errors import UsageError
-from hansard.query.changes import fingerprint
-from hansard.query.windows import Budget
 from hansard.render.html.escaping import escaped
+from hansard.thread.fingerprint import fingerprint
+from hansard.thread.windows import Budget
 from hansard.web.pages.session.about import agent_tree
 from hansard.web.pages.session.params import MANY, ThreadRequest, zone_of
 from hansard.web.pages.session.rendering import draw_course, draw_more, draw_outline, drawing_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from hansard.errors import NotFound, UsageError
 from hansard.index.schema import OFFSET_MASK
-from hansard.query.raw_lines import call_of_result
+from hansard.thread.raw_lines import call_of_result
 from hansard.web.reading import Reading, open_reading
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model import Session
-    from hansard.query.windows import Budget, Window
+    from hansard.thread.windows import Budget, Window
     from hansard.web.params import Params
 
 MANY = 1_000_000_000

@@ -12,9 +12,9 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from hansard.errors import NotFound
 from hansard.index.schema import OFFSET_MASK
 from hansard.model.display import Code
-from hansard.query.raw_lines import RawLine, find_raw_line, find_transcript_of, read_raw_line
-from hansard.query.windows import Window
 from hansard.render.html.parts import part_html
+from hansard.thread.raw_lines import RawLine, find_raw_line, find_transcript_of, read_raw_line
+from hansard.thread.windows import Window
 from hansard.web.pages.session.params import ThreadRequest
 from hansard.web.params import Params
 from hansard.web.reading import open_reading

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.query.branch_lines import fork_places
 from hansard.render.html.escaping import escaped
 from hansard.render.html.figures import lasting, total
 from hansard.render.money import dollars
 from hansard.render.words import short
+from hansard.thread.branch_view import fork_places
 from hansard.web.charts.context_size import Timeline, draw_timeline
 from hansard.web.reading import NEXT
 from hansard.web.thread_html import SessionDrawing, ThreadAddress, heading_text
 
 if TYPE_CHECKING:
-    from hansard.query.windows import Window
+    from hansard.thread.windows import Window
     from hansard.web.pages.session.params import ThreadRequest
     from hansard.web.reading import Reading
 
@@ -85,7 +85,7 @@ def outlined(reading: Reading, around: int) -> tuple[int, int]:
 
 def draw_outline(reading: Reading, first: int, last: int, *, figures: bool) -> str:
     """The rows of an outline, with what each turn used where that is wanted."""
-    from hansard.query.outline import read_outline
+    from hansard.thread.outline import read_outline
 
     used = reading.course().turns if figures else []
     address = address_of(reading)
@@ -123,7 +123,7 @@ def _words(reading: Reading, text: str, number: int) -> str:
 
 def draw_course(reading: Reading) -> Timeline | None:
     """The timeline of a thread."""
-    from hansard.query.outline import read_compactions
+    from hansard.thread.outline import read_compactions
 
     def draw() -> Timeline | None:
         address = address_of(reading)

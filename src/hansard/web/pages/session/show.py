@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
-from hansard.query.branch_lines import list_choices
-from hansard.query.surroundings import list_changed_files, list_neighbours
 from hansard.render.html.figures import lasting, local, span
 from hansard.render.html.head import title_of
 from hansard.render.html.items import GROUPS
+from hansard.thread.branch_view import list_choices
+from hansard.thread.neighbours import list_changed_files, list_neighbours
 from hansard.web.pages.session.about import agent_tree, relation, resume_command
 from hansard.web.pages.session.params import ThreadRequest, zone_of
 from hansard.web.pages.session.rendering import (

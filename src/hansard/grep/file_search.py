@@ -1,0 +1,101 @@
+"""What is done with one file of the record, in this process or in a helper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from hansard.errors import StoreCorrupt
+from hansard.grep.lines import Row, Wanted, count_lines, find_lines, whole_lines
+from hansard.grep.pattern import Pattern, compile_pattern
+from hansard.record.schema import CHUNK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from hansard.record.store import Record
+
+
+class Place(NamedTuple):
+    """Where the bytes of a file are; a bare tuple, since it goes to another process."""
+
+    number: int  # of the generation or snapshot
+    is_log: bool
+    size: int
+
+
+class Job(NamedTuple):
+    """A search, as it can be told to another process."""
+
+    path: str  # of the record
+    pattern: str | bytes
+    fixed: bool
+    ignore_case: bool
+    word: bool
+    re2: bool
+    before: int
+    after: int
+    max_count: int | None
+    only_matching: bool
+    around: int | None
+    counting: bool = False  # only how many lines match
+
+    def compile(self) -> Pattern:
+        """The pattern, ready to search with."""
+        return compile_pattern(
+            self.pattern, fixed=self.fixed, ignore_case=self.ignore_case, word=self.word, re2=self.re2
+        )
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is to be told of each match."""
+        return Wanted(self.before, self.after, self.max_count, self.only_matching, self.around)
+
+
+Found = Row | tuple[int]
+"""A line, or how many lines match."""
+
+
+class Tally:
+    """Reads files and counts what it read."""
+
+    def __init__(self) -> None:
+        self.searched = 0
+        self.damaged = 0
+
+    def read(self, record: Record, place: Place, end: int | None = None) -> Iterator[bytes]:
+        """The bytes of a file; what is damaged is left out, a chunk as that many NULs: all around it keeps its place."""
+        if not place.is_log:
+            try:
+                content = record.read_snapshot(place.number)
+            except StoreCorrupt:
+                self.damaged += 1
+            else:
+                self.searched += len(content)
+                yield content
+            return
+        position, size = 0, place.size if end is None else end
+        while position < size:
+            try:
+                for piece in record.read(place.number, position, size):
+                    position += len(piece)
+                    self.searched += len(piece)
+                    yield piece
+                return
+            except StoreCorrupt:
+                lost = min(CHUNK - position % CHUNK, size - position)
+                position += lost
+                self.damaged += 1
+                yield bytes(lost)
+
+
+def search(record: Record, place: Place, job: Job, pattern: Pattern, tally: Tally) -> Iterator[Found]:
+    """What the job wants of one file."""
+
+    def lines_before(offset: int) -> int:
+        return sum(piece.count(b"\n") for piece in Tally().read(record, place, offset))
+
+    blocks = whole_lines(tally.read(record, place))
+    if not job.counting:
+        yield from find_lines(blocks, pattern, job.wanted, lines_before)
+    elif count := count_lines(blocks, pattern, job.max_count):
+        yield (count,)

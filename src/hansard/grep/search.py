@@ -1,0 +1,209 @@
+r"""A regular expression over the verbatim record: every byte of every log and of every small file that is kept.
+
+    for line in grep(reader, record, r"def \w+_handler"):
+        print(line.file.path, line.line, line.text)
+
+Files come newest first, and their lines in order. A large record is searched by helper processes, one per processor, which are
+a few megabytes ahead of whoever takes the results, so memory depends neither on the size of the history nor on
+the number of matches. Only a single line is always whole: while one is put together and searched, up to three times its size
+is needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Generator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.grep.file_search import Job, Place, Tally, search
+from hansard.grep.pool import Pool, start_helpers
+from hansard.model import GrepCount, GrepFile, GrepLine
+from hansard.query.sessions import SessionFilter
+from hansard.record.store import Generation, Record, Snapshot
+from hansard.sources.claude_code import agent_of, project_dir_of, session_of
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+
+Progress = Callable[[int, int], None]
+
+_SMALL = 64 << 20  # bytes; a search through less is done before helpers have started
+_MOST_HELPERS = 8
+
+
+def grep(
+    reader: Reader,
+    record: Record,
+    pattern: str | bytes,
+    *,
+    fixed: bool = False,
+    ignore_case: bool = False,
+    word: bool = False,
+    sessions: Collection[str] | None = None,
+    project: str | None = None,
+    kinds: Collection[str] | None = None,
+    all_generations: bool = False,
+    before: int = 0,
+    after: int = 0,
+    max_count: int | None = None,
+    limit: int | None = None,
+    only_matching: bool = False,
+    around: int | None = 200,
+    helpers: int | None = None,
+    re2: bool = True,
+    progress: Progress | None = None,
+) -> Grep:
+    """Search the record; `sessions` are ids, `kinds` are those of files, `around` None gives whole lines."""
+    if min(before, after, 0 if limit is None else limit, 0 if max_count is None else max_count) < 0:
+        raise UsageError("a number of lines cannot be below 0")
+    job = Job(record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around)
+    places = _places(reader, record, sessions, project, kinds, all_generations=all_generations)
+    return Grep(record, job, places, limit, _usual_helpers() if helpers is None else helpers, progress)
+
+
+def _places(
+    reader: Reader,
+    record: Record,
+    sessions: Collection[str] | None,
+    project: str | None,
+    kinds: Collection[str] | None,
+    *,
+    all_generations: bool,
+) -> list[tuple[GrepFile, Place]]:
+    """The files to search, newest first; the record says which there are, the index whose they are."""
+    folders: set[str] = set()  # whose files belong to the project without belonging to a session
+    if project is not None:
+        where, values = SessionFilter(project=project, debris=True).where()
+        rows = list(reader.rows(f"SELECT session_id, project_dir FROM sessions WHERE {where}", tuple(values)))
+        of_project = {row[0] for row in rows}
+        folders = {row[1] for row in rows} if sessions is None else folders
+        sessions = of_project if sessions is None else of_project & set(sessions)
+    roots = {root.id: root.path for root in record.roots()}
+    result: list[tuple[int, GrepFile, Place]] = []
+
+    def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None] | None) -> None:
+        path = version.path
+        session_id, agent_id, last = known or (session_of(path) or "", agent_of(path) or "", None)
+        if not (version.current or all_generations) or (kinds is not None and version.kind not in kinds):
+            return
+        if sessions is None or session_id in sessions or (not session_id and project_dir_of(path) in folders):
+            root, current = roots[version.root_id], version.current
+            file = GrepFile(root, path, version.kind, generation, current, version.size, session_id, agent_id)
+            at = version.mtime_ns // 1_000_000 if last is None else last
+            result.append((at, file, Place(version.id, isinstance(version, Generation), version.size)))
+
+    logs = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, last_ts FROM transcripts")}
+    for log in record.generations():
+        add(log, log.seq, logs.get(log.id))
+    small = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, NULL FROM side_files")}
+    seen: dict[int, int] = {}
+    for whole in record.snapshots():
+        number = seen[whole.file_id] = seen.get(whole.file_id, 0) + 1
+        add(whole, number, small.get(whole.id))
+    result.sort(key=lambda item: (-item[0], item[1].path, item[1].root, -item[1].generation))
+    return [item[1:] for item in result]
+
+
+class Grep:
+    """A search: iterate over it once, or ask for `counts`; its totals are true of what has been given so far."""
+
+    def __init__(
+        self,
+        record: Record,
+        job: Job,
+        places: list[tuple[GrepFile, Place]],
+        limit: int | None,
+        helpers: int,
+        progress: Progress | None,
+    ) -> None:
+        self.files = 0  # with matches
+        self.matched_lines = 0
+        self.truncated = False  # the limit left something out
+        self.total_bytes = sum(place.size for _, place in places)
+        self._record = record
+        self._job = job
+        self._pattern = job.compile()
+        self._places = places
+        self._limit = limit
+        self._helpers = helpers
+        self._progress = progress
+        self._tallies: list[Tally] = []
+
+    @property
+    def linear(self) -> bool:
+        """Whether RE2 does it, in linear time."""
+        return self._pattern.linear
+
+    @property
+    def slow_because(self) -> str | None:
+        """Why Python's `re` does it, which may take long; None where it does not."""
+        return self._pattern.slow_because
+
+    @property
+    def bytes_searched(self) -> int:
+        """Raw bytes that were read."""
+        return sum(tally.searched for tally in self._tallies)
+
+    @property
+    def damaged(self) -> int:
+        """Chunks and small files that could not be read."""
+        return sum(tally.damaged for tally in self._tallies)
+
+    def __iter__(self) -> Generator[GrepLine]:
+        given, number = 0, 0
+        last: GrepFile | None = None
+        for file, rows in self._search(self._job):
+            for row in rows:
+                line = GrepLine(file, *row)
+                if line.start is not None:
+                    if given == self._limit:
+                        self.truncated = True
+                        return
+                    given += 1
+                    if file is not last or line.line != number:
+                        self.files += file is not last
+                        self.matched_lines += 1
+                        last, number = file, line.line
+                yield line
+
+    def counts(self, *, any_line: bool = False) -> Generator[GrepCount]:
+        """The files with matches and how many lines match; with `any_line` each is left at its first match."""
+        most = 1 if any_line and self._job.max_count != 0 else self._job.max_count
+        for file, rows in self._search(self._job._replace(counting=True, max_count=most)):
+            for (count,) in rows:
+                if self.files == self._limit:
+                    self.truncated = True
+                    return
+                self.files += 1
+                self.matched_lines += count
+                yield GrepCount(file, count)
+
+    def _search(self, job: Job) -> Generator[tuple[GrepFile, list[Any]]]:
+        if job.max_count == 0 or self._limit == 0:
+            return
+        wanted = self._helpers if self.total_bytes >= _SMALL else 1
+        helpers = start_helpers(job, wanted) if wanted > 1 else []
+        if helpers:
+            self._tallies = [helper.tally for helper in helpers]
+            with closing(Pool(helpers, [place for _, place in self._places]).run(self._tell)) as answers:
+                for number, rows in answers:
+                    yield self._places[number][0], rows
+            return
+        tally = Tally()
+        self._tallies = [tally]
+        for file, place in self._places:
+            for row in search(self._record, place, job, self._pattern, tally):
+                yield file, [row]
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self.bytes_searched, self.total_bytes)
+
+
+def _usual_helpers() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return min(count, _MOST_HELPERS)

@@ -1,0 +1,178 @@
+"""Files that tool calls changed: all of them, those in a folder, and everything that was done to one."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from os.path import commonprefix
+from typing import Any
+
+from hansard.errors import NotFound, UsageError
+from hansard.model import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
+from hansard.query.reader import Reader, moment
+from hansard.query.tool_calls import CallFilter, list_calls, once
+
+SORTS = {
+    "last": "last",
+    "changes": "changes",
+    "lines": "added + removed",
+    "sessions": "sessions",
+    "path": "path",
+}
+_MOST = 300  # entries of a folder
+# The session beside the greatest time is the one of that row: SQLite promises it for a single max().
+_FILES = (
+    "WITH files AS MATERIALIZED (SELECT c.path AS path, count(*) AS changes, sum(c.added) AS added, sum(c.removed) AS removed,"
+    " count(DISTINCT t.session_id) AS sessions, max(coalesce(c.ts, -1)) AS last, t.session_id AS session_id"
+    " FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    " WHERE {where} AND c.path IS NOT NULL GROUP BY c.path)"
+)
+_COLUMNS = (
+    "path, coalesce((SELECT s.project FROM sessions s WHERE s.session_id = f.session_id), ''), changes, added, removed,"
+    " sessions, last, session_id"
+)
+
+
+def list_files(
+    reader: Reader,
+    wanted: CallFilter,
+    *,
+    sort: str = "last",
+    ascending: bool | None = None,
+    limit: int = 50,
+    cursor: str | None = None,
+) -> FilePage:
+    """One page of the files that the wanted calls changed, the last changed first unless told otherwise."""
+    if sort not in SORTS:
+        raise UsageError(f"cannot sort files by {sort!r}; choose one of {', '.join(SORTS)}")
+    if limit < 1:
+        raise UsageError("a page has at least one file")
+    if ascending is None:
+        ascending = sort == "path"
+    where, values = once(reader, replace(wanted, kind="changes"))
+    key = SORTS[sort]
+    after = "1"
+    if cursor is not None:
+        value, path = _read_cursor(cursor, sort, ascending=ascending)
+        after = f"({key} {'>' if ascending else '<'} ? OR ({key} = ? AND path > ?))"
+        values += [value, value, path]
+    rows = list(
+        reader.rows(
+            f"{_FILES.format(where=where)}, totals AS (SELECT count(*), sum(changes), sum(added), sum(removed) FROM files)"
+            f" SELECT * FROM totals LEFT JOIN (SELECT {_COLUMNS}, {key} FROM files f WHERE {after}"
+            f" ORDER BY {key} {'ASC' if ascending else 'DESC'}, path LIMIT ?)",
+            (*values, limit + 1),
+        )
+    )
+    total, changes, added, removed = (number or 0 for number in rows[0][:4])
+    found = [row[4:] for row in rows if row[4] is not None]
+    more = len(found) > limit
+    found = found[:limit]
+    return FilePage(
+        tuple(map(_file, found)),
+        _write_cursor(sort, found[-1][-1], found[-1][0], ascending=ascending) if more else None,
+        total,
+        changes,
+        added,
+        removed,
+    )
+
+
+def _file(row: Any) -> ChangedFile:
+    path, project, changes, added, removed, sessions, last, session_id = row[:8]
+    return ChangedFile(path, project, changes, added, removed, sessions, _time(last), session_id)
+
+
+def list_folder(reader: Reader, wanted: CallFilter) -> FolderPage:
+    """What lies in the folder that the filter's `under` names: its folders and files, the last changed first.
+
+    The top is the first folder in which the wanted files part ways.
+    """
+    where, values = once(reader, replace(wanted, kind="changes"))
+    query = _FILES.format(where=where)
+    start = wanted.under or ""
+    if not start:
+        range_ = f"SELECT min(c.path), max(c.path) FROM tool_calls c NOT INDEXED WHERE {where}"
+        first, last = reader.one(range_, tuple(values))
+        start = _folder(first or "", last or "")
+    # Of each path, what follows `start` up to the next slash of either kind; a file's own name has none.
+    rest = f"replace(substr(path, {len(start) + 1}), '\\', '/')"
+    rows = list(
+        reader.rows(
+            f"{query} SELECT {_COLUMNS}, entry, min(path), max(path), count(*), sum(changes), sum(added), sum(removed),"
+            f" max(last) FROM (SELECT *, substr({rest}, 1, instr({rest}, '/')) AS entry FROM files) f"
+            " GROUP BY entry, CASE entry WHEN '' THEN path END ORDER BY max(last) DESC, min(path)",
+            tuple(values),
+        )
+    )
+    shown = rows[:_MOST]
+    return FolderPage(
+        start,
+        tuple(_of_folder(row) for row in shown if row[8]),
+        tuple(_file(row) for row in shown if not row[8]),
+        len(rows),
+        len(rows) > len(shown),
+    )
+
+
+def _of_folder(row: Any) -> ChangedFolder:
+    _, first, last, files, changes, added, removed, at = row[8:]
+    return ChangedFolder(_folder(first, last), files, changes, added, removed, _time(at))
+
+
+def _folder(first: str, last: str) -> str:
+    """The folder that holds everything between two paths in order, with the slash behind it; empty where there is none."""
+    common = commonprefix([first, last])  # noqa: RUF071 - the letters, cut at a slash
+    return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
+
+
+def read_history(
+    reader: Reader, wanted: CallFilter, *, reads: bool = False, limit: int = 25, cursor: str | None = None
+) -> FileHistory:
+    """What was done to the file that the filter's `path` names, the newest first; `reads` also lists what changed nothing."""
+    where, values = once(reader, replace(wanted, kind="all"))
+    row = reader.one(
+        "SELECT count(*), count(c.change), sum(c.added), sum(c.removed),"
+        " count(DISTINCT iif(c.change IS NULL, NULL, t.session_id)),"
+        " min(iif(c.change IS NULL, NULL, c.ts)), max(iif(c.change IS NULL, NULL, c.ts))"
+        f" FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40 WHERE {where}",
+        tuple(values),
+    )
+    calls, changes, added, removed, sessions, first_at, last_at = row
+    if not calls:
+        raise NotFound(f"no tool call names the file {wanted.path}")
+    listed, total = ("all", calls) if reads else ("changes", changes)
+    page = list_calls(reader, replace(wanted, kind=listed), limit=limit, cursor=cursor, total=total)
+    newest = page.calls or list_calls(reader, replace(wanted, kind="all"), limit=1).calls
+    return FileHistory(
+        path=wanted.path or "",
+        project=newest[0].project,
+        changes=changes,
+        reads=calls - changes,
+        added=added,
+        removed=removed,
+        sessions=sessions,
+        first_at=moment(first_at),
+        last_at=moment(last_at),
+        page=page,
+    )
+
+
+def _time(value: int) -> Any:
+    return moment(value) if value >= 0 else None
+
+
+def _write_cursor(sort: str, value: int | str, path: str, *, ascending: bool) -> str:
+    return base64.urlsafe_b64encode(json.dumps([sort, ascending, value, path]).encode()).decode()
+
+
+def _read_cursor(cursor: str, sort: str, *, ascending: bool) -> tuple[int | str, str]:
+    try:
+        made_for, made_ascending, value, path = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    fits = isinstance(value, str) if sort == "path" else type(value) is int and not abs(value) >> 63
+    if (made_for, made_ascending) != (sort, ascending) or not fits or not isinstance(path, str):
+        raise UsageError("that cursor is of a listing in another order")
+    return value, path

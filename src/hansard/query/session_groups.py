@@ -1,0 +1,137 @@
+"""Sessions by project or by day, each group with what it adds up to and the first of its sessions."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any, NamedTuple
+
+from hansard.errors import UsageError
+from hansard.model import SessionGroup, SessionGroups
+from hansard.query.compile import ALL_TOKENS, Condition
+from hansard.query.reader import Reader, moment
+from hansard.query.sessions import SessionFilter, in_order, together
+
+GROUPS = ("project", "day")
+_SUMS = (
+    "sum(prompts), sum(messages), sum(tool_calls), sum(tool_errors + api_errors),"
+    f" sum({ALL_TOKENS}), sum(files_changed), sum(lines_added), sum(lines_removed), sum(api_messages),"
+    " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
+)
+_DATED = "ended_at BETWEEN 100000000 AND 253300000000000"  # what every calendar has
+
+
+class _Group(NamedTuple):
+    """A group and the sessions in it."""
+
+    age: int  # the time of its latest session, negated
+    key: str
+    ids: list[str]
+
+
+def list_groups(
+    reader: Reader,
+    wanted: SessionFilter,
+    *,
+    by: str,
+    zone: tzinfo | None = None,
+    sort: str = "ended",
+    ascending: bool | None = None,
+    each: int = 8,
+    limit: int = 20,
+    cursor: str | None = None,
+) -> SessionGroups:
+    """One page of groups, the latest first, each with the first sessions in an order; days are those of the zone."""
+    if by not in GROUPS:
+        raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
+    if limit < 1 or each < 1:
+        raise UsageError("a page has at least one group, and a group one session")
+    found = sorted(_days(reader, wanted, zone) if by == "day" else _projects(reader, wanted))
+    after = None if cursor is None else _read_cursor(cursor, by)
+    left = found if after is None else [group for group in found if group[:2] > after]
+    shown = tuple(_shown(reader, by, group, sort, ascending, each) for group in left[:limit])
+    more = _write_cursor(by, left[limit - 1]) if len(left) > limit else None
+    return SessionGroups(shown, more, len(found), sum(len(group.ids) for group in found))
+
+
+def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | None, each: int) -> SessionGroup:
+    among = Condition("session_id IN (SELECT value FROM json_each(?))", (json.dumps(group.ids),))
+    *sums, api_messages, is_lower_bound, costs = reader.one(
+        f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) WHERE {among.sql}", among.values
+    )
+    cost = together(json.loads(costs), messages=api_messages)
+    last_at = moment(-group.age) if group.age else None
+    some = SessionFilter(debris=True, within=among)
+    sessions, next_cursor = in_order(reader, some, sort=sort, ascending=ascending, limit=each)
+    made: Any = (by, group.key, len(group.ids), *sums, last_at, cost, bool(is_lower_bound), sessions, next_cursor)
+    return SessionGroup(*made)
+
+
+def of_group(by: str, key: str, zone: tzinfo | None) -> Condition:
+    """The sessions of one group."""
+    if by == "project":
+        return Condition("project = ?", (key,))
+    if by != "day":
+        raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
+    if not key:
+        return Condition(f"NOT coalesce({_DATED}, 0)")
+    try:
+        day = date.fromisoformat(key)
+        ends = (_begin(day, zone), _begin(day + timedelta(days=1), zone))
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{key!r} is no day; write it as 2026-01-31") from error
+    return Condition("ended_at >= ? AND ended_at < ?", ends)
+
+
+def _begin(day: date, zone: tzinfo | None) -> int:
+    """When a day begins, in milliseconds; a time without a zone is one of the system's own."""
+    return int(datetime.combine(day, time(), zone).astimezone(UTC).timestamp()) * 1000
+
+
+def _projects(reader: Reader, wanted: SessionFilter) -> Iterator[_Group]:
+    where, values = wanted.where()
+    for age, key, ids in reader.rows(
+        "SELECT -coalesce(max(ended_at), 0), project, json_group_array(session_id) FROM sessions"
+        f" WHERE {where} GROUP BY project",
+        tuple(values),
+    ):
+        yield _Group(age, key, json.loads(ids))
+
+
+def _days(reader: Reader, wanted: SessionFilter, zone: tzinfo | None) -> Iterator[_Group]:
+    """Days that sessions ended on; a day's name is looked up once, at its latest session."""
+    where, values = wanted.where()
+    undated = _Group(0, "", [])
+    group = undated
+    begin = 0
+    for ended, is_dated, session_id in reader.rows(
+        f"SELECT ended_at, coalesce({_DATED}, 0), session_id FROM sessions WHERE {where} ORDER BY ended_at DESC",
+        tuple(values),
+    ):
+        if not is_dated:
+            undated.ids.append(session_id)
+            continue
+        if group is undated or ended < begin:
+            if group is not undated:
+                yield group
+            day = datetime.fromtimestamp(ended / 1000, UTC).astimezone(zone).date()
+            begin = _begin(day, zone)
+            group = _Group(-ended, day.isoformat(), [])
+        group.ids.append(session_id)
+    yield from (one for one in ((group, undated) if group is not undated else (undated,)) if one.ids)
+
+
+def _write_cursor(by: str, group: _Group) -> str:
+    return base64.urlsafe_b64encode(json.dumps([by, group.age, group.key]).encode()).decode()
+
+
+def _read_cursor(cursor: str, by: str) -> tuple[int, str]:
+    try:
+        made_for, last, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    if made_for != by or type(last) is not int or not isinstance(key, str):
+        raise UsageError("that cursor is of a listing in another order")
+    return last, key

@@ -1,0 +1,172 @@
+"""Tool calls over all sessions: by tool, by file, by time, each once."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from hansard.errors import UsageError
+from hansard.index.schema import OFFSET_MASK
+from hansard.model import Call, CallPage
+from hansard.query.compile import in_project
+from hansard.query.duplicates import SPOKEN, find_copies
+from hansard.query.reader import Reader, like, moment
+
+if TYPE_CHECKING:
+    from hansard.query.compile import Condition
+
+SORTS = {
+    "newest": "coalesce(c.ts, -1)",
+    "slowest": "coalesce(max(0, c.result_ts - c.ts), -1)",
+}
+_KINDS = {
+    "all": "1",
+    "changes": "c.change IS NOT NULL",
+    "errors": "c.is_error = 1",
+}
+KINDS = tuple(_KINDS)
+_DETAILS = (
+    "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
+    " t.session_id, t.agent_id, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
+    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id"
+    " WHERE c.id IN (SELECT value FROM json_each(?))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilter:
+    """Which calls are wanted; everything given must hold."""
+
+    kind: str = "all"  # one of KINDS
+    path: str | None = None  # this file
+    text: str | None = None  # words, all of them in the path
+    under: str | None = None  # the path begins with this
+    tool: str | None = None
+    project: str | None = None  # a path, the end of one, or a part of its last name
+    since: datetime | None = None
+    until: datetime | None = None
+    query: Condition | None = None  # what the query language asks of the session
+
+    def where(self) -> tuple[str, list[Any]]:
+        """A condition over `tool_calls c`, and its values."""
+        if self.kind not in _KINDS:
+            raise UsageError(f"{self.kind!r} is no kind of calls; choose one of {', '.join(_KINDS)}")
+        terms = [_KINDS[self.kind]]
+        values: list[Any] = []
+
+        def add(term: str, *bound: Any) -> None:
+            terms.append(term)
+            values.extend(bound)
+
+        if self.path is not None:
+            add("c.path = ?", self.path)
+        for word in (self.text or "").split():
+            add("c.path LIKE ? ESCAPE '\\'", like(word))
+        if self.under:
+            add("substr(c.path, 1, ?) = ?", len(self.under), self.under)
+        if self.tool is not None:
+            add("c.tool = ?", self.tool)
+        if self.since is not None:
+            add("c.ts >= ?", int(self.since.timestamp() * 1000))
+        if self.until is not None:
+            add("c.ts < ?", int(self.until.timestamp() * 1000))
+        for asked in (None if self.project is None else in_project(self.project), self.query):
+            if asked is not None:
+                add(
+                    "c.id >> 40 IN (SELECT t.id FROM transcripts t WHERE t.session_id IN"
+                    f" (SELECT session_id FROM sessions WHERE {asked.sql}))",
+                    *asked.values,
+                )
+        return " AND ".join(terms), values
+
+
+def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
+    """The condition of a filter, without calls that repeat another."""
+    where, values = wanted.where()
+    copies = find_copies(reader)
+    if copies:
+        where += " AND c.id NOT IN (SELECT value FROM json_each(?))"
+        values.append(json.dumps(copies))
+    return where, values
+
+
+def list_calls(
+    reader: Reader,
+    wanted: CallFilter,
+    *,
+    sort: str = "newest",
+    limit: int = 50,
+    cursor: str | None = None,
+    total: int | None = None,
+) -> CallPage:
+    """One page of calls, the newest or the slowest first; they are counted unless it is known how many there are."""
+    if sort not in SORTS:
+        raise UsageError(f"cannot sort calls by {sort!r}; choose one of {', '.join(SORTS)}")
+    if limit < 1:
+        raise UsageError("a page has at least one call")
+    where, values = once(reader, wanted)
+    source = f"tool_calls c{'' if wanted.path is not None else ' NOT INDEXED'}"
+    if total is None:
+        total = int(reader.one(f"SELECT count(*) FROM {source} WHERE {where}", tuple(values))[0])
+    key = SORTS[sort]
+    if cursor is not None:
+        where += f" AND ({key}, c.id) < (?, ?)"
+        values += _read_cursor(cursor, sort)
+    rows = list(
+        reader.rows(
+            f"SELECT c.id, {key} FROM {source} WHERE {where} ORDER BY 2 DESC, 1 DESC LIMIT ?", (*values, limit + 1)
+        )
+    )
+    more = len(rows) > limit
+    rows = rows[:limit]
+    found = {row[0]: _call(row) for row in reader.rows(_DETAILS, (json.dumps([row[0] for row in rows]),))}
+    return CallPage(
+        tuple(found[row[0]] for row in rows),
+        _write_cursor(sort, rows[-1][1], rows[-1][0]) if more else None,
+        total,
+    )
+
+
+def _call(row: Any) -> Call:
+    (id_, tool, ts, path, change, added, removed, result_ts, is_error, result_id, tool_use_id, *rest) = row
+    session_id, agent_id, root, transcript, generation, title, project, number, is_shown = rest
+    return Call(
+        tool=tool,
+        at=moment(ts),
+        path=path,
+        change=change,
+        added=added,
+        removed=removed,
+        duration_ms=None if ts is None or result_ts is None else max(0, result_ts - ts),
+        is_error=bool(is_error),
+        has_result=result_id is not None,
+        session_id=session_id,
+        title=title,
+        project=project,
+        agent_id=agent_id,
+        tool_use_id=tool_use_id,
+        root=root,
+        transcript=transcript,
+        generation=generation,
+        offset=(id_ & OFFSET_MASK) - number,
+        block=number,
+        is_shown=bool(is_shown),
+    )
+
+
+def _write_cursor(sort: str, value: int, id_: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps([sort, value, id_]).encode()).decode()
+
+
+def _read_cursor(cursor: str, sort: str) -> tuple[int, int]:
+    try:
+        made_for, value, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    if made_for != sort or type(value) is not int or type(id_) is not int or abs(value) >> 63 or abs(id_) >> 63:
+        raise UsageError("that cursor is of a listing in another order")
+    return value, id_

@@ -1,0 +1,147 @@
+"""The course of a thread, read at once: how large each request was, and what each turn used.
+
+A turn's own figures are also told where it is drawn (`render.spent`), from the same messages; this is for all turns of a thread.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, NamedTuple
+
+from hansard.index.schema import OFFSET_BITS
+from hansard.ledger.sums import SUMS, Sums
+from hansard.model import Tokens
+from hansard.pricing.stored import rates_of
+
+if TYPE_CHECKING:
+    from hansard.model import Agent, Rate
+    from hansard.query.reader import Reader
+    from hansard.thread.reader import ThreadReader
+
+_NUMBERS = (
+    "c.messages, c.lower_bounds, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.web_searches,"
+    " c.recorded, c.first_ts, c.last_ts"
+)
+# A message's key, and those of what it asked advisors, begin alike.
+_MESSAGES = (
+    f"SELECT m.id, c.key = m.key, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM messages m"
+    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ? AND ? ORDER BY m.id"
+)
+
+
+class Request(NamedTuple):
+    """One API message of a thread."""
+
+    offset: int  # of its first line
+    prompt: int  # tokens that it sent: input, and what was read from and written to the cache
+    output: int
+    model: str
+
+
+class Used(NamedTuple):
+    """What a turn or a subagent used."""
+
+    api_messages: int
+    tokens: Tokens
+    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+
+
+class Course(NamedTuple):
+    """All requests of a thread, and what each of its turns used, subagents included."""
+
+    requests: list[Request]
+    turns: list[Used]
+
+
+def read_course(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent]) -> Course:
+    """The course of a thread whose turns begin at these offsets."""
+    reader, low, inside = thread.reader, thread.low, thread.inside
+    rates = rates_of(reader.rows)
+    aside = (
+        {
+            row[0]
+            for row in reader.rows("SELECT id FROM records WHERE id BETWEEN ? AND ? AND sidechain = 1", thread.all_ids)
+        }
+        if inside is None and not thread.is_agent_file
+        else set()
+    )
+    requests: list[Request] = []
+    sums = [Sums() for _ in starts]
+    session_id = thread.session.session_id
+    for message_id, is_itself, owner, record_id, rate, has_recorded, *numbers in reader.rows(_MESSAGES, thread.all_ids):
+        offset = message_id - low
+        if inside is not None and offset not in inside:
+            continue
+        prompt = numbers[2] + numbers[4] + numbers[5] + numbers[6]
+        if is_itself and prompt and message_id not in aside:
+            requests.append(Request(offset, prompt, numbers[3], rates[rate].model))
+        place = record_id - low
+        if owner == session_id and record_id >> OFFSET_BITS == thread.transcript and starts:
+            sums[max(0, bisect_right(starts, place) - 1)].add(rate, has_recorded, numbers)
+    _add_agents(thread, starts, agents, sums)
+    return Course(requests, [_used(one, rates) for one in sums])
+
+
+def agents_used(reader: Reader, session_id: str) -> dict[str, Used]:
+    """What each subagent with a log of its own used, without those that it made."""
+    rates = rates_of(reader.rows)
+    return {agent_id: _used(sums, rates) for agent_id, sums in _of_agents(reader, session_id).items()}
+
+
+def _of_agents(reader: Reader, session_id: str) -> dict[str, Sums]:
+    sums: dict[str, Sums] = {}
+    for agent_id, rate, has_recorded, *numbers in reader.rows(
+        f"SELECT agent_id, rate, has_recorded, {SUMS} FROM spending WHERE session_id = ? AND agent_id <> ''"
+        " GROUP BY agent_id, rate, has_recorded",
+        (session_id,),
+    ):
+        sums.setdefault(agent_id, Sums()).add(rate, has_recorded, numbers)
+    return sums
+
+
+def _add_agents(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent], sums: list[Sums]) -> None:
+    """Give each turn what the subagents used that it started, and those that these made."""
+    known = {agent.agent_id: agent for agent in agents}
+    if not known or not starts:
+        return
+    session_id = thread.session.session_id
+    called = {
+        row[0]: row[1] - thread.low
+        for row in thread.reader.rows(
+            "SELECT agent_id, call_id FROM agents WHERE session_id = ? AND call_id BETWEEN ? AND ?",
+            (session_id, *thread.all_ids),
+        )
+    }
+    own = {
+        row[0]
+        for row in thread.reader.rows(
+            "SELECT agent_id FROM agents WHERE session_id = ? AND record_id IS NULL", (session_id,)
+        )
+    }
+    for agent_id, used in _of_agents(thread.reader, session_id).items():
+        step: str | None = agent_id
+        passed: set[str] = set()
+        while step in known and step not in passed and known[step].parent_agent != thread.agent_id:
+            passed.add(step)
+            step = known[step].parent_agent
+        place = called.get(step or "")
+        if agent_id not in own or place is None:
+            continue
+        turn = sums[max(0, bisect_right(starts, place) - 1)]
+        for (rate, has_recorded), counts in used.groups.items():
+            turn.add(rate, has_recorded, [*counts, used.first, used.last])
+
+
+def _used(sums: Sums, rates: dict[int, Rate]) -> Used:
+    row = sums.row({}, {}, rates, "auto")
+    tokens = Tokens(
+        row.input_tokens,
+        row.output_tokens,
+        row.cache_read_tokens,
+        row.cache_write_5m_tokens,
+        row.cache_write_1h_tokens,
+        row.web_searches,
+    )
+    return Used(row.api_messages, tokens, row.cost_usd)

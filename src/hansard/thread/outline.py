@@ -1,0 +1,124 @@
+"""The outline of a thread: its turns by their first words, told by the index without decoding a line."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from hansard.index.schema import OFFSET_MASK
+from hansard.query.reader import moment
+
+if TYPE_CHECKING:
+    from hansard.thread.reader import ThreadReader
+    from hansard.thread.turn_starts import Start
+
+_WORDS = 400  # characters of a prompt, of which a line shows some
+_KINDS = {"queued": "prompt"}
+# What a reader is shown of a turn; its other records say nothing about how long it took.
+_SHOWN = (
+    "r.kind = 'assistant' OR r.says IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
+    " 'compact_summary', 'notification', 'teammate', 'interruption')"
+    " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
+)
+
+
+class OutlineTurn(NamedTuple):
+    """A turn as an outline names it."""
+
+    number: int
+    offset: int
+    branch: int
+    kind: str  # prompt, command, bash; empty where nobody asked
+    text: str
+    failed: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class Compaction(NamedTuple):
+    """Where a conversation was replaced by its summary."""
+
+    offset: int
+    at: datetime | None
+    trigger: str
+    tokens_before: int | None
+
+
+def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last: int) -> list[OutlineTurn]:
+    """The turns from one number to another; `starts` are where all of the thread's begin."""
+    chosen = list(starts[first - 1 : last])
+    if not chosen:
+        return []
+    reader, low = thread.reader, thread.low
+    ends = [start.offset for start in starts[first : last + 1]]
+    bounds = low + chosen[0].offset, low + (ends[-1] - 1 if len(ends) == len(chosen) else OFFSET_MASK)
+    said = {
+        row[0] - low: row[1:]
+        for row in reader.rows(
+            f"SELECT id, source, substr(text, 1, {_WORDS}), ts FROM prompts WHERE id BETWEEN ? AND ?", bounds
+        )
+    }
+    offsets = [start.offset for start in chosen]
+    failed = {bisect_right(offsets, place) - 1 for place in _failures(thread, bounds)}
+    spans = [(low + start, low + end - 1) for start, end in zip(offsets, [*ends, OFFSET_MASK + 1], strict=False)]
+    times = _times(thread, spans)
+    told_to = {line.id for line in thread.typed if line.says == "instruction"}  # whoever told a subagent is no person
+    told = []
+    for place, start in enumerate(chosen):
+        source, text, asked = said.get(start.offset, ("", "", None))
+        number = first + place
+        if not source and low + start.offset in told_to:
+            source = "prompt"
+        stamps = [stamp for stamp in (asked, *times.get(place, ())) if stamp is not None]
+        started, ended = moment(min(stamps, default=None)), moment(max(stamps, default=None))
+        kind = _KINDS.get(source, source)
+        told.append(OutlineTurn(number, start.offset, start.branch, kind, text, place in failed, started, ended))
+    return told
+
+
+def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, tuple[int | None, int | None]]:
+    """When the first and the last thing was said between ids, by the place of the pair."""
+    if thread.inside is None:
+        sides = "" if thread.is_agent_file else " AND r.sidechain = 0"
+        rows = thread.reader.rows(
+            "SELECT s.key, min(r.ts), max(r.ts) FROM json_each(?) s"
+            " CROSS JOIN records r ON r.id BETWEEN s.value ->> 0 AND s.value ->> 1"
+            f" WHERE ({_SHOWN}){sides} GROUP BY s.key",
+            (json.dumps(spans),),
+        )
+        return {row[0]: row[1:] for row in rows}
+    found: dict[int, tuple[int | None, int | None]] = {}
+    for place, span in enumerate(spans):
+        rows = thread.reader.rows(f"SELECT r.id, r.ts FROM records r WHERE r.id BETWEEN ? AND ? AND ({_SHOWN})", span)
+        stamps = [ts for record_id, ts in rows if ts is not None and record_id - thread.low in thread.inside]
+        found[place] = min(stamps, default=None), max(stamps, default=None)
+    return found
+
+
+def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
+    """Where something failed: calls of tools, and requests."""
+    rows = thread.reader.rows(
+        "SELECT r.id, r.sidechain FROM tool_calls c JOIN blocks b ON b.id = c.id JOIN records r ON r.id = b.id - b.n"
+        " WHERE c.id BETWEEN ?1 AND ?2 AND c.is_error = 1 UNION ALL"
+        " SELECT id, sidechain FROM records WHERE id BETWEEN ?1 AND ?2 AND (says = 'error' OR sub = 'api_error')",
+        bounds,
+    )
+    return [
+        record_id - thread.low
+        for record_id, sidechain in rows
+        if thread.is_agent_file or (not sidechain if thread.inside is None else record_id - thread.low in thread.inside)
+    ]
+
+
+def read_compactions(thread: ThreadReader) -> list[Compaction]:
+    """Where a thread was compacted."""
+    return [
+        Compaction(record_id - thread.low, moment(ts), trigger or "", before)
+        for record_id, ts, trigger, before in thread.reader.rows(
+            "SELECT id, ts, trigger, pre_tokens FROM compactions WHERE id BETWEEN ? AND ? ORDER BY id", thread.all_ids
+        )
+        if thread.inside is None or record_id - thread.low in thread.inside
+    ]

@@ -1,0 +1,177 @@
+"""Windows put together hold every item once, whatever their budget, and the outline says what the turns say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC
+from typing import cast
+
+import pytest
+
+import hansard
+from hansard.demo.history import write_hard_session, write_history
+from hansard.engine import Hansard
+from hansard.model.display import Turn
+from hansard.record.store import Record
+from hansard.render.html.escaping import one_line
+from hansard.render.html.threads import Drawing
+from hansard.thread.branch_view import find_line, list_choices
+from hansard.thread.context_timeline import read_course
+from hansard.thread.long_lines import Abridged
+from hansard.thread.outline import read_outline
+from hansard.thread.reader import open_thread
+from hansard.thread.tree import ThreadTree, Tree
+from hansard.thread.windows import LONGEST, Budget, Window, Windows
+from tests.sync import making
+from tests.sync.making import assistant, call, main_path, result, session, user
+
+BUDGETS = (Budget(1, 1, 1), Budget(7, 20_000, 3), Budget(50, 256 << 10, 12))
+SMALL = BUDGETS[1]
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
+    place = tmp_path_factory.mktemp("windows")
+    write_history(place / "claude", seed=11)
+    write_hard_session(place / "claude")
+    with hansard.open(place / "store", roots=[place / "claude"]) as h:
+        h.sync()
+        yield h
+
+
+def threads(h: Hansard) -> Iterator[tuple[ThreadTree, Windows]]:
+    for about in h.sessions(limit=None).sessions:
+        tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
+        for agent in (None, *(agent.agent_id for agent in h.agents(about.session_id))):
+            source = open_thread(h.reader, h.record, about, agent)
+            thread = ThreadTree(tree, source)
+            starts = [start.offset for start in thread.starts()]
+            yield thread, Windows(h.reader, source.low, starts, source.inside)
+
+
+def shown(turns: Iterator[Turn]) -> list[tuple[str, int]]:
+    return [(item.anchor, len(item.results)) for turn in turns for item in turn.items]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_windows_one_after_the_other_hold_everything_once(history: Hansard, budget: Budget) -> None:
+    for thread, windows in threads(history):
+        found: list[tuple[str, int]] = []
+        window: Window | None = windows.after(0, budget)
+        while window is not None:
+            found += shown(thread.turns(window.start, window.turn, window.end))
+            assert window.end is None or window.end > window.start
+            window = None if window.end is None else windows.after(window.end, budget)
+
+        assert found == shown(thread.turns())
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_windows_from_the_end_back_hold_everything_once(history: Hansard, budget: Budget) -> None:
+    for thread, windows in threads(history):
+        found: list[tuple[str, int]] = []
+        window = windows.end(budget)
+        while True:
+            found = shown(thread.turns(window.start, window.turn, window.end)) + found
+            if window.start == 0:
+                break
+            before = windows.before(window.start, budget)
+            assert before.start < window.start
+            window = before
+
+        assert found == shown(thread.turns())
+
+
+def test_a_window_around_a_place_holds_it(history: Hansard) -> None:
+    for thread, windows in threads(history):
+        for turn in thread.turns():
+            for item in turn.items:
+                window = windows.around(item.offset, SMALL)
+
+                assert window.start <= item.offset
+                assert window.end is None or item.offset < window.end
+                assert windows.number(item.offset) == turn.number
+
+
+def test_the_outline_says_what_the_drawn_turns_say(history: Hansard) -> None:
+    for thread, windows in threads(history):
+        turns = list(thread.turns())
+        drawing = Drawing(UTC)
+        for _ in drawing.turns(turns):
+            pass
+        source, starts = thread._source, thread.starts()
+        told = read_outline(source, starts, 1, len(starts))
+        used = read_course(source, [start.offset for start in starts], thread.agents).turns
+
+        assert [turn.number for turn in told] == [turn.number for turn in turns]
+        for turn, heading, line, one in zip(turns, drawing.headings, told, used, strict=True):
+            assert (line.kind, line.failed) == (heading.kind, heading.failed)
+            assert (line.started_at, line.ended_at) == (turn.started_at, turn.ended_at)
+            assert (one.api_messages, one.tokens, one.cost_usd) == (turn.api_messages, turn.tokens, turn.cost_usd)
+            if line.text:
+                assert one_line(line.text, 90) == heading.text
+        half = len(starts) // 2
+        assert read_outline(source, starts, half + 1, len(starts)) == told[half:]
+        assert windows.number(10**12) == max(1, len(starts))
+
+
+def test_a_branch_has_what_it_hangs_on_and_nothing_that_came_instead(history: Hansard) -> None:
+    seen = 0
+    for thread, _ in threads(history):
+        source = thread._source
+        for choice in list_choices(source)[1:]:
+            seen += 1
+            line = find_line(source, choice.branch)
+            first = source.branches.forks[0]
+            assert line.holds(choice.branch, choice.offset)
+            assert line.holds(0, 0)
+            assert not all(
+                line.holds(0, item.offset) for turn in thread.turns() for item in turn.items if not item.branch
+            )
+            assert first.branches[0] == 0
+
+    assert seen > 0
+
+
+def test_a_line_that_is_too_long_is_never_read(tree: making.Tree) -> None:
+    a = session(1)
+    long = "x" * (LONGEST + 10)
+    lines = [
+        user(a, "u1", "look"),
+        assistant(a, "a1", "m1", [call("t1", "Bash", command="cat")], 1, "u1"),
+        result(a, "r1", "t1", long, 2),
+        assistant(a, "a2", "m2", "done", 3, "r1"),
+        user(a, "u2", "and now?", 4, "a2"),
+    ]
+    tree.write(main_path(a), lines)
+    tree.sync()
+    with hansard.open(tree.home) as h:
+        about = h.session(a)
+        record = Counted(h)
+        source = open_thread(h.reader, cast("Record", Abridged(h.reader, cast("Record", record))), about)
+        thread = ThreadTree(Tree(h.reader, source.record, about, agents=False), source)
+        windows = Windows(h.reader, source.low, [start.offset for start in thread.starts()])
+        found: list[Turn] = []
+        window: Window | None = windows.after(0, BUDGETS[2])
+        while window is not None:
+            found += thread.turns(window.start, window.turn, window.end)
+            window = None if window.end is None else windows.after(window.end, BUDGETS[2])
+
+    kinds = [item.kind for turn in found for item in turn.items]
+    tool = next(item for turn in found for item in turn.items if item.kind == "tool")
+    assert kinds == ["prompt", "tool", "reply", "prompt"]
+    assert "too many to be shown here" in str(tool.results)
+    assert record.read_bytes < 100_000
+
+
+class Counted:
+    """A record that counts the bytes that are read from it."""
+
+    def __init__(self, h: Hansard) -> None:
+        self._record = h.record
+        self.read_bytes = 0
+
+    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        for piece in self._record.read(generation, start, end):
+            self.read_bytes += len(piece)
+            yield piece
