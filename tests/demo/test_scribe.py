@@ -255,6 +255,13 @@ def test_fork_keeps_uuids_and_message_ids(version: str) -> None:
     assert old["message"]["id"] == new["message"]["id"]
     assert ("requestId" in new) == (version != "1.0.128")
     assert not any("forkedFrom" in record for record in fork.page.records)
+    fork.prompt("Three.")
+    fork.prompt("Four.")
+    ids = [record.get("promptId") for record in spoken(fork, "user")]
+    assert len(ids) == 3
+    if era_of(version).attachments:
+        assert ids[0] == ids[1] != ids[2]
+        assert ids[0] not in {record.get("promptId") for record in spoken(scribe, "user")}
 
 
 def test_branch_says_where_its_lines_come_from() -> None:

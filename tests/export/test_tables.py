@@ -22,7 +22,7 @@ from hansard.model import Session, plain
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")
-OWN_WORK = {"meta", "dirty", "unsettled", "quarantine"}
+OWN_WORK = {"meta", "dirty", "unsettled", "quarantine", "usage_copies", "shared_records", "originals"}
 
 
 @pytest.fixture(scope="module")

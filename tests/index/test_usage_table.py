@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 from hypothesis import given, settings
@@ -13,6 +13,14 @@ from hansard.index import schema
 from hansard.index.schema import QUARTER
 from hansard.index.usage import UsageTable
 from hansard.parse.usage import Stated
+
+
+class Copied(NamedTuple):
+    """It turns out how much of a transcript was copied."""
+
+    transcript: int
+    size: int
+
 
 OWNERS = {1: ("a\x00/r", "s1"), 2: ("b\x00/r", "s2"), 3: ("b\x00/r", "s2")}  # 3 is the next generation of 2
 
@@ -34,32 +42,40 @@ def _statement(draw: st.DrawFn) -> tuple[str, Stated]:
     return draw(st.sampled_from(["k1", "k2"])), stated
 
 
-def _filled(batches: list[tuple[str, Stated]]) -> apsw.Connection:
+def _filled(batches: list[tuple[str, Stated] | Copied]) -> apsw.Connection:
     db = apsw.Connection(":memory:")
     db.execute(schema.TABLES)
     for number, (path, session_id) in OWNERS.items():
         name, _, root = path.partition("\x00")
         db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,'main',1,1,'live',0,0,0,0,?,'','','',0,0,0,0,0,'',0,x'',NULL)",
+            "INSERT INTO transcripts VALUES (?,?,?,'main',1,1,'live',0,0,0,0,?,'','','',0,'',0,0,0,0,0,'',0,x'',NULL)",
             (number, root, name, session_id),
         )
     table = UsageTable(db)
     settled: Any = []
-    for key, stated in batches:
-        table.merge({key: stated})
+    copied = dict.fromkeys(OWNERS, 0)
+    for batch in batches:
+        if isinstance(batch, Copied):
+            copied[batch.transcript] = batch.size
+            db.execute("UPDATE transcripts SET copied = ? WHERE id = ?", (batch.size, batch.transcript))
+            table.recopy(*batch)
+        else:
+            key, stated = batch
+            table.merge({key: stated}, copied[stated.record_id >> 40])
         settled = _settled(db, settled)
     return db
 
 
-def _table(batches: list[tuple[str, Stated]]) -> list[Any]:
+def _table(batches: list[tuple[str, Stated] | Copied]) -> list[Any]:
     with closing(_filled(batches)) as db:
-        rows: list[Any] = [db.execute("SELECT * FROM usage ORDER BY key").fetchall()]
+        owned = "SELECT key, record_id, ts, session_id, model, branch, is_shared FROM usage ORDER BY key"
+        rows: list[Any] = [db.execute(owned).fetchall(), db.execute("SELECT * FROM usage ORDER BY key").fetchall()]
         rows.append(db.execute("SELECT * FROM session_usage ORDER BY session_id").fetchall())
         counted = (
             "SELECT session_id, count(*), sum(final_output < output), sum(input), sum(output), sum(cache_read),"
             " sum(max(cache_write, cache_write_5m + cache_write_1h)) FROM usage GROUP BY session_id"
         )
-        assert rows[1] == db.execute(counted).fetchall()
+        assert rows[2] == db.execute(counted).fetchall()
         return rows
 
 
@@ -76,12 +92,35 @@ def _settled(db: apsw.Connection, before: Any) -> Any:
 
 
 @settings(deadline=None)
-@given(st.lists(_statement(), max_size=8), st.randoms(use_true_random=False))
-def test_order_does_not_matter(batches: list[tuple[str, Stated]], dice: Any) -> None:
+@given(
+    st.lists(_statement(), max_size=8),
+    st.fixed_dictionaries({transcript: st.integers(0, 4) for transcript in OWNERS}),
+    st.randoms(use_true_random=False),
+)
+def test_order_does_not_matter(stated: list[tuple[str, Stated]], copied: dict[int, int], dice: Any) -> None:
+    batches: list[tuple[str, Stated] | Copied] = [*stated, *(Copied(*item) for item in copied.items())]
     expected = _table(batches)
+    assert expected[0] == _owned_by_rule(stated, copied)
     assert _table(batches + batches) == expected
+    # What was taken for a copy too soon, or too late, is corrected.
+    assert _table([*(Copied(transcript, 3) for transcript in OWNERS), *batches]) == expected
     dice.shuffle(batches)
     assert _table(batches) == expected
+
+
+def _owned_by_rule(stated: list[tuple[str, Stated]], copied: dict[int, int]) -> list[Any]:
+    """The owner's columns of `usage`, by the rule itself: of the earliest line of each transcript the first one that is no copy."""
+    found = []
+    for key in sorted({key for key, _ in stated}):
+        firsts: dict[int, Stated] = {}
+        for _, line in sorted((item for item in stated if item[0] == key), key=lambda item: item[1].owner()):
+            firsts.setdefault(line.record_id >> 40, line)
+        owner = min(
+            firsts.values(),
+            key=lambda line: (line.record_id & ((1 << 40) - 1) < copied[line.record_id >> 40], line.owner()),
+        )
+        found.append((key, owner.record_id, owner.ts, owner.session_id, owner.model, owner.branch, len(firsts) > 1))
+    return found
 
 
 @settings(deadline=None)
@@ -90,7 +129,7 @@ def test_moving_a_transcript_to_another_session_moves_its_messages(
     batches: list[tuple[str, Stated]], transcript: int
 ) -> None:
     former = OWNERS[transcript][1]
-    with closing(_filled(batches)) as db:
+    with closing(_filled([*batches])) as db:
         owned = [(row[0], row[2] // QUARTER) for row in _owned(db, transcript, former)]
         db.execute("DELETE FROM unsettled")
         UsageTable(db).move(transcript, former, "s9")

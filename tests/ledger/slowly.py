@@ -34,6 +34,7 @@ class Line:
     """What one assistant line says about one API message."""
 
     place: tuple[float, str, int]  # time (never: infinity), transcript, offset
+    copied: int  # up to where its transcript is a copy of another one
     session: str
     agent: str
     branch: str
@@ -54,7 +55,11 @@ class Message:
 
     @cached_property
     def owner(self) -> Line:
-        return min(self.lines, key=lambda line: line.place)
+        """The earliest line of the original; of each transcript the earliest line tells whether it is that."""
+        firsts: dict[str, Line] = {}
+        for line in sorted(self.lines, key=lambda line: line.place):
+            firsts.setdefault(line.place[1], line)
+        return min(firsts.values(), key=lambda line: (line.place[2] < line.copied, line.place))
 
     @cached_property
     def ts(self) -> int:
@@ -145,6 +150,7 @@ def _glued(text: str) -> Iterator[tuple[int, Any]]:
 
 def _lines(path: str, data: bytes) -> Iterator[tuple[str, Line]]:
     session, agent = _named(path)
+    copied = _copied(session, data)
     # Only lines of answers count; of the others no more is needed than which session they name, where the path does not.
     needed = [line if not session or b'"assistant"' in line else b" " * len(line) for line in data.split(b"\n")]
     everything = [(offset, value) for offset, value in values(b"\n".join(needed)) if isinstance(value, dict)]
@@ -166,6 +172,7 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[str, Line]]:
         cost = value.get("costUSD")
         own = Line(
             place=(moment or float("inf"), path, offset),
+            copied=copied,
             session=session,
             agent=speaker,
             branch=value.get("gitBranch") or "",
@@ -181,9 +188,44 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[str, Line]]:
             if call.get("type") == "advisor_message":
                 counts = {**_counts(call), "searches": 0}
                 advised = Line(
-                    own.place, session, speaker, own.branch, call.get("model") or "", own.kind, counts, own.is_final, own.tool, None
+                    own.place, copied, session, speaker, own.branch, call.get("model") or "", own.kind, counts, own.is_final, own.tool, None
                 )  # fmt: skip
                 yield f"{key}#{number}", advised
+
+
+def _copied(session: str, data: bytes) -> int:
+    """Up to where a transcript is a copy, by what its lines say: all of them are held against each other."""
+    lines = [(offset, value) for offset, value in values(data) if isinstance(value, dict)]
+    spoken = [(offset, value) for offset, value in lines if value.get("type") in ("user", "assistant")]
+    if not spoken:
+        return 0
+    heads = [value for offset, value in lines if offset < spoken[0][0] and "uuid" not in value]
+    began = next((_time(value["timestamp"]) for value in heads if value.get("type") == "queue-operation"), None)
+    found = 0
+    for number, (_, value) in enumerate(spoken):
+        ts = _time(value.get("timestamp"))
+        told = (began is not None and ts is not None and ts < began) or "forkedFrom" in value
+        told = told or bool(session and value.get("sessionId", session) != session)
+        if value["type"] == "user" and not told:
+            break
+        if told or (found and began is None):
+            found = spoken[number + 1][0] if number + 1 < len(spoken) else len(data)
+    prompts = [(offset, value) for offset, value in spoken if value["type"] == "user" and _is_prompt(value)]
+    for offset, value in prompts[1:]:
+        if value.get("promptId") is None or value["promptId"] != prompts[0][1].get("promptId"):
+            break
+        found = max(found, offset)
+    return found
+
+
+def _is_prompt(value: Any) -> bool:
+    content = value["message"]["content"]
+    blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    said = "".join(block.get("text", "") for block in blocks if block.get("type") == "text").strip()
+    is_result = any(block.get("type") == "tool_result" for block in blocks)
+    meta = value.get("isMeta") or value.get("isCompactSummary") or value.get("isSidechain")
+    machine = value.get("promptSource") == "system" or value.get("origin", {}).get("kind", "human") != "human"
+    return not (is_result or meta or machine or said.startswith(("<", "Caveat:", "[Request interrupted")))
 
 
 def _named(path: str) -> tuple[str, str]:

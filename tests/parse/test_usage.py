@@ -39,6 +39,7 @@ _STATED = st.builds(
     inference_geo=NAME,
     branch=NAME,
     recorded=st.integers(-1, 4),
+    is_copy=st.booleans(),
 )
 STATED = st.builds(lambda stated, call: replace(stated, tool=call[0], tool_ts=call[1]), _STATED, CALLED)
 BASE = Stated(
@@ -92,6 +93,12 @@ def test_equally_old_lines_are_ordered_by_path_then_place() -> None:
     assert merge(BASE, other).session_id == "other"
     sooner = replace(BASE, record_id=(7 << 40) + 1, session_id="sooner")
     assert merge(BASE, sooner).session_id == "sooner"
+
+
+def test_a_copy_owns_nothing_whose_original_is_known() -> None:
+    copy = replace(BASE, ts=1, path="a", session_id="fork", is_copy=True)
+    assert merge(BASE, copy).session_id == merge(copy, BASE).session_id == "s"
+    assert merge(copy, replace(copy, path="b", session_id="second fork")).session_id == "fork"
 
 
 def test_the_first_tool_is_the_earliest_that_is_called() -> None:

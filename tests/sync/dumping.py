@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLES = (
-    "transcripts records blocks messages usage tool_calls prompts compactions summaries sidechains agent_refs sightings issues "
+    "transcripts records blocks messages usage usage_copies tool_calls prompts compactions summaries sidechains agent_refs sightings shared_records issues "
     "record_kinds drift side_files todos session_usage session_costs rates spending sessions session_tools session_files agents links "
-    "link_claims remarks"
+    "originals remarks"
 ).split()
 UNSTEADY = frozenset({"derived", "fold", "tail_fold", "mtime", "set_at"})
 PLACES = frozenset({"record_id", "message_id", "call_id", "result_id"})  # besides `id`, which is one nearly everywhere

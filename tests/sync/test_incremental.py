@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hansard.sync.rebuild import rebuild
 from tests.sync.dumping import assert_same, dump
+from tests.sync.forking import family
 from tests.sync.hard import files
 from tests.sync.making import Tree, memory_folder
 
@@ -71,11 +72,21 @@ def test_hard_files_in_any_pieces(seed: int) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
+def test_forks_in_any_pieces(seed: int) -> None:
+    dice = random.Random(seed)
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+        tree = Tree(Path(folder) / "claude", Path(folder) / "store")
+        _arrive(family()[0], tree, dice, steps=dice.choice((2, 5)))
+        _assert_pure(tree, cold=Path(folder) / "cold")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1 << 32))
 def test_hard_files_that_are_rewritten_cut_and_lost(seed: int) -> None:
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
         tree = Tree(Path(folder) / "claude", Path(folder) / "store")
-        everything = files()
+        everything = dice.choice((files(), family()[0]))
         _arrive(everything, tree, dice, steps=2)
         for _ in range(6):
             path = dice.choice(sorted(everything))

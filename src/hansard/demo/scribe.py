@@ -76,6 +76,7 @@ class Scribe(Conversation):
         self.prompts = 0
         self.turns = 0
         self.opened = False
+        self.first_prompt_id = ""  # of a fork: the one that the lines it copied have
         self.rewound = False
         self.permission_mode = "default"
         self.custom_title: str | None = None
@@ -128,7 +129,8 @@ class Scribe(Conversation):
         self.prompts += 1
         self.turns += 1
         self.turn_started = page.clock.now
-        self.prompt_id = page.dice.uuid()
+        prompt_id = page.dice.uuid()  # drawn in any case, so that a seed goes on giving the same history
+        self.prompt_id, self.first_prompt_id = self.first_prompt_id or prompt_id, ""
         if self.era.snapshots and page.interactive:
             self.desk.snapshot(page, uuid)
         body: Json = {"promptId": self.prompt_id} if self.era.attachments else {}
@@ -394,9 +396,11 @@ class Scribe(Conversation):
         other.wait(hours=hours)
         other.page.project = page.project
         other.desk.pages = {other.path: other.page}
-        other.page.records[:] = [
-            events.copied_line(record, other.page, origin) for record in page.records if "parentUuid" in record
-        ]
+        copied = [events.copied_line(record, other.page, origin) for record in page.records if "parentUuid" in record]
+        prompts = [] if origin else [record for record in copied if "promptId" in record]
+        for record in prompts:
+            record["promptId"] = other.first_prompt_id = prompts[0]["promptId"]
+        other.page.records[:] = copied
         other.page.tip, other.page.slug, other.page.interactive = page.tip, page.slug, page.interactive
         other.bill, other.meter = self.bill.copy(), copy.copy(self.meter)
         other.opened, other.prompts, other.last_prompt = self.opened, self.prompts, self.last_prompt

@@ -45,7 +45,7 @@ _BY_RECORD = f"SELECT {{columns}} FROM {{table}} x WHERE x.record_id >> {OFFSET_
 _ALL = "SELECT {columns} FROM {table} x"
 
 # Every table, and how the rows of some sessions are found in it. Not here is what the index keeps for its own work: meta,
-# dirty, unsettled.
+# dirty, unsettled, usage_copies, shared_records, originals.
 TABLES: dict[str, str] = {
     "sessions": _BY_SESSION,
     "transcripts": _BY_SESSION,
@@ -74,7 +74,6 @@ TABLES: dict[str, str] = {
     "session_files": _BY_SESSION,
     "agents": _BY_SESSION,
     "links": f"SELECT {{columns}} FROM {{table}} x WHERE x.source IN {_WANTED} OR x.target IN {_WANTED}",
-    "link_claims": _BY_SESSION,
     "remarks": _BY_SESSION,
 }
 # Given only where they are asked for: what they say is in the tables.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,6 +47,8 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
         return
     # Ids depend on the order of syncs; where calls are equally good, the paths decide.
     owners = {part.id: (part.agent_id, part.path, part.root) for part in parts}
+    mains = sorted((part.id for part in parts if not part.agent_id), key=owners.__getitem__)
+    makers = {call: agent.agent_id for agent in reversed(agents.values()) for call in agent.calls}
     metas = agent_meta(db, session_id)
     claimed: set[int] = set()
     for agent in agents.values():
@@ -53,16 +57,11 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
             agent.agent_type = meta.agent_type or ""
             agent.description = meta.description or meta.name or ""
             agent.parent = meta.parent_agent_id if meta.parent_agent_id != agent.agent_id else None
-            if meta.tool_use_id and _link(db, agent, owners, meta.tool_use_id, 1):
+            if meta.tool_use_id and _link(db, agent, owners, mains, meta.tool_use_id, 1):
                 claimed.add(agent.call_id or 0)
                 continue
-        refs = db.execute(
-            "SELECT rank, tool_use_id FROM agent_refs WHERE agent_id = ? ORDER BY rank, tool_use_id", (agent.agent_id,)
-        ).fetchall()
-        for rank, tool_use_id in refs:
-            if _link(db, agent, owners, tool_use_id, rank):
-                claimed.add(agent.call_id or 0)
-                break
+        if any(_link(db, agent, owners, mains, *ref) for ref in _refs(db, agent, mains)):
+            claimed.add(agent.call_id or 0)
     _link_by_prompt(db, agents, owners, claimed)
     for agent in agents.values():
         if agent.call_id is not None:
@@ -70,8 +69,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
             agent.description = agent.description or row[0] or ""
             agent.agent_type = agent.agent_type or row[1] or ""
             if agent.parent is None:
-                inner = (other.agent_id for other in agents.values() if agent.call_id in other.calls)
-                agent.parent = next(inner, None) or owners[agent.call_id >> schema.OFFSET_BITS][0] or None
+                agent.parent = makers.get(agent.call_id) or owners[agent.call_id >> schema.OFFSET_BITS][0] or None
     db.executemany(
         "INSERT OR REPLACE INTO agents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -157,9 +155,29 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
     return found
 
 
-def _link(db: Sql, agent: _Agent, owners: Owners, tool_use_id: str, rank: int) -> bool:
+def _refs(db: Sql, agent: _Agent, mains: list[int]) -> Iterator[tuple[str, int]]:
+    """The calls that hints name, and how good these are; those of the main thread first: every fork repeats them."""
+    for rank in (2, 3, 4):
+        hints = "SELECT DISTINCT tool_use_id FROM agent_refs WHERE agent_id = ? AND rank = ?"
+        for transcript in mains:
+            rows = db.execute(f"{hints} AND transcript = ? ORDER BY 1", (agent.agent_id, rank, transcript)).fetchall()
+            yield from ((row[0], rank) for row in rows)
+        rows = db.execute(f"{hints} ORDER BY 1", (agent.agent_id, rank)).fetchall()
+        yield from ((row[0], rank) for row in rows)
+
+
+def _link(db: Sql, agent: _Agent, owners: Owners, mains: list[int], tool_use_id: str, rank: int) -> bool:
     """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
-    calls = db.execute("SELECT id FROM tool_calls WHERE tool_use_id = ? ORDER BY id", (tool_use_id,)).fetchall()
+    calls = "SELECT id FROM tool_calls WHERE tool_use_id = ?"
+    for transcript in mains:
+        base = transcript << schema.OFFSET_BITS
+        found = db.execute(f"{calls} AND id BETWEEN ? AND ?", (tool_use_id, base, base + schema.OFFSET_MASK)).fetchall()
+        if _take(agent, owners, found, rank):
+            return True
+    return _take(agent, owners, db.execute(calls, (tool_use_id,)).fetchall(), rank)
+
+
+def _take(agent: _Agent, owners: Owners, calls: list[tuple[int]], rank: int) -> bool:
     own = [call for (call,) in calls if call >> schema.OFFSET_BITS in owners and not _made(agent, call)]
     if not own:
         return False
@@ -181,14 +199,15 @@ def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed:
     )
     for agent in waiting:
         calls = db.execute(
-            "SELECT c.id, c.ts FROM agent_refs r JOIN tool_calls c ON c.tool_use_id = r.tool_use_id AND c.id >> 40 = r.transcript"
+            "SELECT c.id, c.ts FROM json_each(?) o CROSS JOIN agent_refs r ON r.transcript = o.value CROSS JOIN tool_calls c"
+            " ON c.tool_use_id = r.tool_use_id AND c.id BETWEEN r.transcript << 40 AND (r.transcript << 40) + 1099511627775"
             " WHERE r.agent_id = ? AND r.rank = 5",
-            ("#" + agent.prompt_hash,),
+            (json.dumps(list(owners)), "#" + agent.prompt_hash),
         ).fetchall()
         own = [
             (ts or 0, owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK, call)
             for call, ts in calls
-            if call >> schema.OFFSET_BITS in owners and call not in claimed and not _made(agent, call)
+            if call not in claimed and not _made(agent, call)
         ]
         if own:
             agent.call_id = min(own)[3]

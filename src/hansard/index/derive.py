@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from hansard.index import schema
 from hansard.index.agents import derive_agents
@@ -33,6 +35,8 @@ class Part:
     size: int
     agent_id: str
     project_dir: str
+    root_uuid: str
+    fork_uuid: str
     state: State
 
     @property
@@ -48,28 +52,35 @@ class Part:
 
 def derive(db: Sql) -> int:
     """Bring every dirty session's derived rows up to date; returns how many there were."""
-    see(db)
+    relinked = see(db)
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
     for session_id in sessions:
         parts = _parts(db, session_id)
         derive_agents(db, session_id, parts)
         _derive_session(db, session_id, parts)
-    for session_id in sessions:
-        derive_links(db, session_id)
+        derive_links(db, session_id, parts, _main(parts))
+    for session_id in sorted(relinked.difference(sessions)):
+        parts = _parts(db, session_id)
+        derive_links(db, session_id, parts, _main(parts))
     db.execute("DELETE FROM dirty")
     return len(sessions)
 
 
 def _parts(db: Sql, session_id: str) -> list[Part]:
     rows = db.execute(
-        "SELECT id, root, path, kind, state, size, agent_id, project_dir, coalesce(tail_fold, fold) FROM transcripts"
-        " WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast') ORDER BY path, root",
+        "SELECT id, root, path, kind, state = 'live', size, agent_id, project_dir, root_uuid, fork_uuid,"
+        " coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast')"
+        " ORDER BY path, root",
         (session_id,),
     )
-    return [
-        Part(id_, root, path, kind, state == "live", size, agent_id, project_dir, load(fold))
-        for id_, root, path, kind, state, size, agent_id, project_dir, fold in rows
-    ]
+    values: Iterator[Any] = ((*facts, load(fold)) for *facts, fold in rows)
+    return [Part(*value) for value in values]
+
+
+def _main(parts: list[Part]) -> Part | None:
+    """The main transcript; where the same session lies under two roots (a synced copy), the longer one."""
+    mains = [part for part in parts if part.kind in ("main", "log")]
+    return min(mains, key=lambda part: (-part.size, not part.live, part.path, part.root)) if mains else None
 
 
 def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
@@ -79,8 +90,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
         _derive_files(db, session_id, [])
         return
     mains = [part for part in parts if part.kind in ("main", "log")]
-    # The same session may lie under two roots (a synced copy): the longer one speaks for it.
-    main = min(mains, key=lambda part: (-part.size, not part.live, part.path, part.root)) if mains else None
+    main = _main(parts)
     subagents: dict[str, Part] = {}
     for part in parts:
         if part.kind == "agent" and (part.agent_id not in subagents or part.size > subagents[part.agent_id].size):

@@ -1,31 +1,51 @@
-"""Links between sessions: forks and replays share uuids, the rest is stated by the lines themselves."""
+"""Links between sessions: forks and replays share records, the rest is stated by the lines themselves.
+
+A fork hangs on one parent: the session of the original among all transcripts that hold the last record it copied. These
+are kept in order (`shared_records`), so the original is the first of them, and a fork more or less does not touch the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from hansard.index.schema import OFFSET_BITS
 from hansard.index.sql import Sql
-from hansard.parse.state import State, load
+from hansard.parse.usage import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hansard.index.derive import Part
+    from hansard.parse.state import State
+
+Link = tuple[str, str, str]  # source, target, relation
 
 _BULK = 5000
+_NEW = "BETWEEN (?1 << 40) + ?2 AND (?1 << 40) + 1099511627775"  # ids of a transcript's records from an offset on
+_ALL = "BETWEEN (?1 << 40) AND (?1 << 40) + 1099511627775"
 
-# Current transcripts `a` that begin with a record which also stands in `b`, where either belongs to a session; one half per
-# side, so that each finds its rows by an index.
-_SHARED = (
-    "SELECT a.id, a.session_id, a.agent_id, b.id, b.session_id, b.agent_id FROM {order} WHERE g.uuid = a.root_uuid"
-    " AND a.current = 1 AND b.current = 1 AND a.root_uuid <> '' AND a.id <> b.id AND {side}.session_id = ?1"
+_SHARE = (
+    "INSERT OR IGNORE INTO shared_records SELECT r.uuid, 1 - t.current, r.id & 1099511627775 < t.copied,"
+    f" coalesce(r.ts, {NEVER}), t.path || char(0) || t.root, r.id FROM "
 )
-_FROM_A = "transcripts a CROSS JOIN sightings g CROSS JOIN transcripts b ON b.id = g.record_id >> 40"
-_FROM_B = (
-    "transcripts b CROSS JOIN sightings g ON g.record_id BETWEEN b.id << 40 AND (b.id << 40) + 1099511627775"
-    " CROSS JOIN {a} ON "
+_HOLDERS = "records r CROSS JOIN transcripts t ON t.id = r.id >> 40"
+_EVERY_SHARED = (
+    f"{_SHARE} (SELECT root_uuid AS uuid FROM transcripts WHERE root_uuid <> '' UNION SELECT fork_uuid FROM transcripts"
+    " WHERE fork_uuid <> '') x CROSS JOIN records r CROSS JOIN transcripts t ON t.id = r.id >> 40 WHERE r.uuid = x.uuid"
+    " AND (SELECT min(id) >> 40 FROM records WHERE uuid = x.uuid) <> (SELECT max(id) >> 40 FROM records WHERE uuid = x.uuid)"
 )
-_BEGINNINGS = (
-    _SHARED.format(order=_FROM_A, side="a")
-    + " UNION "
-    + _SHARED.format(order=_FROM_B.format(a="transcripts a") + "a.root_uuid = g.uuid", side="b")
+_EVERY_LEAF = (
+    "INSERT OR IGNORE INTO sightings SELECT r.uuid, r.id FROM summaries s CROSS JOIN records r ON r.uuid = s.leaf_uuid"
 )
-# Sessions `a` with the title of a conversation that stands in session `b`.
+_PENDING = (
+    "INSERT INTO originals SELECT uuid, '', 1 FROM shared_records WHERE {} GROUP BY uuid"
+    " ON CONFLICT (uuid) DO UPDATE SET is_pending = 1"
+)
+_MEMBERS = (
+    "SELECT session_id FROM transcripts WHERE root_uuid = ?1 AND session_id <> ''"
+    " UNION SELECT session_id FROM transcripts WHERE fork_uuid = ?1 AND fork_uuid <> '' AND session_id <> ''"
+)
+# Sessions `a` with the title of a conversation that stands in session `b`; one half per side, so that each finds its rows by an index.
 _TITLES = (
     "SELECT a.session_id, b.session_id FROM {order} WHERE s.leaf_uuid = g.uuid AND a.id = s.id >> 40 AND a.current = 1"
     " AND b.current = 1 AND a.session_id <> b.session_id AND a.session_id <> '' AND b.session_id <> ''"
@@ -38,102 +58,186 @@ _TITLED = (
         side="a",
     )
     + " UNION "
-    + _TITLES.format(order=_FROM_B.format(a="summaries s") + "s.leaf_uuid = g.uuid CROSS JOIN transcripts a", side="b")
+    + _TITLES.format(
+        order="transcripts b CROSS JOIN sightings g ON g.record_id BETWEEN b.id << 40 AND (b.id << 40) + 1099511627775"
+        " CROSS JOIN summaries s ON s.leaf_uuid = g.uuid CROSS JOIN transcripts a",
+        side="b",
+    )
 )
 
 
-def see(db: Sql) -> None:
-    """Note where conversation roots and summary leaves appear again, for all records that are new since the last time.
+def see(db: Sql) -> set[str]:
+    """Note where shared records and summary leaves stand, for all records that are new since the last time.
 
+    Returns the sessions whose links are behind though nothing in them changed: the original of what they copied is another.
     A root or leaf may be indexed before or after the transcript that repeats it, so both directions are looked up: new roots
     and leaves among all records, new records among all roots and leaves.
     """
-    waiting = db.execute("SELECT id, derived, indexed FROM transcripts WHERE derived < indexed OR tail = 1").fetchall()
+    waiting = db.execute("SELECT id, derived FROM transcripts WHERE derived < size").fetchall()
+    for transcript, _ in waiting:
+        _find_fork(db, transcript)
     new = sum(
-        db.execute("SELECT count(*) FROM records WHERE id BETWEEN ? AND ?", ((id_ << 40) + derived, (id_ << 40) + (1 << 40) - 1)
-        ).fetchone()[0]
-        for id_, derived, _ in waiting
-    )  # fmt: skip
-    every = "INSERT OR IGNORE INTO sightings SELECT {uuid}, r.id FROM {table} x JOIN records r ON r.uuid = {uuid}"
-    roots = every.format(uuid="x.root_uuid", table="transcripts") + " WHERE r.id >> 40 <> x.id"
-    leaves = every.format(uuid="x.leaf_uuid", table="summaries")
+        db.execute(f"SELECT count(*) FROM records WHERE id {_NEW}", (transcript, derived)).fetchone()[0]
+        for transcript, derived in waiting
+    )
     if new > _BULK:
-        db.execute(roots)
-        db.execute(leaves)
+        db.execute(_EVERY_SHARED)
+        db.execute(_PENDING.format("true"))
+        db.execute(_EVERY_LEAF)
     else:
-        for id_, derived, _ in waiting:
-            low, high = (id_ << 40) + derived, (id_ << 40) + (1 << 40) - 1
-            db.execute(roots + " AND x.id = ?", (id_,))
-            db.execute(leaves + " WHERE x.id BETWEEN ? AND ?", (low, high))
-            db.execute(
-                "INSERT OR IGNORE INTO sightings SELECT r.uuid, r.id FROM records r WHERE r.id BETWEEN ? AND ? AND"
-                " (EXISTS (SELECT 1 FROM transcripts t WHERE t.root_uuid = r.uuid AND t.id <> r.id >> 40)"
-                " OR EXISTS (SELECT 1 FROM summaries s WHERE s.leaf_uuid = r.uuid))",
-                (low, high),
-            )
-    if waiting:
-        touch_sighted(db, [row[0] for row in waiting])
-        db.executemany("UPDATE transcripts SET derived = indexed WHERE id = ?", ((row[0],) for row in waiting))
+        for transcript, derived in waiting:
+            _see_shared(db, transcript, derived)
+            _see_leaves(db, transcript, derived)
+    for transcript, _ in waiting:
+        touch_titled(db, transcript)
+    db.executemany("UPDATE transcripts SET derived = size WHERE id = ?", ((transcript,) for transcript, _ in waiting))
+    return _choose_originals(db)
 
 
-def touch_sighted(db: Sql, transcripts: Iterable[int]) -> None:
-    """Note that sessions are behind which hold a root or a summary's leaf of these transcripts.
-
-    A session whose title stands in another file, or which another one forked, changes without a byte of its own.
-    """
-    db.executemany(
-        "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM sightings g JOIN transcripts t ON t.id = g.record_id >> 40"
-        " WHERE g.uuid IN (SELECT root_uuid FROM transcripts WHERE id = ?1"
-        "  UNION SELECT leaf_uuid FROM summaries WHERE id BETWEEN (?1 << 40) AND (?1 << 40) + 1099511627775)"
-        " AND t.session_id <> ''",
-        ((transcript,) for transcript in transcripts),
-    )
-
-
-def derive_links(db: Sql, session_id: str) -> None:
-    """Make the links from and to a session again."""
-    db.execute("DELETE FROM links WHERE source = ?1 OR target = ?1", (session_id,))
-    found: set[tuple[str, str, str]] = set()
-    stated_here = _states(db, session_id)
-    for state in stated_here:
-        found |= _stated(session_id, state)
-    # What other sessions state about this one is lost with the DELETE above, so it is asked for again.
-    others = {row[0] for row in db.execute(
-        "SELECT DISTINCT session_id FROM link_claims WHERE target = ?", (session_id,)
-    )}  # fmt: skip
-    for other in others - {session_id}:
-        for state in _states(db, other):
-            found |= {link for link in _stated(other, state) if session_id in link[:2]}
-    found |= _forks(db, session_id)
-    found |= _summaries(db, session_id)
-    db.execute("DELETE FROM link_claims WHERE session_id = ?", (session_id,))
-    db.executemany(
-        "INSERT OR IGNORE INTO link_claims VALUES (?, ?)",
-        {
-            (session_id, end)
-            for state in stated_here
-            for link in _stated(session_id, state)
-            for end in link[:2]
-            if end != session_id
-        },
-    )
-    db.executemany(
-        "INSERT OR IGNORE INTO links VALUES (?, ?, ?)",
-        ((source, target, relation) for source, target, relation in found),
-    )
+def _find_fork(db: Sql, transcript: int) -> None:
+    """Note the last record that a transcript copied."""
+    former, copied = db.execute("SELECT fork_uuid, copied FROM transcripts WHERE id = ?", (transcript,)).fetchone()
+    last = db.execute(
+        "SELECT uuid FROM records WHERE id >= ?1 << 40 AND id < (?1 << 40) + ?2 AND kind IN ('user', 'assistant')"
+        " AND uuid IS NOT NULL ORDER BY id DESC LIMIT 1",
+        (transcript, copied),
+    ).fetchone()
+    fork_uuid = last[0] if last is not None else ""
+    if fork_uuid != former:
+        db.execute("UPDATE transcripts SET fork_uuid = ? WHERE id = ?", (fork_uuid, transcript))
+        db.execute("UPDATE originals SET is_pending = 1 WHERE uuid = ?", (former,))
 
 
-def _states(db: Sql, session_id: str) -> list[State]:
-    return [
-        load(row[0])
+def _see_shared(db: Sql, transcript: int, derived: int) -> None:
+    """Note which of a transcript's new records others have too, where one of them begins with it or copied up to it."""
+    wanted = {
+        uuid
+        for row in db.execute("SELECT root_uuid, fork_uuid FROM transcripts WHERE id = ?", (transcript,))
+        for uuid in row
+        if uuid
+    }
+    wanted |= {
+        row[0]
         for row in db.execute(
-            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind IN ('main', 'agent', 'log')",
-            (session_id,),
+            f"SELECT uuid FROM records r WHERE id {_NEW} AND uuid IS NOT NULL AND (EXISTS (SELECT 1 FROM transcripts t"
+            " WHERE t.root_uuid = r.uuid AND t.id <> ?1) OR EXISTS (SELECT 1 FROM transcripts t WHERE t.fork_uuid = r.uuid"
+            " AND t.fork_uuid <> '' AND t.id <> ?1))",
+            (transcript, derived),
         )
-    ]
+    }
+    for uuid in wanted:
+        is_known = db.execute("SELECT 1 FROM originals WHERE uuid = ?", (uuid,)).fetchone()
+        if is_known is not None:
+            # All the others are noted already.
+            db.execute(f"{_SHARE} {_HOLDERS} WHERE r.uuid = ?3 AND r.id {_NEW}", (transcript, derived, uuid))
+        else:
+            first, last = db.execute("SELECT min(id), max(id) FROM records WHERE uuid = ?", (uuid,)).fetchone()
+            if first is None or first >> OFFSET_BITS == last >> OFFSET_BITS:
+                continue
+            db.execute(f"{_SHARE} {_HOLDERS} WHERE r.uuid = ?", (uuid,))
+        db.execute(_PENDING.format("uuid = ?"), (uuid,))
 
 
-def _stated(session_id: str, state: State) -> set[tuple[str, str, str]]:
+def _see_leaves(db: Sql, transcript: int, derived: int) -> None:
+    db.execute(f"{_EVERY_LEAF} WHERE s.id {_NEW}", (transcript, derived))
+    db.execute(
+        f"INSERT OR IGNORE INTO sightings SELECT r.uuid, r.id FROM records r WHERE r.id {_NEW}"
+        " AND EXISTS (SELECT 1 FROM summaries s WHERE s.leaf_uuid = r.uuid)",
+        (transcript, derived),
+    )
+
+
+def _choose_originals(db: Sql) -> set[str]:
+    """Choose the original of every shared record whose holders changed; returns the sessions that this concerns."""
+    concerned: set[str] = set()
+    for uuid, former in db.execute("SELECT uuid, session_id FROM originals WHERE is_pending = 1").fetchall():
+        is_wanted = db.execute(_MEMBERS + " LIMIT 1", (uuid,)).fetchone() is not None
+        first = db.execute("SELECT record_id >> 40 FROM shared_records WHERE uuid = ? LIMIT 1", (uuid,)).fetchone()
+        is_shared = (
+            first is not None
+            and db.execute(
+                "SELECT 1 FROM shared_records WHERE uuid = ? AND record_id >> 40 <> ? LIMIT 1", (uuid, first[0])
+            ).fetchone()
+        )
+        if not (is_wanted and is_shared):
+            db.execute("DELETE FROM shared_records WHERE uuid = ?", (uuid,))
+            db.execute("DELETE FROM originals WHERE uuid = ?", (uuid,))
+            session_id = ""
+        else:
+            original = db.execute(
+                "SELECT t.session_id FROM shared_records s CROSS JOIN transcripts t ON t.id = s.record_id >> 40"
+                " WHERE s.uuid = ? AND s.is_former = 0 AND t.session_id <> ''"
+                " ORDER BY s.uuid, s.is_former, s.is_copy, s.ts, s.path, s.record_id LIMIT 1",
+                (uuid,),
+            ).fetchone()
+            session_id = original[0] if original is not None else ""
+            db.execute("UPDATE originals SET session_id = ?, is_pending = 0 WHERE uuid = ?", (session_id, uuid))
+        if session_id != former:
+            concerned.update(row[0] for row in db.execute(_MEMBERS, (uuid,)))
+    return concerned
+
+
+def reorder_shared(db: Sql, transcript: int) -> None:
+    """Put a transcript's shared records where they belong, after it became a former one or more of it proved to be copied."""
+    moved = db.execute(
+        "UPDATE shared_records SET is_former = 1 - t.current, is_copy = record_id & 1099511627775 < t.copied FROM transcripts t"
+        f" WHERE t.id = ?1 AND record_id {_ALL} AND (is_former, is_copy) <> (1 - t.current, record_id & 1099511627775 < t.copied)"
+        " RETURNING uuid",
+        (transcript,),
+    ).fetchall()
+    db.executemany("UPDATE originals SET is_pending = 1 WHERE uuid = ?", moved)
+
+
+def touch_shared(db: Sql, transcript: int) -> None:
+    """Note that the originals of what a transcript shares may be others, since it belongs to another session now."""
+    db.execute(
+        f"UPDATE originals SET is_pending = 1 WHERE uuid IN (SELECT uuid FROM shared_records WHERE record_id {_ALL})",
+        (transcript,),
+    )
+
+
+def forget_records(db: Sql, low: int, high: int) -> None:
+    """Take back what was noted of records that are to be read again."""
+    db.execute("DELETE FROM sightings WHERE record_id BETWEEN ? AND ?", (low, high))
+    gone = db.execute(
+        "DELETE FROM shared_records WHERE record_id BETWEEN ? AND ? RETURNING uuid", (low, high)
+    ).fetchall()
+    db.executemany("UPDATE originals SET is_pending = 1 WHERE uuid = ?", gone)
+
+
+def touch_titled(db: Sql, transcript: int) -> None:
+    """Note that sessions are behind whose title may stand in this transcript: they change without a byte of their own."""
+    db.execute(
+        "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM summaries s CROSS JOIN sightings g ON g.uuid = s.leaf_uuid"
+        f" CROSS JOIN transcripts t ON t.id = g.record_id >> 40 WHERE s.id {_ALL} AND t.session_id <> ''",
+        (transcript,),
+    )
+
+
+def derive_links(db: Sql, session_id: str, parts: Collection[Part], lead: Part | None) -> None:
+    """Make the links again that a session's transcripts tell of, and those of titles from both ends; `lead` speaks for it."""
+    db.execute(
+        "DELETE FROM links WHERE target = ? AND relation IN ('branch', 'fork', 'context', 'clear', 'resumed', 'summary')",
+        (session_id,),
+    )
+    db.execute(
+        "DELETE FROM links WHERE source = ? AND relation IN ('continued_in', 'replay', 'summary')",
+        (session_id,),
+    )
+    found: set[Link] = set()
+    for part in parts:
+        found |= _stated(session_id, part.state)
+    if lead is not None and not any(relation == "branch" for _, _, relation in found):
+        parent = _parent(db, session_id, lead)
+        if parent:
+            found.discard((parent, session_id, "resumed"))
+            found.add((parent, session_id, "fork"))
+    found |= _replays(db, session_id, parts)
+    found |= {(source, target, "summary") for source, target in db.execute(_TITLED, (session_id,))}
+    db.executemany("INSERT OR IGNORE INTO links VALUES (?, ?, ?)", found)
+
+
+def _stated(session_id: str, state: State) -> set[Link]:
     """Links that a transcript's own lines state."""
     found = set()
     if state.forked_from and state.forked_from != session_id:
@@ -150,41 +254,32 @@ def _stated(session_id: str, state: State) -> set[tuple[str, str, str]]:
     return found
 
 
-def _forks(db: Sql, session_id: str) -> set[tuple[str, str, str]]:
-    """Sessions that hold the same first record: one was copied from the other. Subagents that replay their parent."""
+def _parent(db: Sql, session_id: str, lead: Part) -> str:
+    """The session that one was forked from: that of the original of the last record it copied, or else of its first."""
+    for uuid in (lead.fork_uuid, lead.root_uuid):
+        row = db.execute("SELECT session_id FROM originals WHERE uuid = ?", (uuid,)).fetchone() if uuid else None
+        if row is not None and row[0] not in ("", session_id):
+            return str(row[0])
+    return ""
+
+
+def _replays(db: Sql, session_id: str, parts: Collection[Part]) -> set[Link]:
+    """Subagents that begin with a record of another transcript of their session."""
+    agents = {part.id: part.agent_id for part in parts}
+    mains = [part for part in parts if not part.agent_id]
     found = set()
-    pairs = db.execute(_BEGINNINGS, (session_id,)).fetchall()
-    # `a` begins with a record that also stands in `b`.
-    for a_id, a_session, a_agent, b_id, b_session, b_agent in pairs:
-        if a_session == b_session:
-            if a_agent and a_agent != b_agent:
-                found.add((a_session, a_agent, "replay"))
+    for part in parts:
+        if not part.agent_id or not part.root_uuid:
             continue
-        parent, child = _direction(db, a_id, a_session, b_id, b_session)
-        branch = db.execute(
-            "SELECT coalesce(tail_fold, fold) FROM transcripts WHERE id = ?", (a_id if child == a_session else b_id,)
-        ).fetchone()
-        if load(branch[0]).forked_from != parent:
-            found.add((parent, child, "fork"))
+        is_replay = any(
+            db.execute(
+                "SELECT 1 FROM records WHERE uuid = ? AND id BETWEEN ? AND ?", (part.root_uuid, main.low, main.high)
+            ).fetchone()
+            for main in mains
+        )
+        if not is_replay:
+            holders = db.execute("SELECT id >> 40 FROM records WHERE uuid = ?", (part.root_uuid,))
+            is_replay = any(agents.get(holder, part.agent_id) != part.agent_id for (holder,) in holders)
+        if is_replay:
+            found.add((session_id, part.agent_id, "replay"))
     return found
-
-
-def _direction(db: Sql, a_id: int, a_session: str, b_id: int, b_session: str) -> tuple[str, str]:
-    """Which of two sessions with common records is the original: the stated one, else the one with nothing of its own."""
-    own = []
-    for one, other, session, other_session in ((a_id, b_id, a_session, b_session), (b_id, a_id, b_session, a_session)):
-        row = db.execute(
-            "SELECT t.first_ts, t.path, coalesce(t.tail_fold, t.fold), (SELECT min(r.ts) FROM records r WHERE r.id BETWEEN t.id << 40 AND"
-            " (t.id << 40) + 1099511627775 AND r.kind IN ('user', 'assistant') AND NOT EXISTS (SELECT 1 FROM records o"
-            " WHERE o.uuid = r.uuid AND o.id >> 40 = ?2)) FROM transcripts t WHERE t.id = ?1",
-            (one, other),
-        ).fetchone()
-        states_parent = load(row[2]).forked_from == other_session
-        own.append((states_parent, row[3] is not None, row[0] or 0, row[3] or 0, row[1], session))
-    own.sort()
-    return own[0][5], own[1][5]
-
-
-def _summaries(db: Sql, session_id: str) -> set[tuple[str, str, str]]:
-    """Transcripts that carry the title of another session."""
-    return {(source, target, "summary") for source, target in db.execute(_TITLED, (session_id,))}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hansard.index import schema
 from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
-from hansard.index.links import touch_sighted
+from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
 from hansard.parse.decode import entry
@@ -194,6 +194,7 @@ class RowIndex(Disposable):
             )
         self.db.execute("DELETE FROM record_kinds WHERE transcript = ?", (transcript,))
         self.db.execute("DELETE FROM drift WHERE transcript = ?", (transcript,))
+        forget_records(self.db, base + indexed, base + schema.OFFSET_MASK)
 
     def _write(self, transcript: Transcript, state: State, former: str | None, rows: Rows) -> str:
         """Write rows; returns the session they belong to, which may be another than what came before them told."""
@@ -202,10 +203,13 @@ class RowIndex(Disposable):
             if former:
                 self.touch(former)
             self._usage.move(transcript.id, former, session_id)
+            touch_shared(self.db, transcript.id)
         if not transcript.session_id:
             for stated in rows.usage.values():
                 stated.session_id = stated.session_id or session_id
         self._insert(rows)
+        if rows.usage:
+            self._usage.merge(rows.usage, state.copied)
         return session_id
 
     def _insert(self, rows: Rows) -> None:
@@ -241,8 +245,6 @@ class RowIndex(Disposable):
                 "INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)",
                 ((ref.base >> schema.OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs),
             )
-        if rows.usage:
-            self._usage.merge(rows.usage)
 
     def _save(
         self,
@@ -256,13 +258,14 @@ class RowIndex(Disposable):
         tail: int,
     ) -> None:
         session_id = _session(transcript, state)
+        former = self.db.execute("SELECT copied, current FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0,?,?)"
+            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,?,?,?,?,0,?,?)"
             " ON CONFLICT (id) DO UPDATE SET current = excluded.current, state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
-            " root_uuid = excluded.root_uuid, lines = excluded.lines, records = excluded.records,"
+            " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records,"
             " issues = excluded.issues, first_ts = excluded.first_ts, last_ts = excluded.last_ts,"
-            " version = excluded.version, fold = excluded.fold, tail_fold = excluded.tail_fold",
+            " version = excluded.version, derived = min(derived, indexed), fold = excluded.fold, tail_fold = excluded.tail_fold",
             (
                 transcript.id,
                 transcript.root,
@@ -279,6 +282,7 @@ class RowIndex(Disposable):
                 transcript.agent_id,
                 transcript.project_dir,
                 state.root_uuid,
+                state.copied,
                 state.lines,
                 state.records,
                 state.issues,
@@ -289,6 +293,10 @@ class RowIndex(Disposable):
                 tail_fold,
             ),
         )
+        if state.copied != (former[0] if former else 0):
+            self._usage.recopy(transcript.id, state.copied)
+        if former is not None and former != (state.copied, transcript.current):
+            reorder_shared(self.db, transcript.id)
         self._kinds(transcript.id, state)
         if session_id and transcript.kind != "history":
             self.touch(session_id)
@@ -314,12 +322,13 @@ class RowIndex(Disposable):
             "UPDATE transcripts SET current = ?, state = ?, mtime = ? WHERE id = ?",
             (int(transcript.current), transcript.state, transcript.mtime, transcript.id),
         )
+        reorder_shared(self.db, transcript.id)
         self.db.execute(
             "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''",
             (transcript.id,),
         )
         # The titles in it are weighed by its age, and count only while it is the current one.
-        touch_sighted(self.db, [transcript.id])
+        touch_titled(self.db, transcript.id)
 
     def finish_bulk(self) -> None:
         """Make the indexes that a first sync left out."""

@@ -48,13 +48,15 @@ CREATE TABLE transcripts (
     agent_id    TEXT NOT NULL,        -- empty for main transcripts
     project_dir TEXT NOT NULL,        -- the folder under projects/
     root_uuid   TEXT NOT NULL,        -- uuid of its first conversation record: shared by forks and replays
+    copied      INTEGER NOT NULL,     -- bytes at its beginning that it copied from another session, as far as lines tell
+    fork_uuid   TEXT NOT NULL,        -- uuid of the last user or assistant record of these
     lines       INTEGER NOT NULL,
     records     INTEGER NOT NULL,
     issues      INTEGER NOT NULL,
     first_ts    INTEGER,
     last_ts     INTEGER,
     version     TEXT NOT NULL,        -- the client that wrote last
-    derived     INTEGER NOT NULL,     -- bytes that the derived tables know of
+    derived     INTEGER NOT NULL,     -- how many of the bytes read the derived tables know of
     fold        BLOB NOT NULL,        -- what the next sync goes on from, at `indexed`
     tail_fold   BLOB                  -- the same with the unfinished last line, where there is one
 );
@@ -91,7 +93,7 @@ CREATE TABLE messages (
     ts    INTEGER
 );
 
--- One row per API message, counted once over all transcripts; the owner is its earliest line.
+-- One row per API message, counted once over all transcripts; the owner is the earliest line of its original.
 CREATE TABLE usage (
     key            TEXT PRIMARY KEY,
     record_id      INTEGER NOT NULL,
@@ -113,8 +115,26 @@ CREATE TABLE usage (
     branch         TEXT NOT NULL,     -- git branch of the owner
     tool           TEXT NOT NULL,     -- the first tool it calls
     tool_ts        INTEGER NOT NULL,
-    recorded       INTEGER NOT NULL   -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
+    recorded       INTEGER NOT NULL,  -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
+    is_shared      INTEGER NOT NULL   -- 1: several transcripts have it, see usage_copies
 ) WITHOUT ROWID;
+
+-- Messages that several transcripts have, once for each of them: where its earliest line stands there. The first one in the order
+-- of the index owns the message: originals come before copies in forks, then time, path and offset decide.
+CREATE TABLE usage_copies (
+    transcript INTEGER NOT NULL,
+    key        TEXT NOT NULL,
+    is_copy    INTEGER NOT NULL,      -- 1: in the part that the transcript copied from another session
+    ts         INTEGER NOT NULL,      -- 1 << 62 where the line states no time
+    path       TEXT NOT NULL,         -- of the transcript, and its root
+    record_id  INTEGER NOT NULL,
+    model      TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    agent_id   TEXT NOT NULL,
+    branch     TEXT NOT NULL,
+    PRIMARY KEY (transcript, key)
+) WITHOUT ROWID;
+CREATE INDEX usage_copies_owner ON usage_copies (key, is_copy, ts, path, record_id & 1099511627775, record_id);
 
 -- One row per tool call, with its result where there is one.
 CREATE TABLE tool_calls (
@@ -177,11 +197,30 @@ CREATE TABLE agent_refs (
     PRIMARY KEY (agent_id, rank, transcript, tool_use_id)
 ) WITHOUT ROWID;
 
--- Conversation roots and summary leaves that were seen in another transcript than their own.
+-- Where the records stand that summaries name as their leaves.
 CREATE TABLE sightings (
     uuid      TEXT NOT NULL,
     record_id INTEGER NOT NULL,
     PRIMARY KEY (uuid, record_id)
+) WITHOUT ROWID;
+
+-- Where the records stand that begin a transcript (root_uuid) or end what it copied (fork_uuid), if several transcripts have
+-- them. The first one in the order of the key is the original, the others are in forks of it.
+CREATE TABLE shared_records (
+    uuid      TEXT NOT NULL,
+    is_former INTEGER NOT NULL,       -- 1: in a former generation of its file
+    is_copy   INTEGER NOT NULL,       -- 1: in the part that the transcript copied from another session
+    ts        INTEGER NOT NULL,       -- 1 << 62 where the line states no time
+    path      TEXT NOT NULL,          -- of the transcript, and its root
+    record_id INTEGER NOT NULL,
+    PRIMARY KEY (uuid, is_former, is_copy, ts, path, record_id)
+) WITHOUT ROWID;
+
+-- The session of each shared record's original.
+CREATE TABLE originals (
+    uuid       TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    is_pending INTEGER NOT NULL       -- 1: shared_records has changed since
 ) WITHOUT ROWID;
 
 -- Bad data, never dropped: where it is and what is wrong with it.
@@ -417,13 +456,6 @@ CREATE TABLE links (
     PRIMARY KEY (source, relation, target)
 ) WITHOUT ROWID;
 
--- Sessions that a session's own lines name, so that its links can be found from the other end.
-CREATE TABLE link_claims (
-    session_id TEXT NOT NULL,
-    target     TEXT NOT NULL,
-    PRIMARY KEY (target, session_id)
-) WITHOUT ROWID;
-
 -- What the user said about sessions and did not take back, also about sessions that only history.jsonl knows.
 CREATE TABLE remarks (
     id         INTEGER PRIMARY KEY,   -- the remark's id in the record: grows with time
@@ -456,8 +488,9 @@ INDEXES = """
 CREATE INDEX IF NOT EXISTS transcripts_session ON transcripts (session_id);
 CREATE INDEX IF NOT EXISTS transcripts_history ON transcripts (id) WHERE kind = 'history';
 CREATE INDEX IF NOT EXISTS transcripts_root_uuid ON transcripts (root_uuid);
+CREATE INDEX IF NOT EXISTS transcripts_fork_uuid ON transcripts (fork_uuid) WHERE fork_uuid <> '';
 CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, root, kind, issues);
-CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived, indexed) WHERE derived < indexed OR tail = 1;
+CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived) WHERE derived < size;
 CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
 CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
 CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id, ts);
@@ -470,6 +503,9 @@ CREATE INDEX IF NOT EXISTS prompts_ts ON prompts (ts);
 CREATE INDEX IF NOT EXISTS session_files_path ON session_files (path, changes);
 CREATE INDEX IF NOT EXISTS summaries_leaf ON summaries (leaf_uuid);
 CREATE INDEX IF NOT EXISTS sightings_record ON sightings (record_id);
+CREATE INDEX IF NOT EXISTS shared_records_record ON shared_records (record_id);
+CREATE INDEX IF NOT EXISTS originals_pending ON originals (uuid) WHERE is_pending = 1;
+CREATE INDEX IF NOT EXISTS links_target ON links (target, relation);
 CREATE INDEX IF NOT EXISTS side_files_path ON side_files (path);
 CREATE INDEX IF NOT EXISTS side_files_session ON side_files (session_id);
 CREATE INDEX IF NOT EXISTS remarks_session ON remarks (session_id);

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK, QUARTER
-from hansard.index.sql import Sql
-from hansard.parse.usage import Stated, merge
+from hansard.index.sql import Sql, Values
+from hansard.parse.usage import NEVER, Stated, merge
 
 # Two plain look-ups: joined into one statement they take twenty times as long, and most keys are new.
 _FIND = (
     "SELECT ts, record_id, model, session_id, agent_id, input, output, cache_read, cache_write, cache_write_5m, cache_write_1h,"
-    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded"
+    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded, is_shared"
     " FROM usage WHERE key = ?"
 )
-_PATH = "SELECT path || char(0) || root FROM transcripts WHERE id = ?"
-_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_PLACE = "SELECT path || char(0) || root, copied FROM transcripts WHERE id = ?"
+_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_OWNER = "is_copy, ts, path, record_id, model, session_id, agent_id, branch"
+_MINE = f"SELECT {_OWNER} FROM usage_copies WHERE transcript = ? AND key = ?"
+_FIRST = (
+    f"SELECT {_OWNER} FROM usage_copies WHERE key = ?"
+    f" ORDER BY is_copy, ts, path, record_id & {OFFSET_MASK}, record_id LIMIT 1"
+)
+_CLAIM = "INSERT OR REPLACE INTO usage_copies VALUES (?,?,?,?,?,?,?,?,?,?)"
 _ADD = (
     "INSERT INTO session_usage VALUES (?,?,?,?,?,?,?) ON CONFLICT (session_id) DO UPDATE SET"
     " api_messages = api_messages + excluded.api_messages,"
@@ -38,60 +47,70 @@ class UsageTable:
     def __init__(self, db: Sql) -> None:
         self._db = db
 
-    def merge(self, statements: dict[str, Stated]) -> None:
-        """Add what some lines state to what is known; sessions that gain or lose a message become dirty."""
-        sums: dict[str, list[int]] = {}
-        unsettled: set[tuple[str, int]] = set()
-        rows = []
+    def merge(self, statements: dict[str, Stated], copied: int = 0) -> None:
+        """Add what some lines of a transcript state to what is known; sessions that gain or lose a message become dirty.
+
+        `copied` is how many bytes at the transcript's beginning are known to be copies.
+        """
+        changes = _Changes()
         for key, stated in statements.items():
             found = self._db.execute(_FIND, (key,)).fetchone()
-            new = stated
-            if found is not None:
-                known = Stated(found[0], self._path(found[1], stated), *found[1:])
-                # The same line may stand at the same place in two generations of a file: the older one owns it.
-                new = merge(known, stated) if known.record_id <= stated.record_id else merge(stated, known)
-                if new == known:
-                    continue
-                _add(sums, known, -1)
-                unsettled.add((known.session_id, known.ts // QUARTER))
-            _add(sums, new, 1)
-            unsettled.add((new.session_id, new.ts // QUARTER))
-            rows.append(
-                (
-                    key,
-                    new.record_id,
-                    new.ts,
-                    new.session_id,
-                    new.agent_id,
-                    new.model,
-                    new.input,
-                    new.output,
-                    new.cache_read,
-                    new.cache_write,
-                    new.cache_write_5m,
-                    new.cache_write_1h,
-                    new.web_searches,
-                    new.final_output,
-                    new.service_tier,
-                    new.speed,
-                    new.inference_geo,
-                    new.branch,
-                    new.tool,
-                    new.tool_ts,
-                    new.recorded,
-                )
-            )
-        self._db.executemany(_PUT, rows)
-        self._db.executemany(_UNSETTLE, unsettled)
-        self._db.executemany(_ADD, ((session_id, *amounts) for session_id, amounts in sums.items()))
-        self._settle(sums)
+            if found is None:
+                changes.put(key, None, stated, is_shared=0)
+                continue
+            transcript = stated.record_id >> OFFSET_BITS
+            is_shared = found[-1]
+            is_own = found[1] >> OFFSET_BITS == transcript
+            path, elsewhere = (stated.path, copied) if is_own else self._place(found[1])
+            known = Stated(found[0], path, *found[1:-1])
+            new = merge(known, stated)
+            if is_shared or not is_own:
+                if not is_shared:
+                    self._claim(key, known, elsewhere)
+                self._claim(key, stated, copied)
+                _own(new, self._db.execute(_FIRST, (key,)).fetchone())
+            if new != known or not (is_shared or is_own):
+                changes.put(key, known, new, is_shared=int(is_shared or not is_own))
+        self._apply(changes)
 
-    def _path(self, record_id: int, stated: Stated) -> str:
-        """The path of the transcript that owns a message; the one that is being read may have no row yet."""
-        if record_id >> OFFSET_BITS == stated.record_id >> OFFSET_BITS:
-            return stated.path
-        row = self._db.execute(_PATH, (record_id >> OFFSET_BITS,)).fetchone()
-        return row[0] if row else stated.path
+    def _claim(self, key: str, stated: Stated, copied: int) -> None:
+        """Note a transcript's line as a possible owner, unless an earlier one of the same transcript is noted."""
+        transcript = stated.record_id >> OFFSET_BITS
+        row = self._db.execute(_MINE, (transcript, key)).fetchone()
+        ours = _claimed(stated, copied)
+        if row is None or ours[1:] < row[1:]:
+            self._db.execute(_CLAIM, (transcript, key, *ours))
+
+    def _place(self, record_id: int) -> tuple[str, int]:
+        """The path of the transcript that a line stands in, and how much of it is copied."""
+        row = self._db.execute(_PLACE, (record_id >> OFFSET_BITS,)).fetchone()
+        return row or ("", 0)
+
+    def recopy(self, transcript: int, copied: int) -> None:
+        """Choose the owners again of what a transcript shares with others, when it turns out how much of it is copied."""
+        changed = [
+            (int(record_id & OFFSET_MASK < copied), transcript, key)
+            for key, record_id, is_copy in self._db.execute(
+                "SELECT key, record_id, is_copy FROM usage_copies WHERE transcript = ?", (transcript,)
+            )
+            if is_copy != (record_id & OFFSET_MASK < copied)
+        ]
+        self._db.executemany("UPDATE usage_copies SET is_copy = ? WHERE transcript = ? AND key = ?", changed)
+        changes = _Changes()
+        for _, _, key in changed:
+            found = self._db.execute(_FIND, (key,)).fetchone()
+            known = Stated(found[0], "", *found[1:-1])
+            new = replace(known)
+            _own(new, self._db.execute(_FIRST, (key,)).fetchone())
+            if new.record_id != known.record_id:
+                changes.put(key, known, new, is_shared=1)
+        self._apply(changes)
+
+    def _apply(self, changes: _Changes) -> None:
+        self._db.executemany(_PUT, changes.rows)
+        self._db.executemany(_UNSETTLE, changes.unsettled)
+        self._db.executemany(_ADD, ((session_id, *amounts) for session_id, amounts in changes.sums.items()))
+        self._settle(changes.sums)
 
     def move(self, transcript: int, former: str, session_id: str) -> None:
         """Give the messages that a transcript owns to another session."""
@@ -106,6 +125,10 @@ class UsageTable:
             "UPDATE usage SET session_id = ? WHERE session_id = ? AND record_id BETWEEN ? AND ?",
             (session_id, former, base, base + OFFSET_MASK),
         )
+        self._db.execute(
+            "UPDATE usage_copies SET session_id = ? WHERE session_id = ? AND transcript = ?",
+            (session_id, former, transcript),
+        )
         for changed in (former, session_id):
             self._db.execute("DELETE FROM session_usage WHERE session_id = ?", (changed,))
             self._db.execute(_SUM, (changed,))
@@ -117,10 +140,70 @@ class UsageTable:
         self._db.executemany("INSERT OR IGNORE INTO dirty VALUES (?)", (row for row in changed if row[0]))
 
 
-def _add(sums: dict[str, list[int]], stated: Stated, sign: int) -> None:
-    amounts = sums.setdefault(stated.session_id, [0] * 6)
-    write = max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
-    for place, amount in enumerate(
-        (1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)
-    ):
-        amounts[place] += sign * amount
+class _Changes:
+    """Rows of `usage` to write, and what they change in the sums."""
+
+    def __init__(self) -> None:
+        self.rows: list[Values] = []
+        self.unsettled: set[tuple[str, int]] = set()
+        self.sums: dict[str, list[int]] = {}
+
+    def put(self, key: str, known: Stated | None, new: Stated, *, is_shared: int) -> None:
+        if known is not None:
+            self._add(known, -1)
+        self._add(new, 1)
+        self.rows.append(
+            (
+                key,
+                new.record_id,
+                new.ts,
+                new.session_id,
+                new.agent_id,
+                new.model,
+                new.input,
+                new.output,
+                new.cache_read,
+                new.cache_write,
+                new.cache_write_5m,
+                new.cache_write_1h,
+                new.web_searches,
+                new.final_output,
+                new.service_tier,
+                new.speed,
+                new.inference_geo,
+                new.branch,
+                new.tool,
+                new.tool_ts,
+                new.recorded,
+                is_shared,
+            )
+        )
+
+    def _add(self, stated: Stated, sign: int) -> None:
+        self.unsettled.add((stated.session_id, stated.ts // QUARTER))
+        amounts = self.sums.setdefault(stated.session_id, [0] * 6)
+        write = max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
+        for place, amount in enumerate(
+            (1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)
+        ):
+            amounts[place] += sign * amount
+
+
+def _claimed(stated: Stated, copied: int) -> Values:
+    """The columns of `usage_copies` by which a line can own a message."""
+    return (
+        int(stated.record_id & OFFSET_MASK < copied),
+        stated.ts or NEVER,
+        stated.path,
+        stated.record_id,
+        stated.model,
+        stated.session_id,
+        stated.agent_id,
+        stated.branch,
+    )
+
+
+def _own(message: Stated, claim: Values) -> None:
+    """Give a message to the owner that was chosen."""
+    _, ts, message.path, message.record_id, message.model, message.session_id, message.agent_id, message.branch = claim
+    message.ts = ts if ts != NEVER else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hansard.index.lines import items
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.decode import Record as Decoded
-from hansard.parse.usage import SIDECHAIN, Stated, dated, stated
+from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, stated
 
 if TYPE_CHECKING:
     from hansard.parse import wire
@@ -31,6 +31,7 @@ class Place(NamedTuple):
     state: str
     session_id: str
     agent_id: str
+    copied: int  # bytes at its beginning that it copied from another session
 
     @property
     def sort_path(self) -> str:
@@ -50,6 +51,7 @@ class Line(NamedTuple):
     agent_id: str
     stated: Stated | None
     note: str = ""
+    is_copy: bool = False  # its transcript copied the message from another session
 
     @property
     def transcript(self) -> int:
@@ -61,9 +63,9 @@ class Line(NamedTuple):
         """Where it begins in its transcript."""
         return self.id & OFFSET_MASK
 
-    def order(self) -> tuple[int, str, int, int]:
+    def order(self) -> tuple[bool, int, str, int, int]:
         """The order of owners, as `Stated.owner` has it."""
-        return (self.ts or 1 << 62, self.place.sort_path, self.offset, self.id)
+        return (self.is_copy, self.ts or NEVER, self.place.sort_path, self.offset, self.id)
 
 
 def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str, list[Line]]:
@@ -82,7 +84,8 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
             wanted.setdefault(number >> OFFSET_BITS, {}).setdefault(number, []).append(key)
     for transcript, messages in sorted(wanted.items()):
         row = reader.one(
-            "SELECT root, path, generation, state, session_id, agent_id FROM transcripts WHERE id = ?", (transcript,)
+            "SELECT root, path, generation, state, session_id, agent_id, copied FROM transcripts WHERE id = ?",
+            (transcript,),
         )
         place = Place(*row)
         window = _Window(record, transcript)
@@ -110,9 +113,19 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
                     found[key].append(line._replace(stated=statement, note=""))
                 elif body is None or key == bases[message]:
                     found[key].append(line)
-    for lines in found.values():
-        lines.sort(key=Line.order)
-    return found
+    return {key: _ordered(lines) for key, lines in found.items()}
+
+
+def _ordered(lines: list[Line]) -> list[Line]:
+    """Lines in the order of owners; whether a transcript copied a message, its earliest line that states something tells."""
+    is_copy: dict[int, bool] = {}
+    for line in sorted(lines, key=lambda line: (line.stated is None, *line.order())):
+        is_copy.setdefault(line.transcript, line.offset < line.place.copied)
+    marked = [line._replace(is_copy=is_copy[line.transcript]) for line in lines]
+    for line in marked:
+        if line.stated is not None:
+            line.stated.is_copy = line.is_copy
+    return sorted(marked, key=Line.order)
 
 
 def _messages(reader: Reader, key: str) -> tuple[str, list[int]]:

@@ -219,6 +219,11 @@ def _relation(reader: Reader, owner: Line, line: Line) -> str:
         " OR source IN (SELECT value FROM json_each(?2)) AND target IN (SELECT value FROM json_each(?1))) ORDER BY relation",
         tuple(_listed(end) for end in ends),
     )
+    if row is None and one.session_id != other.session_id:
+        # A fork of a fork hangs on that one, and holds what the first of them said.
+        row = reader.one(
+            "SELECT relation FROM links WHERE target = ? AND relation IN ('fork', 'branch')", (other.session_id,)
+        )
     if row is not None:
         return str(row[0])
     return "file" if one.session_id == other.session_id else "session"
@@ -233,6 +238,22 @@ def _listed(names: set[str]) -> str:
 def _why_owner(lines: list[Line]) -> str:
     if not lines:
         return "its lines are not in the record"
+    if len(lines) == 1:
+        return "only line"
+    original = [line for line in lines if not line.is_copy]
+    if not original:
+        return f"every line is a copy, the original is not kept; {_why_first(lines)}"
+    copies = len(lines) - len(original)
+    if not copies:
+        return _why_first(lines)
+    are_copies = "the other is a copy in a fork" if copies == 1 else f"the other {copies} are copies in forks"
+    if len(original) == 1:
+        return f"only line of the original, {are_copies}"
+    return f"{_why_first(original)} of the original, {are_copies}"
+
+
+def _why_first(lines: list[Line]) -> str:
+    """Why the first of lines comes first, when all of them or none are copies."""
     if len(lines) == 1:
         return "only line"
     first, second = lines[0], lines[1]

@@ -50,6 +50,7 @@ class Link:
     source: str
     target: str
     relation: str
+    turn: int | None = None  # of a fork or branch: the last of its source's turns that it copied
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import msgspec
 from hansard.parse import wire
 from hansard.parse.decode import Issue, Record
 from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
+from hansard.parse.forks import note_line, note_prompt
 from hansard.parse.meaning import (
     SYNTHETIC,
     attachment_of,
@@ -79,6 +80,7 @@ class Fold:
     ) -> None:
         self.base = base
         self.path = path
+        self.named_session = session_id  # by the path; empty where that does not tell
         self.session_id = session_id or state.session_id
         self.agent_id = agent_id
         self.is_agent = is_agent
@@ -169,6 +171,8 @@ class Fold:
         # A session may begin with progress records; they have no rows, so no fork could be recognised by them.
         if uuid and not state.root_uuid and kind not in ("result", "progress"):
             state.root_uuid = uuid
+        if not state.has_own and kind in ("user", "assistant"):
+            note_line(state, self.named_session, offset + length, ts, body)
         name = kind
         sub = meaning = message_id = None
         if kind == "assistant":
@@ -249,6 +253,7 @@ class Fold:
             state.first_text = digest(text)
             state.warmup = text.strip() == "Warmup"
         if meaning == "prompt":
+            note_prompt(state, record_id - self.base, body)
             state.prompts += 1
             state.first_prompt = state.first_prompt or preview(text)
             self._prompt(record_id, "prompt", ts, text)
@@ -449,8 +454,11 @@ class Fold:
         self._prompt(record_id, "queued", ts, text)
 
     def _queue(self, item: Record, body: wire.QueueOperation) -> None:
+        state = self.state
         self._session(body.session_id)
-        text = queue_step(self.state.queue, body, self.state.version)
+        if state.began is None and not state.root_uuid:
+            state.began = milliseconds(body.timestamp)
+        text = queue_step(state.queue, body, state.version)
         if text is not None:
             self._queued(self.base + item.offset, milliseconds(body.timestamp), text)
 

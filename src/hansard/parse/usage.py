@@ -22,7 +22,10 @@ _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
 
 
 class Stated(msgspec.Struct, gc=False):
-    """Everything said about one API message so far; the owner is the earliest line (time, then transcript path, then offset)."""
+    """Everything said about one API message so far; its owner is the original's earliest line.
+
+    A line of the original comes before all copies in forks; then time, transcript path and offset decide.
+    """
 
     ts: int
     path: str
@@ -45,6 +48,7 @@ class Stated(msgspec.Struct, gc=False):
     tool: str = ""  # the first tool it calls, and when
     tool_ts: int = 0
     recorded: int = -1  # what the client says it cost, in billionths of a dollar; -1: it does not say
+    is_copy: bool = False  # the transcript tells that it copied the line; known only when all of it was read
 
     @property
     def is_lower_bound(self) -> bool:
@@ -52,17 +56,18 @@ class Stated(msgspec.Struct, gc=False):
         return self.final_output < self.output
 
     def owner(self) -> tuple[int | str, ...]:
-        """The order by which the earliest line wins the message; a line that states no time is later than any that does."""
-        place = (self.ts or _NEVER, self.path, self.record_id & OFFSET_MASK, self.record_id)
+        """The order by which a line wins the message; one that states no time is later than any that does."""
+        place = (self.is_copy, self.ts or NEVER, self.path, self.record_id & OFFSET_MASK, self.record_id)
         return (*place, self.model, self.session_id, self.agent_id, self.branch)
 
     def first_call(self) -> tuple[bool, int, str]:
         """The order by which the first tool call is found."""
-        return (not self.tool, self.tool_ts or _NEVER, self.tool)
+        return (not self.tool, self.tool_ts or NEVER, self.tool)
 
 
 OFFSET_MASK = (1 << 40) - 1
-_NEVER = 1 << 62
+NEVER = 1 << 62
+"""When a line was written that states no time, where lines are ordered."""
 _MOST = 1 << 40
 _FIRST = 172_800_000  # 3 January 1970
 _LAST = 4_102_444_800_000  # 1 January 2100
@@ -102,6 +107,7 @@ def merge(one: Stated, other: Stated) -> Stated:
         tool=calling.tool,
         tool_ts=calling.tool_ts,
         recorded=max(one.recorded, other.recorded),
+        is_copy=first.is_copy,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.query.reader import Reader
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
@@ -25,8 +26,8 @@ _known: WeakKeyDictionary[Reader, tuple[int, list[int]]] = WeakKeyDictionary()  
 def find_copies(reader: Reader) -> list[int]:
     """The ids of calls that stand elsewhere too, without the one of each that lists show.
 
-    That one has a result where any has, stands where its session is read, and is the earliest: so it belongs to the session
-    that the ledger counts it for, wherever that still has it.
+    That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
+    belongs to the session that the ledger counts it for, wherever that still has it.
     """
     row = reader.one("SELECT value FROM meta WHERE name = 'revision'")
     revision = int(row[0]) if row is not None else 0
@@ -44,12 +45,14 @@ def _find(reader: Reader) -> list[int]:
     if not repeated:
         return []
     spoken = {row[0] for row in reader.rows(SPOKEN)}
-    places = {row[0]: row[1:] for row in reader.rows("SELECT id, path, root FROM transcripts")}
+    places = {row[0]: row[1:] for row in reader.rows("SELECT id, copied, path, root FROM transcripts")}
 
     def rank(row: Any) -> tuple[Any, ...]:
         id_, _, _, is_open, ts = row
-        transcript = id_ >> 40
-        return is_open, transcript not in spoken, _NEVER if ts is None else ts, places[transcript], id_
+        transcript = id_ >> OFFSET_BITS
+        copied, path, root = places[transcript]
+        is_copy = id_ & OFFSET_MASK < copied
+        return is_open, transcript not in spoken, is_copy, _NEVER if ts is None else ts, path, root, id_
 
     copies = []
     for group in repeated:

@@ -19,18 +19,17 @@ SOURCES = ("prompt", "queued", "command", "bash", "history")
 
 # Transcripts that have records in common with another; where there are several prompt histories, those too.
 _SHARED = (
-    "SELECT record_id >> 40 FROM sightings UNION SELECT t.id FROM sightings g JOIN transcripts t ON t.root_uuid = g.uuid"
-    " UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
+    "SELECT record_id >> 40 FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
     " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
 )
 _SAME_RECORD = (
-    "SELECT o.id, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
+    "SELECT o.id, o.id & 1099511627775 < t.copied, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
     " CROSS JOIN transcripts t ON t.id = o.id >> 40 AND t.current = 1 CROSS JOIN prompts q ON q.id = o.id WHERE r.id = ?"
 )
 # What has no uuid is known by its time and its text.
 _SAME_MOMENT = (
-    "SELECT q.id, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts AND q.text = p.text"
-    " AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> 40 <> p.id >> 40)"
+    "SELECT q.id, q.id & 1099511627775 < t.copied, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts"
+    " AND q.text = p.text AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> 40 <> p.id >> 40)"
     " CROSS JOIN transcripts t ON t.id = q.id >> 40 AND t.current = 1 WHERE p.id = ?"
 )
 _OF_SESSION = (
@@ -159,6 +158,7 @@ def _prompts(
     """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
     shared = {row[0] for row in reader.rows(_SHARED)}
     transcripts = _Transcripts(reader)
+    copies: dict[int, int] = {}  # of prompts to come: how many others there are, -1 for one of these others
     for row in _in_order_of_time(_rows(reader, wanted, reverse=reverse, texts=texts, start=start)):
         if among is not None and row.id not in among:
             continue
@@ -167,9 +167,13 @@ def _prompts(
         if row.id >> OFFSET_BITS not in shared:
             yield row, 0
             continue
-        places = _places(reader, row)
-        if row.id == places[0]:
-            yield row, len(places) - 1
+        if row.id not in copies:
+            places = _places(reader, row)
+            copies.update(dict.fromkeys(places, -1))
+            copies[places[0]] = len(places) - 1
+        count = copies.pop(row.id)
+        if count >= 0:
+            yield row, count
 
 
 def _rows(
@@ -226,9 +230,9 @@ def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
 
 
 def _places(reader: Reader, row: Typed) -> list[int]:
-    """The ids of a prompt in all transcripts that have it, the original first: the earliest, then by path."""
+    """The ids of a prompt in all transcripts that have it: the original, then copies; the earliest first, then by path."""
     found = list(reader.rows(_SAME_RECORD, (row.id,))) or list(reader.rows(_SAME_MOMENT, (row.id,)))
-    found.sort(key=lambda place: (place[1] is None, place[1], *place[2:], place[0]))
+    found.sort(key=lambda place: (place[1], place[2] is None, *place[2:], place[0]))
     return [place[0] for place in found] or [row.id]
 
 

@@ -8,6 +8,7 @@ from hansard.errors import Ambiguous, NotFound
 from hansard.model import Link, SideFile, Todo, Transcript
 from hansard.query.reader import Reader, moment
 from hansard.query.sessions import find_session
+from hansard.query.surroundings import FORK_TURN
 from hansard.sources.claude_code import session_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _transcript(row: Any) -> Transcript:
 def list_links(reader: Reader, session_id: str) -> list[Link]:
     """How a session relates to others."""
     rows = reader.rows(
-        "SELECT source, target, relation FROM links WHERE source = ?1 OR target = ?1 ORDER BY relation, source, target",
+        f"SELECT source, target, relation, {FORK_TURN} FROM links l WHERE source = ?1 OR target = ?1"
+        " ORDER BY relation, source, target",
         (session_id,),
     )
     return [Link(*row) for row in rows]

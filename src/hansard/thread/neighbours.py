@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 
+FORK_TURN = (
+    "(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << 40"
+    " AND p.id < (t.id << 40) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
+)
+"""Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
+
+
 class Neighbour(NamedTuple):
     """Another session that is kept, and how this one is linked with it."""
 
@@ -15,6 +22,7 @@ class Neighbour(NamedTuple):
     leads: bool  # the link goes from this session to the other
     session_id: str
     title: str
+    turn: int | None  # of a fork or branch: the last turn that it copied
 
 
 class ChangedFile(NamedTuple):
@@ -29,12 +37,12 @@ class ChangedFile(NamedTuple):
 def list_neighbours(reader: Reader, session_id: str) -> list[Neighbour]:
     """The sessions that one is linked with."""
     rows = reader.rows(
-        "SELECT l.relation, l.source = ?1, s.session_id, s.title FROM links l JOIN sessions s"
+        f"SELECT l.relation, l.source = ?1, s.session_id, s.title, {FORK_TURN} FROM links l JOIN sessions s"
         " ON s.session_id = iif(l.source = ?1, l.target, l.source)"
         " WHERE (l.source = ?1 OR l.target = ?1) AND s.session_id <> ?1 ORDER BY l.relation, s.started_at, s.session_id",
         (session_id,),
     )
-    return [Neighbour(relation, bool(leads), other, title) for relation, leads, other, title in rows]
+    return [Neighbour(relation, bool(leads), other, title, turn) for relation, leads, other, title, turn in rows]
 
 
 def list_changed_files(reader: Reader, session_id: str, limit: int) -> list[ChangedFile]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ _FIELDS = {
 }
 _MOST = 1 << 60
 _BILLIONTH = Decimal("1e-9")
+_STATED = "rank, ours, kind, synthetic, tier, speed, geo, input, output, cache_read, cache_write, write_5m, write_1h, searches, recorded"
 _STATE_RULE = "what the client itself added up, per session and model; a fork's begins with that of its parent"
 _STATS_RULE = "the client's statistics: adds up lines, up to the day when they were made"
 
@@ -62,7 +64,7 @@ def check_sessions(
             stated[session_id], ended[session_id] = models, at
     if not stated:
         return None
-    shown = _shown(lines, rates)
+    shown = _shown(reader, lines, rates)
     whole, agreeing = EMPTY, 0
     more, less, dearer = _none(), _none(), ZERO
     differing = []
@@ -88,7 +90,7 @@ def check_sessions(
     add(
         steps,
         "copies",
-        "answers that their transcripts share with other sessions: a fork begins with those of its parent",
+        "answers that they share with other sessions: a fork begins with those of its parent and of the parent's subagents",
         whole - compared,
     )
     add(
@@ -144,15 +146,20 @@ def _count(value: Any) -> int:
     return value if type(value) is int and 0 <= value < _MOST else 0
 
 
-def _shown(lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
-    """What each session's transcripts show of each model: every answer in them once, copies of other sessions' included."""
+def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
+    """What the transcripts show of each session and model: every answer in them once, with what a fork has of its parent."""
+    lines.db.execute("CREATE TABLE inherited (session TEXT, transcript INTEGER, until INTEGER)")
+    lines.db.executemany("INSERT INTO inherited VALUES (?, ?, ?)", _inherited(reader))
+    lines.db.execute("CREATE INDEX inherited_transcript ON inherited (transcript)")
     lines.db.execute(
-        "CREATE TABLE shown AS SELECT o.belongs AS session, o.model, o.ts, g.tier, g.speed, g.geo, g.input, g.output, g.cache_read,"
+        "CREATE TABLE shown AS SELECT g.session, o.model, o.ts, g.tier, g.speed, g.geo, g.input, g.output, g.cache_read,"
         " g.write_5m + max(0, g.cache_write - g.write_5m - g.write_1h) AS write_5m, g.write_1h, g.searches, g.recorded"
-        " FROM (SELECT min(rank) AS owner, max(tier) AS tier, max(speed) AS speed, max(geo) AS geo, max(input) AS input,"
+        " FROM (SELECT session, min(rank) AS owner, max(tier) AS tier, max(speed) AS speed, max(geo) AS geo, max(input) AS input,"
         " max(output) AS output, max(cache_read) AS cache_read, max(cache_write) AS cache_write, max(write_5m) AS write_5m,"
-        " max(write_1h) AS write_1h, max(searches) AS searches, max(recorded) AS recorded FROM line"
-        " WHERE kind <> 2 AND synthetic = 0 GROUP BY belongs, ours) g CROSS JOIN line o ON o.rank = g.owner"
+        " max(write_1h) AS write_1h, max(searches) AS searches, max(recorded) AS recorded FROM"
+        f" (SELECT belongs AS session, {_STATED} FROM line UNION ALL SELECT i.session, {_STATED} FROM line"
+        " CROSS JOIN inherited i ON i.transcript = line.transcript AND line.ts BETWEEN 1 AND i.until)"
+        " WHERE kind <> 2 AND synthetic = 0 GROUP BY session, ours) g CROSS JOIN line o ON o.rank = g.owner"
     )
     rates.complete(lines.db, "shown")
     size = "t.input + t.cache_read + t.write_5m + t.write_1h"
@@ -172,6 +179,33 @@ def _shown(lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]
             messages, given, output, read, write_5m + write_1h, write_1h, searches, amount or ZERO, unpriced
         )
     return found
+
+
+def _inherited(reader: Reader) -> Iterator[tuple[str, int, int]]:
+    """For each fork the subagents' transcripts of those it comes from, and until when their answers are in its totals."""
+    parents: dict[str, tuple[str, int]] = {
+        child: (parent, began)
+        for child, parent, began in reader.rows(
+            "SELECT l.target, l.source, (SELECT r.ts FROM records r WHERE r.id BETWEEN (t.id << 40) + t.copied"
+            " AND (t.id << 40) + 1099511627775 AND r.kind = 'user' AND r.ts IS NOT NULL ORDER BY r.id LIMIT 1)"
+            " FROM links l JOIN sessions s ON s.session_id = l.target JOIN transcripts t ON t.id = s.transcript"
+            " WHERE l.relation = 'fork' AND t.copied > 0"
+        )
+        if began is not None
+    }
+    subagents: dict[str, list[int]] = {}
+    for session_id, transcript in reader.rows("SELECT session_id, transcript FROM agents WHERE record_id IS NULL"):
+        subagents.setdefault(session_id, []).append(transcript)
+    for child in parents:
+        seen, above, until = {child}, child, _MOST
+        while above in parents:
+            above, began = parents[above]
+            until = min(until, began)
+            if above in seen:
+                break
+            seen.add(above)
+            for transcript in subagents.get(above, ()):
+                yield child, transcript, until
 
 
 def _none() -> Counted:

@@ -43,6 +43,7 @@ _COLUMNS = {
     "transcript": "INTEGER",
     "start": "INTEGER",  # offset
     "live": "INTEGER",  # 1: still in the source, where others see it
+    "copy": "INTEGER",  # 1: its transcript copied the answer from another session
     "beside": "INTEGER",  # 1: in a subagent's file that lies beside the sessions, not below one
     "root": "INTEGER",
     "belongs": "TEXT",  # the session of its transcript
@@ -73,14 +74,21 @@ _COLUMNS = {
 }
 _NAMES = ", ".join(_COLUMNS)
 _SCHEMA = f"CREATE TABLE found ({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())})"
-# The order in which lines own a message is ours: by time, then path, offset and generation; what has no time comes last.
+# Whether a transcript copied an answer, its earliest line about it tells, as in `index.usage`.
+_COPIES = f"""
+CREATE TABLE copies AS SELECT rowid AS line, first_value(copy) OVER (PARTITION BY transcript, ours ORDER BY ts = 0, ts, start) AS copy
+    FROM found WHERE kind <> {TOLD} AND synthetic = 0 AND transcript IN (SELECT transcript FROM found WHERE copy = 1);
+UPDATE found SET copy = c.copy FROM copies c WHERE c.line = found.rowid;
+DROP TABLE copies;
+"""
+# The order in which lines own a message is ours: originals, then by time, path, offset and generation; what has no time comes last.
 _RANK = f"""
 CREATE TABLE line (rank INTEGER PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())},
     known INTEGER NOT NULL DEFAULT 0,  -- 1: a copy of an answer that has a line of its own
     daily TEXT,  -- how ccusage's daily report knows an answer: id and request; without a request, id, session and time
     session_report TEXT);  -- and its session report: without a request, id and session
 INSERT INTO line (rank, {_NAMES})
-    SELECT row_number() OVER (ORDER BY ts = 0, ts, path, start, transcript, place), {_NAMES} FROM found;
+    SELECT row_number() OVER (ORDER BY copy, ts = 0, ts, path, start, transcript, place), {_NAMES} FROM found;
 DROP TABLE found;
 CREATE INDEX line_id ON line (id);
 UPDATE line SET known = 1 WHERE kind = {TOLD} AND id IN (SELECT id FROM line WHERE kind = {ANSWER} AND id <> '');
@@ -145,6 +153,7 @@ class _Log(NamedTuple):
     path: str  # by which equally old lines are ordered
     number: int
     live: bool
+    copied: int
     beside: bool
     root: int
     session_id: str
@@ -195,7 +204,9 @@ class UsageLines:
 
     def _transcripts(self) -> list[_Log]:
         roots = {root.id: (number, root.path) for number, root in enumerate(self._record.roots())}
-        known = {row[0]: row[1:] for row in self._reader.rows("SELECT id, session_id, agent_id FROM transcripts")}
+        known = {
+            row[0]: row[1:] for row in self._reader.rows("SELECT id, session_id, agent_id, copied FROM transcripts")
+        }
         logs = [log for log in self._record.generations() if log.kind != "history"]
 
         def sort_path(log: Generation) -> str:
@@ -204,12 +215,24 @@ class UsageLines:
         numbers = {path: number for number, path in enumerate(sorted({sort_path(log) for log in logs}))}
         found = []
         for log in logs:
-            session_id, agent_id = known.get(log.id) or (session_of(log.path) or "", agent_of(log.path) or "")
+            unknown = (session_of(log.path) or "", agent_of(log.path) or "", 0)
+            session_id, agent_id, copied = known.get(log.id) or unknown
             path = sort_path(log)
             live = log.current and log.state == "live"
             beside = log.kind == "agent" and log.path.count("/") == len("projects/x/agent.jsonl".split("/")) - 1
             found.append(
-                _Log(log.id, log.size, path, numbers[path], live, beside, roots[log.root_id][0], session_id, agent_id)
+                _Log(
+                    log.id,
+                    log.size,
+                    path,
+                    numbers[path],
+                    live,
+                    copied,
+                    beside,
+                    roots[log.root_id][0],
+                    session_id,
+                    agent_id,
+                )
             )
         return sorted(found, key=lambda log: (log.number, log.id))
 
@@ -231,6 +254,7 @@ class UsageLines:
                 self.damaged += tally.damaged
                 self._tell(self.bytes_read)
             self.db.executemany(insert, rows)
+            self.db.execute(_COPIES)
             self.db.execute(_RANK)
             self.db.execute(_REPEATED)
 
@@ -297,6 +321,7 @@ class UsageLines:
                 log.id,
                 offset,
                 int(log.live),
+                int(offset < log.copied),
                 int(log.beside),
                 log.root,
                 log.session_id,

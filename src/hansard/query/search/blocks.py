@@ -40,6 +40,7 @@ class Block:
     is_error: bool
     is_aside: bool
     is_current: bool  # False: of a former generation of its transcript
+    is_copy: bool = False  # in the part that its transcript copied from another session
 
 
 def describe(reader: Reader, ids: Collection[int]) -> dict[int, Block]:
@@ -64,7 +65,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
     logs = {
         row[0]: row[1:]
         for row in reader.rows(
-            "SELECT id, session_id, agent_id, path, kind, first_ts, current FROM transcripts"
+            "SELECT id, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
             " WHERE id IN (SELECT value >> 40 FROM json_each(?))",
             (json.dumps(ids),),
         )
@@ -75,7 +76,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
         log = logs.get(id_ >> 40)
         if log is None or id_ in found:
             continue
-        session_id, agent_id, path, log_kind, first_ts, is_current = log
+        session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
         inside = record_id is not None and record_id >> 40 == id_ >> 40
         if inside and id_ < record_id + length:
             found[id_] = Block(
@@ -94,6 +95,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
                 bool(is_error) or says == "error" or sub == "api_error",
                 bool(sidechain) or bool(agent_id),
                 bool(is_current),
+                record_id & OFFSET_MASK < copied,
             )
             continue
         others.append(id_)

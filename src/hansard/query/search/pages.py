@@ -213,7 +213,7 @@ class Search:
         return _Found(block, max(weights[block.id], 0.01) * value)
 
     def _owned(self, ids: Collection[int]) -> Iterable[Block]:
-        """The blocks with these ids, each record once: at its owner's, or at the earliest of them."""
+        """The blocks with these ids, each record once: at its owner's, or at the first of them in the order of owners."""
         blocks = describe(self._reader, ids)
         # Of a query with fields the owner may be no match, and the copy is.
         only_words = all(
@@ -232,22 +232,26 @@ class Search:
         return best.values()
 
     def _owners(self, blocks: Iterable[Block]) -> dict[str, int]:
-        """For each record that stands in several transcripts the place of its owner: the earliest that still stands."""
+        """For each record that stands in several transcripts the place of its original, or of the earliest that still stands."""
         uuids = sorted({block.uuid for block in blocks if block.uuid is not None})
-        found: dict[str, tuple[tuple[bool, int, str, int], int]] = {}
-        for uuid, record_id, at, path, is_current in self._reader.rows(
-            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current FROM json_each(?) v"
+        found: dict[str, tuple[_Age, int]] = {}
+        for uuid, record_id, at, path, is_current, copied in self._reader.rows(
+            "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied FROM json_each(?) v"
             " CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> 40",
             (json.dumps(uuids),),
         ):
-            age = (not is_current, at if at is not None else 1 << 62, path, record_id)
+            age = (not is_current, record_id & OFFSET_MASK < copied, at if at is not None else 1 << 62, path, record_id)
             if uuid not in found or age < found[uuid][0]:
                 found[uuid] = age, record_id
         return {uuid: record_id for uuid, (_, record_id) in found.items()}
 
 
-def _age(block: Block) -> tuple[bool, int, str, int]:
-    return not block.is_current, block.at if block.at is not None else 1 << 62, block.path, block.id
+_Age = tuple[bool, bool, int, str, int]  # the order of owners
+
+
+def _age(block: Block) -> _Age:
+    at = block.at if block.at is not None else 1 << 62
+    return not block.is_current, block.is_copy, at, block.path, block.id
 
 
 def _grouped(found: Sequence[_Found], *, by_worth: bool) -> list[list[_Found]]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hansard.thread.neighbours import Neighbour
 
 _RELATIONS = {
-    "fork": ("Forked into", "Forked from"),
-    "branch": ("Branched into", "Branched from"),
+    "fork": ("Forked{} into", "Forked{} from"),
+    "branch": ("Branched{} into", "Branched{} from"),
     "continued_in": ("Continued in", "Continues"),
     "resumed": ("Resumed in", "Resumed from"),
     "clear": ("Went on after /clear in", "Begun by /clear in"),
@@ -37,7 +37,8 @@ class AgentRow:
 def relation(neighbour: Neighbour) -> str:
     """How a session is linked with another, in words."""
     leading, led = _RELATIONS.get(neighbour.relation, (neighbour.relation, neighbour.relation))
-    return leading if neighbour.leads else led
+    place = f" at turn {neighbour.turn}" if neighbour.turn else ""
+    return (leading if neighbour.leads else led).format(place)
 
 
 def agent_tree(h: Hansard, session_id: str, agents: Iterable[Agent]) -> list[AgentRow]:
