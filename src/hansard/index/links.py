@@ -37,10 +37,7 @@ _EVERY_SHARED = (
 _EVERY_LEAF = (
     "INSERT OR IGNORE INTO sightings SELECT r.uuid, r.id FROM summaries s CROSS JOIN records r ON r.uuid = s.leaf_uuid"
 )
-_PENDING = (
-    "INSERT INTO originals SELECT uuid, '', 1 FROM shared_records WHERE {} GROUP BY uuid"
-    " ON CONFLICT (uuid) DO UPDATE SET is_pending = 1"
-)
+_PENDING = "INSERT INTO originals VALUES (?, '', 1) ON CONFLICT (uuid) DO UPDATE SET is_pending = 1"
 _MEMBERS = (
     "SELECT session_id FROM transcripts WHERE root_uuid = ?1 AND session_id <> ''"
     " UNION SELECT session_id FROM transcripts WHERE fork_uuid = ?1 AND fork_uuid <> '' AND session_id <> ''"
@@ -82,7 +79,7 @@ def see(db: Sql) -> set[str]:
     )
     if new > _BULK:
         db.execute(_EVERY_SHARED)
-        db.execute(_PENDING.format("true"))
+        db.executemany(_PENDING, db.execute("SELECT DISTINCT uuid FROM shared_records").fetchall())
         db.execute(_EVERY_LEAF)
     else:
         for transcript, derived in waiting:
@@ -126,16 +123,16 @@ def _see_shared(db: Sql, transcript: int, derived: int) -> None:
         )
     }
     for uuid in wanted:
-        is_known = db.execute("SELECT 1 FROM originals WHERE uuid = ?", (uuid,)).fetchone()
-        if is_known is not None:
+        where, values = "r.uuid = ?", (uuid,)
+        if db.execute("SELECT 1 FROM originals WHERE uuid = ?", (uuid,)).fetchone() is not None:
             # All the others are noted already.
-            db.execute(f"{_SHARE} {_HOLDERS} WHERE r.uuid = ?3 AND r.id {_NEW}", (transcript, derived, uuid))
+            where, values = f"r.uuid = ?3 AND r.id {_NEW}", (transcript, derived, uuid)
         else:
             first, last = db.execute("SELECT min(id), max(id) FROM records WHERE uuid = ?", (uuid,)).fetchone()
             if first is None or first >> OFFSET_BITS == last >> OFFSET_BITS:
                 continue
-            db.execute(f"{_SHARE} {_HOLDERS} WHERE r.uuid = ?", (uuid,))
-        db.execute(_PENDING.format("uuid = ?"), (uuid,))
+        if db.execute(f"{_SHARE} {_HOLDERS} WHERE {where} RETURNING uuid", values).fetchall():
+            db.execute(_PENDING, (uuid,))
 
 
 def _see_leaves(db: Sql, transcript: int, derived: int) -> None:
