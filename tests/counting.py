@@ -16,10 +16,11 @@ DOUBLED = 2.6
 
 
 class Work:
-    """Instructions by statement, of all connections that were opened since it is there."""
+    """How often each statement ran and with how many instructions, of all connections that were opened since it is there."""
 
     def __init__(self) -> None:
         self.steps: Counter[str] = Counter()
+        self.statements: Counter[str] = Counter()
 
     @property
     def total(self) -> int:
@@ -28,6 +29,7 @@ class Work:
 
     def note(self, event: dict[str, Any]) -> None:
         """Take what a statement did; those that FTS5 runs by itself count as one, since their counters never begin anew."""
+        self.statements[event["sql"]] += 1
         is_inner = "'main'.'" in event["sql"] or "'full'.'" in event["sql"]
         self.steps[event["sql"]] += 1 if is_inner else event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 

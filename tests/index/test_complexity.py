@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -37,11 +37,6 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
     return found
 
 
-def _tree() -> Iterator[Tree]:
-    with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
-        yield Tree(Path(folder) / "claude", Path(folder) / "store")
-
-
 def _forks(mark: Mark, *, at_one_point: bool = True) -> Write:
     """A session and many forks of it, whose names come before the session's."""
 
@@ -60,7 +55,8 @@ def _work(write: Write, more: Callable[[Tree, int], Sequence[str]] | None = None
     """The work of a first sync, or of one after something came to it."""
 
     def work_of(count: int) -> Work:
-        for tree in _tree():
+        with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+            tree = Tree(Path(folder) / "claude", Path(folder) / "store")
             write(tree, count)
             paths = None
             if more is not None:
@@ -69,6 +65,16 @@ def _work(write: Write, more: Callable[[Tree, int], Sequence[str]] | None = None
             with counted() as work:
                 tree.sync(only=paths)
         return work
+
+    return work_of
+
+
+def _last(derived: list[Work], whole: Callable[[int], Work]) -> Callable[[int], Work]:
+    """The derivation's part in the work of the last sync."""
+
+    def work_of(count: int) -> Work:
+        whole(count)
+        return derived[-1]
 
     return work_of
 
@@ -131,7 +137,7 @@ def _appended(session_id: str) -> Callable[[Tree, int], list[str]]:
 def test_one_line_more_in_a_family(derived: list[Work], mark: Mark, session_id: str) -> None:
     for at_one_point in (True, False):
         whole = _work(_forks(mark, at_one_point=at_one_point), _appended(session_id))
-        assert_constant(lambda count, whole=whole: (whole(count), derived[-1])[1], 12)
+        assert_constant(_last(derived, whole), 12)
 
 
 def test_one_fork_more_in_a_family(derived: list[Work]) -> None:
@@ -141,7 +147,7 @@ def test_one_fork_more_in_a_family(derived: list[Work]) -> None:
         return [main_path(child)]
 
     whole = _work(_forks("queue"), more)
-    assert_constant(lambda count: (whole(count), derived[-1])[1], 12)
+    assert_constant(_last(derived, whole), 12)
 
 
 def test_one_line_more_in_a_session_with_subagents_that_was_forked(derived: list[Work]) -> None:
@@ -159,7 +165,7 @@ def test_one_line_more_in_a_session_with_subagents_that_was_forked(derived: list
             tree.write(main_path(child), fork(original, child, f"own{number}", 1, start=100, mark="queue"))
 
     whole = _work(write, _appended(ORIGINAL))
-    assert_constant(lambda count: (whole(count), derived[-1])[1], 12)
+    assert_constant(_last(derived, whole), 12)
 
 
 def test_transcripts_without_a_final_newline(derived: list[Work]) -> None:
@@ -169,7 +175,7 @@ def test_transcripts_without_a_final_newline(derived: list[Work]) -> None:
 
     assert_linear(_work(write), 12)
     whole = _work(write, _appended(ORIGINAL))
-    assert_constant(lambda count: (whole(count), derived[-1])[1], 12)
+    assert_constant(_last(derived, whole), 12)
 
 
 def test_one_line_more_beside_many_sessions(derived: list[Work]) -> None:
@@ -179,7 +185,7 @@ def test_one_line_more_beside_many_sessions(derived: list[Work]) -> None:
 
     assert_linear(_work(write), 12)
     whole = _work(write, _appended(session(1)))
-    assert_constant(lambda count: (whole(count), derived[-1])[1], 12)
+    assert_constant(_last(derived, whole), 12)
 
 
 def test_one_line_more_in_a_session_that_many_name(derived: list[Work]) -> None:
@@ -194,4 +200,4 @@ def test_one_line_more_in_a_session_that_many_name(derived: list[Work]) -> None:
 
     assert_linear(_work(write), 12)
     whole = _work(write, _appended(ORIGINAL))
-    assert_constant(lambda count: (whole(count), derived[-1])[1], 12)
+    assert_constant(_last(derived, whole), 12)

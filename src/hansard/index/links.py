@@ -123,15 +123,17 @@ def _see_shared(db: Sql, transcript: int, derived: int) -> None:
         )
     }
     for uuid in wanted:
-        where, values = "r.uuid = ?", (uuid,)
         if db.execute("SELECT 1 FROM originals WHERE uuid = ?", (uuid,)).fetchone() is not None:
             # All the others are noted already.
-            where, values = f"r.uuid = ?3 AND r.id {_NEW}", (transcript, derived, uuid)
+            holders = db.execute(
+                f"{_SHARE} {_HOLDERS} WHERE r.uuid = ?3 AND r.id {_NEW} RETURNING uuid", (transcript, derived, uuid)
+            )
         else:
             first, last = db.execute("SELECT min(id), max(id) FROM records WHERE uuid = ?", (uuid,)).fetchone()
             if first is None or first >> OFFSET_BITS == last >> OFFSET_BITS:
                 continue
-        if db.execute(f"{_SHARE} {_HOLDERS} WHERE {where} RETURNING uuid", values).fetchall():
+            holders = db.execute(f"{_SHARE} {_HOLDERS} WHERE r.uuid = ? RETURNING uuid", (uuid,))
+        if holders.fetchall():
             db.execute(_PENDING, (uuid,))
 
 

@@ -10,16 +10,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from hansard.errors import StoreCorrupt
 from hansard.model import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader, moment
+from hansard.query.soundness import is_damaged, read_ahead
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
 from hansard.storage.heartbeat import heartbeat
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
+    from hansard.sources.discover import Found
 
 _EXAMPLES = 3
 
@@ -246,6 +247,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     if record is None:
         findings.append(Finding("note", "record", "there is none yet: run `hansard sync`"))
     else:
+        read_ahead(os.path.join(home, "record.db"))
         damage = record.database_damage()
         findings += [Finding("error", "record", line) for line in damage]
         if not damage:
@@ -254,13 +256,14 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
             )
     behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
     dirty = reader.one("SELECT count(*) FROM dirty")[0]
-    damaged = [name for name in ("index.db", "text.db") if _is_damaged(home, name)]
+    damaged = [name for name in ("index.db", "text.db") if is_damaged(home, name)]
     findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
     if behind or dirty:
         findings.append(Finding("note", "index", "a sync did not finish: the next one goes on with it"))
     elif not damaged:
         findings.append(Finding("ok", "index", "every kept byte is indexed"))
-    findings += _permissions(home, roots)
+    found = [discover(root) for root in roots]
+    findings += _permissions(home, [(root, files) for root, (files, _, _) in zip(roots, found, strict=True)])
     pulse = heartbeat(home)
     if pulse.error is not None:
         findings.append(Finding("error", "sync", f"the last sync did not come to its end: {pulse.error}"))
@@ -273,8 +276,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         for problem in list_problems(reader, record)
     ]
     known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
-    for root in roots:
-        _, unreadable, left_out = discover(root)
+    for root, (_, unreadable, left_out) in zip(roots, found, strict=True):
         findings += [Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in unreadable]
         known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
         findings += [Finding("warning", "link", describe_link(link)) for link in _unfollowed(root, left_out, known)]
@@ -296,22 +298,7 @@ def describe_link(link: UnfollowedLink) -> str:
     return f"{link.path} leads out of the root, to {link.target}, and is not followed{kept}: {allowed}"
 
 
-def _is_damaged(home: str, name: str) -> bool:
-    """Whether SQLite's own check finds something wrong with a database that can be made again."""
-    path = os.path.join(home, name)
-    if not os.path.exists(path) or not os.path.getsize(path):
-        return False
-    reader = Reader(home)
-    reader.path = path
-    try:
-        return bool(reader.one("PRAGMA quick_check(1)")[0] != "ok")
-    except StoreCorrupt:
-        return True
-    finally:
-        reader.close()
-
-
-def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
+def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[Finding]:
     findings: list[Finding] = []
     if os.name == "nt":
         return findings
@@ -334,10 +321,8 @@ def _permissions(home: str, roots: Sequence[Root]) -> list[Finding]:
         )
     else:
         findings.append(Finding("ok", "permissions", "nobody else can read the store"))
-    for root in roots:
-        readable = [
-            file.path for file in discover(root)[0] if file.kind.value in ("main", "agent") and file.mode & 0o044
-        ]
+    for root, files in roots:
+        readable = [file.path for file in files if file.kind.value in ("main", "agent") and file.mode & 0o044]
         if readable and _passable(root.projects):
             findings.append(
                 Finding(
@@ -367,22 +352,16 @@ def _passable(path: str) -> bool:
 
 def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
     """Issues by kind, the most frequent first, with examples."""
-    kinds = reader.rows("SELECT reason, count(*) FROM issues GROUP BY reason ORDER BY 2 DESC, 1")
-    return tuple(
-        IssueKind(
-            reason,
-            count,
-            tuple(
-                IssueExample(*row)
-                for row in reader.rows(
-                    "SELECT t.path, i.id & 1099511627775, i.length, i.detail, t.session_id FROM issues i JOIN transcripts t ON t.id = i.id >> 40"
-                    " WHERE i.reason = ? ORDER BY t.path, i.id LIMIT ?",
-                    (reason, _EXAMPLES),
-                )
-            ),
-        )
-        for reason, count in list(kinds)
-    )
+    kinds = list(reader.rows("SELECT reason, count(*) FROM issues GROUP BY reason ORDER BY 2 DESC, 1"))
+    examples: dict[str, list[IssueExample]] = {reason: [] for reason, _ in kinds}
+    for reason, *row in reader.rows(
+        "SELECT reason, path, offset, length, detail, session_id FROM (SELECT i.reason, t.path, i.id & 1099511627775 AS offset,"
+        " i.length, i.detail, t.session_id, row_number() OVER (PARTITION BY i.reason ORDER BY t.path, i.id) AS n"
+        " FROM issues i JOIN transcripts t ON t.id = i.id >> 40) WHERE n <= ? ORDER BY reason, n",
+        (_EXAMPLES,),
+    ):
+        examples[reason].append(IssueExample(*row))
+    return tuple(IssueKind(reason, count, tuple(examples[reason])) for reason, count in kinds)
 
 
 def list_drift(reader: Reader) -> tuple[Drift, ...]:

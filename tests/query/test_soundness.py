@@ -1,0 +1,110 @@
+"""What the check of the databases finds, and how much it reads of a large full text."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+
+from hansard.index.schema import TEXT_TABLES, VERSION
+from hansard.query import soundness
+from hansard.query.soundness import is_damaged
+from tests.counting import counted
+from tests.sync.forking import talk
+from tests.sync.making import Tree, main_path, session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = 2500
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose full text has many leaves."""
+    home = tmp_path_factory.mktemp("large")
+    dice = random.Random(7)
+    db = apsw.Connection(str(home / "text.db"))
+    db.execute(TEXT_TABLES)
+    with db:
+        db.pragma("user_version", VERSION)
+        db.executemany(
+            "INSERT INTO work (rowid, body, mark) VALUES (?, ?, 'kindresult')",
+            ((number, " ".join(f"w{dice.randrange(1 << 40):x}" for _ in range(60))) for number in range(DOCUMENTS)),
+        )
+    db.close()
+    return home
+
+
+@pytest.fixture
+def store(large: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    shutil.copy(large / "text.db", tmp_path / "text.db")
+    return tmp_path
+
+
+def _leaves(home: Path) -> list[int]:
+    db = apsw.Connection(str(home / "text.db"))
+    found = [row[0] for row in db.execute("SELECT id FROM work_data WHERE id > 10 ORDER BY id")]
+    db.close()
+    return found
+
+
+def _spoil(home: Path, leaf: int) -> None:
+    """Put nonsense into the middle of a leaf; for SQLite it is a blob like any other."""
+    db = apsw.Connection(str(home / "text.db"))
+    block = db.execute("SELECT block FROM work_data WHERE id = ?", (leaf,)).get
+    assert isinstance(block, bytes)
+    spoilt = block[:40] + b"\xff" * (len(block) - 80) + block[-40:]
+    db.execute("UPDATE work_data SET block = ? WHERE id = ?", (spoilt, leaf))
+    db.close()
+
+
+def test_a_sound_store(tree: Tree) -> None:
+    tree.write(main_path(session(1)), talk(session(1), "talk", 5))
+    tree.sync()
+    assert not any(is_damaged(str(tree.home), name) for name in ("index.db", "text.db", "missing.db"))
+
+
+@pytest.mark.parametrize("name", ["index.db", "text.db"])
+def test_a_page_is_overwritten(tree: Tree, name: str) -> None:
+    tree.write(main_path(session(1)), talk(session(1), "talk", 5))
+    tree.sync()
+    path = tree.home / name
+    data = bytearray(path.read_bytes())
+    used = [start for start in range(8192, len(data), 8192) if data[start] in (2, 5, 10, 13)]
+    start = used[len(used) // 2]
+    data[start : start + 8192] = b"\xa5" * 8192
+    path.write_bytes(data)
+    assert is_damaged(str(tree.home), name)
+
+
+def test_all_words_of_a_small_full_text_are_checked(store: Path) -> None:
+    assert not is_damaged(str(store), "text.db")
+    leaves = _leaves(store)
+    _spoil(store, leaves[len(leaves) // 3])
+    assert is_damaged(str(store), "text.db")
+
+
+def test_a_large_full_text_is_checked_by_samples(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soundness, "_ALL_WORDS", 0)
+    assert not is_damaged(str(store), "text.db")
+    # A run of damaged leaves is met, wherever it is.
+    leaves = _leaves(store)
+    apart = len(leaves) // soundness._PROBES + 2
+    begin = random.Random(3).randrange(len(leaves) - 3 * apart)
+    for leaf in leaves[begin : begin + 3 * apart]:
+        _spoil(store, leaf)
+    assert is_damaged(str(store), "text.db")
+
+
+def test_the_samples_do_not_grow_with_the_text(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soundness, "_ALL_WORDS", 0)
+    assert len(_leaves(large)) > 2 * soundness._PROBES
+    with counted() as work:
+        assert not is_damaged(str(large), "text.db")
+    probes = work.statements['SELECT cnt FROM temp."work_words" WHERE term >= ? LIMIT ?']
+    assert soundness._PROBES <= probes <= 2 * soundness._PROBES
