@@ -590,7 +590,7 @@ class Hansard:
         from hansard.query.search.pages import Search, Wish
 
         wish = Wish(query, now=now, zone=zone, project=project, since=since, until=until)
-        return Search(self.reader, wish).finder.count()
+        return Search(self.reader, wish, exact=True).finder.count()
 
     def facets(
         self,
@@ -601,11 +601,14 @@ class Hansard:
         zone: tzinfo | None = None,
     ) -> Facets:
         """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
+        from dataclasses import replace
+
         from hansard.query.search.facets import count_facets
         from hansard.query.search.pages import Search, Wish
 
-        finder = Search(self.reader, Wish(query, now=now, zone=zone)).finder
-        return count_facets(self.reader, finder, most=most, zone=zone)
+        search = Search(self.reader, Wish(query, now=now, zone=zone))
+        found = count_facets(self.reader, search.finder, most=most, zone=zone)
+        return replace(found, truncated=True) if search.plan.is_cut else found
 
     def field_values(self, field: str, *, limit: int = 200) -> list[str]:
         """What a field of the query language can be asked for in this history, the most useful first."""

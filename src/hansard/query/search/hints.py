@@ -31,7 +31,7 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     words = [part for part in parts if isinstance(part, Word) and as_typed(part.text)]
     if not words or len(words) > _MOST_WORDS:
         return
-    vocabulary = IndexedWords(reader)
+    vocabulary = IndexedWords(reader, may_cut=True)
     unknown = [word for word in words if not word.prefix and not vocabulary.of(spellings(word.text, vocabulary))]
     for word in unknown:
         near = _spelled_nearly(reader, as_typed(word.text))

@@ -111,7 +111,8 @@ class _Batch:
 class Search:
     """One question to a store."""
 
-    def __init__(self, reader: Reader, wish: Wish) -> None:
+    def __init__(self, reader: Reader, wish: Wish, *, exact: bool = False) -> None:
+        """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
         if wish.limit < 1:
             raise UsageError("a page has at least one hit")
         if wish.sort not in SORTS:
@@ -125,7 +126,9 @@ class Search:
         if also:
             given = () if isinstance(self.node, Everything) else (self.node,)
             self.node = And((*given, *also)) if len(given) + len(also) > 1 else also[0]
-        self.plan: Plan = make_plan(reader, self.node, IndexedWords(reader)) if reader.has_text else Plan([], [])
+        self.plan = Plan([], [])
+        if reader.has_text:
+            self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
         self.finder = Finder(reader, self.plan)
 
     def page(self, record: Record | None) -> SearchPage:
@@ -152,7 +155,7 @@ class Search:
             hits=tuple(hits),
             sessions=tuple(sessions),
             total=batch.total,
-            truncated=batch.truncated,
+            truncated=batch.truncated or self.plan.is_cut,
             next_cursor=None if batch.following is None else _write(batch.following),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),

@@ -61,6 +61,7 @@ FRIENDLY_WORDS = 8
 MOST_TOKENS = 500
 """Of all words of a query; a longer text takes FTS5 minutes where its words are common."""
 
+_TOLD = 5  # words that are named in a note
 _MOST_LEGS = 32
 _HIGHEST = 90  # of what the parser of FTS5 holds at a time, which is 100
 ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
@@ -108,6 +109,7 @@ class Plan:
 
     legs: list[Leg]
     notes: list[str]
+    is_cut: bool = False  # it finds less than was asked for, as the notes say
 
 
 class _Atoms:
@@ -133,7 +135,15 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
         raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; look for a part of it")
     words = sum(isinstance(part, Word) for part in walk(wanted))
     spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
-    return Plan([_leg(reader, atoms, spell) for atoms in alternatives(wanted)], notes)
+    legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
+    return Plan(legs, [*notes, *_cut(spell.cut)], is_cut=bool(spell.cut))
+
+
+def _cut(words: list[str]) -> Iterator[str]:
+    """What is said about beginnings of words that were not looked for in full."""
+    if words:
+        told = ", ".join(f"{word}*" for word in words[:_TOLD]) + (", …" if len(words) > _TOLD else "")
+        yield f"{told}: too many words begin so; only the most frequent were searched. Add letters to find the others"
 
 
 def _length(node: Node) -> int:
@@ -229,15 +239,24 @@ class _Speller:
     def __init__(self, vocabulary: Vocabulary, *, friendly: bool) -> None:
         self._vocabulary = vocabulary
         self._friendly = friendly
-        self._known: dict[tuple[str, bool], list[Spelling]] = {}
+        self._known: dict[tuple[str, bool, bool], tuple[list[Spelling], bool]] = {}
+        self.cut: list[str] = []  # beginnings of words that were not looked for in full
 
-    def __call__(self, node: Word | Phrase) -> list[Spelling]:
-        if isinstance(node, Phrase) or not self._friendly:
-            return [as_typed(node.text)]
-        key = node.text, node.prefix
+    def __call__(self, node: Word | Phrase) -> tuple[list[Spelling], bool]:
+        """The spellings, and whether the last token of each is the beginning of a word."""
+        friendly = self._friendly and isinstance(node, Word)
+        key = node.text, node.prefix, friendly
         if key not in self._known:
-            self._known[key] = (begun_spellings if node.prefix else spellings)(node.text, self._vocabulary)
+            self._known[key] = self._spelled(node, friendly=friendly)
         return self._known[key]
+
+    def _spelled(self, node: Word | Phrase, *, friendly: bool) -> tuple[list[Spelling], bool]:
+        if node.prefix:
+            found, is_beginning = begun_spellings(node.text, self._vocabulary, divided=friendly)
+            if not is_beginning:
+                self.cut.append(node.text)
+            return found, is_beginning
+        return spellings(node.text, self._vocabulary) if friendly else [as_typed(node.text)], False
 
 
 def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
@@ -333,7 +352,8 @@ class _Expression:
         """The expression; `wanted` is False inside a NOT, where nothing is to be shown."""
         match node:
             case Word() | Phrase():
-                return self._term(node.text, self._spell(node), prefix=node.prefix, wanted=wanted)
+                rows, prefix = self._spell(node)
+                return self._term(node.text, rows, prefix=prefix, wanted=wanted)
             case Near(words, distance):
                 rows = [as_typed(word) for word in words]
                 for word, row in zip(words, rows, strict=True):

@@ -23,6 +23,9 @@ class Vocabulary(Protocol):
     def of(self, rows: Sequence[Spelling]) -> list[Spelling]:
         """Those of several rows that occur at all."""
 
+    def begun(self, beginning: str) -> list[str] | None:
+        """The most frequent words that begin so, where there are too many to look for all of them; else None."""
+
 
 MAX_PIECES = 4
 SHORTEST, LONGEST = 5, 32  # of a word that may be divided
@@ -72,18 +75,26 @@ def spellings(text: str, vocabulary: Vocabulary) -> list[Spelling]:
     return [typed, *vocabulary.of(others)][:_MOST_SPELLINGS]
 
 
-def begun_spellings(text: str, vocabulary: Vocabulary) -> list[Spelling]:
-    """The same for a word of which only the beginning is given: the last token of each spelling is a beginning too."""
+def begun_spellings(text: str, vocabulary: Vocabulary, *, divided: bool = True) -> tuple[list[Spelling], bool]:
+    """The same for a word or phrase of which only the beginning is given, and whether the last token of each is a beginning too.
+
+    Where too many words begin so, it is the most frequent ones of them, which are whole.
+    """
     typed = as_typed(text)
-    found = [typed] if typed else []
-    if len(typed) == 1 and typed[0].isascii():
+    if not typed:
+        return [], True
+    words = vocabulary.begun(typed[-1])
+    if words is not None:
+        return list(dict.fromkeys([typed, *((*typed[:-1], word) for word in words)])), False
+    found = [typed]
+    if divided and len(typed) == 1 and typed[0].isascii():
         word = typed[0]
         found += [
             (word[:border], word[border:])
             for border in range(SHORTEST_OF_TWO, len(word) - _FEWEST_LETTERS + 1)
-            if vocabulary.has((word[:border],))
+            if vocabulary.has((word[:border],)) and vocabulary.begun(word[border:]) is None
         ]
-    return found
+    return found, True
 
 
 def divisions(word: str, vocabulary: Vocabulary) -> list[Spelling]:
@@ -126,10 +137,15 @@ def inflections(word: str) -> list[str]:
     if len(word) < _FEWEST_LETTERS or not (word.isascii() and word.isalpha()):
         return []
     found: dict[str, None] = {}
-    for base in _bases(word):
+    for base in filter(_is_word, _bases(word)):
         found.update(dict.fromkeys((base, _with_s(base), *_past(base), *_ing(base))))
     found.pop(word, None)
     return list(found)
+
+
+def _is_word(base: str) -> bool:
+    """Whether what is left of a word can be one: of `ses` the first letter is not."""
+    return len(base) > 1
 
 
 def _bases(word: str) -> list[str]:
