@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,11 +25,11 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
     """The work of the derivation alone, once for each sync."""
     found: list[Work] = []
 
-    def derive(db: Sql) -> int:
+    def derive(db: Sql, isolated: Any) -> int:
         work = Work()
         db.trace_v2(1 << 1, work.note, id=work)  # type: ignore[attr-defined]  # apsw.SQLITE_TRACE_PROFILE, of apsw's connection
         try:
-            return deriving.derive(db)
+            return deriving.derive(db, isolated)
         finally:
             db.trace_v2(0, None, id=work)  # type: ignore[attr-defined]
             found.append(work)

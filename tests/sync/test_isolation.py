@@ -10,7 +10,7 @@ import pytest
 
 import hansard
 from hansard.errors import StoreUnusable
-from hansard.index import rows, sides, text
+from hansard.index import derive, rows, sides, text
 from hansard.record.store import Record
 from hansard.sources.tail import open_tail
 from hansard.storage.heartbeat import heartbeat
@@ -123,6 +123,19 @@ def test_any_exception_stays_with_its_file(
     assert h.sync().problems == 0
     assert listed(many) == set(SESSIONS)
     assert {hit.session_id for hit in h.search("lamp").hits} == set(SESSIONS)
+
+
+def test_a_session_that_cannot_be_derived(many: Tree, h: Hansard, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail(monkeypatch, derive, "_derive_session", RecursionError, lambda _db, session_id, *_: session_id == BAD)
+    assert h.sync().problems == 1
+    (problem,) = h.problems()
+    assert (problem.stage, problem.subject, problem.is_kept) == ("session", BAD, True)
+    assert listed(many) == set(SESSIONS) - {BAD}
+    assert h.sync().problems == 1
+    monkeypatch.undo()
+    many.append(main_path(BAD), [user(BAD, "u5", "And that?", 4)])
+    assert h.sync().problems == 0
+    assert listed(many) == set(SESSIONS)
 
 
 def _concerns(tree: Tree, stage: str) -> Callable[..., bool]:

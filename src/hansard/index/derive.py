@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,18 +51,23 @@ class Part:
         return self.low + schema.OFFSET_MASK
 
 
-def derive(db: Sql) -> int:
-    """Bring every dirty session's derived rows up to date; returns how many there were."""
+def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nullcontext) -> int:
+    """Bring every dirty session's derived rows up to date; returns how many there were.
+
+    Each is made inside `isolated(its id)`, which may keep what is raised there from the others.
+    """
     relinked = see(db)
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
     for session_id in sessions:
-        parts = _parts(db, session_id)
-        derive_agents(db, session_id, parts)
-        _derive_session(db, session_id, parts)
-        derive_links(db, session_id, parts, _main(parts))
+        with isolated(session_id):
+            parts = _parts(db, session_id)
+            derive_agents(db, session_id, parts)
+            _derive_session(db, session_id, parts)
+            derive_links(db, session_id, parts, _main(parts))
     for session_id in sorted(relinked.difference(sessions)):
-        parts = _parts(db, session_id)
-        derive_links(db, session_id, parts, _main(parts))
+        with isolated(session_id):
+            parts = _parts(db, session_id)
+            derive_links(db, session_id, parts, _main(parts))
     db.execute("DELETE FROM dirty")
     return len(sessions)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hansard.errors import StoreCorrupt
 from hansard.query.reader import Reader
 
-# FTS5's own check goes through every word of every text: ten seconds a gigabyte. A leaf has 4 KB.
+# FTS5's own check goes through every word of every text, ten seconds a gigabyte: `verify` does that. A leaf has 4 KB.
 _ALL_WORDS = 16_000
 _PROBES = 250
 _WORDS = 4  # at each place

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
@@ -107,7 +108,7 @@ def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, pr
     with index.transaction():
         _side_files(record, index, retouched)
         put_remarks(index.db, map(_remarked, record.remarks()))
-        derive(index.db)
+        derive(index.db, partial(index.isolated, "session"))
         settle(index.db, prices)
         index.sign(record.head())
         index.set_meta("synced_at", int(time.time() * 1000))
