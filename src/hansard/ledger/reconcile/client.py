@@ -102,7 +102,7 @@ def check_sessions(
     add(
         steps,
         "not_counted",
-        "answers in the transcript that the client did not add: a branch begins at zero, an interrupted answer",
+        "answers in the transcript that the client did not add: interrupted, or later than its last count",
         less,
     )
     add(steps, "client_prices", "the client's own prices where they are not ours", _money_only(dearer))
@@ -147,7 +147,14 @@ def _count(value: Any) -> int:
 
 
 def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dict[str, Counted]]:
-    """What the transcripts show of each session and model: every answer in them once, with what a fork has of its parent."""
+    """What the transcripts show of each session and model: every answer in them once.
+
+    A fork goes on from the totals of its parent, subagents included; a branch begins at zero, without what it copied.
+    """
+    lines.db.execute("CREATE TABLE branch (session TEXT PRIMARY KEY)")
+    lines.db.executemany(
+        "INSERT OR IGNORE INTO branch VALUES (?)", reader.rows("SELECT target FROM links WHERE relation = 'branch'")
+    )
     lines.db.execute("CREATE TABLE inherited (session TEXT, transcript INTEGER, until INTEGER)")
     lines.db.executemany("INSERT INTO inherited VALUES (?, ?, ?)", _inherited(reader))
     lines.db.execute("CREATE INDEX inherited_transcript ON inherited (transcript)")
@@ -157,7 +164,8 @@ def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dic
         " FROM (SELECT session, min(rank) AS owner, max(tier) AS tier, max(speed) AS speed, max(geo) AS geo, max(input) AS input,"
         " max(output) AS output, max(cache_read) AS cache_read, max(cache_write) AS cache_write, max(write_5m) AS write_5m,"
         " max(write_1h) AS write_1h, max(searches) AS searches, max(recorded) AS recorded FROM"
-        f" (SELECT belongs AS session, {_STATED} FROM line UNION ALL SELECT i.session, {_STATED} FROM line"
+        f" (SELECT belongs AS session, {_STATED} FROM line WHERE copy = 0 OR belongs NOT IN (SELECT session FROM branch)"
+        f" UNION ALL SELECT i.session, {_STATED} FROM line"
         " CROSS JOIN inherited i ON i.transcript = line.transcript AND line.ts BETWEEN 1 AND i.until)"
         " WHERE kind <> 2 AND synthetic = 0 GROUP BY session, ours) g CROSS JOIN line o ON o.rank = g.owner"
     )
