@@ -59,7 +59,7 @@ def test_which_sessions_are_forks_and_where_they_left(forked: Hansard) -> None:
 
 
 def test_how_the_page_says_it(forked: Hansard) -> None:
-    from hansard.query.surroundings import list_neighbours
+    from hansard.thread.neighbours import list_neighbours
 
     words = {relation(one): one.session_id for one in list_neighbours(forked.reader, FORK)}
     assert words == {"Forked at turn 2 from": ORIGINAL, "Forked at turn 3 into": NESTED}

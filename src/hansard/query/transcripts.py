@@ -8,13 +8,18 @@ from hansard.errors import Ambiguous, NotFound
 from hansard.model import Link, SideFile, Todo, Transcript
 from hansard.query.reader import Reader, moment
 from hansard.query.sessions import find_session
-from hansard.query.surroundings import FORK_TURN
 from hansard.sources.claude_code import session_of
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
 
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
+
+FORK_TURN = (
+    "(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << 40"
+    " AND p.id < (t.id << 40) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
+)
+"""Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
 
 
 def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.query.transcripts import FORK_TURN
+
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
-
-
-FORK_TURN = (
-    "(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << 40"
-    " AND p.id < (t.id << 40) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
-)
-"""Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
 
 
 class Neighbour(NamedTuple):
