@@ -465,7 +465,7 @@ def test_survivors_of_a_raw_value() -> None:
 
 @pytest.mark.parametrize("letter", ["x", "ж", "語"])
 def test_a_long_line_is_copied_only_a_few_times(letter: str) -> None:
-    output = letter * (5_000_000 // len(letter.encode()))
+    output = letter * (3_500_000 // len(letter.encode()))
     data = line(user([tool_result(output)], toolUseResult={"stdout": output, "stderr": ""}))
     length = len(output)
     del output

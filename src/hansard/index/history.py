@@ -9,7 +9,8 @@ import msgspec
 
 from hansard.index.sides import storable
 from hansard.parse import wire
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import REFUSED, Issue, Record
+from hansard.parse.limits import fit, length_of
 from hansard.parse.meaning import milliseconds
 from hansard.parse.rows import Rows
 from hansard.parse.state import State
@@ -28,15 +29,25 @@ class HistoryFold:
     @staticmethod
     def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
         """The entry on one line, or what is wrong with it."""
+        length = length_of(line)
+        line, limit, detail = fit(line)
+        if limit:
+            yield Issue(offset, length, limit, detail)
+        if not line:
+            return
         try:
-            yield Record(offset, len(line), "", _line(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            entry = _by_fields(line)
+            yield Record(offset, length, "", _line(line))
+        except REFUSED as error:
+            try:
+                entry = _by_fields(line)
+            except RecursionError:
+                yield Issue(offset, length, "too_deep")
+                return
             if entry is not None:
-                yield Issue(offset, len(line), "wrong_type", str(error))
-                yield Record(offset, len(line), "", entry)
+                yield Issue(offset, length, "wrong_type", str(error))
+                yield Record(offset, length, "", entry)
             elif line.strip():
-                yield Issue(offset, len(line), "not_json", str(error))
+                yield Issue(offset, length, "not_json", str(error))
 
     def feed(self, item: Record | Issue) -> None:
         """Take the next entry or issue."""
@@ -61,7 +72,7 @@ def _by_fields(line: bytes) -> wire.HistoryLine | None:
     """What can be had of an entry with something odd in it."""
     try:
         value = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     if not isinstance(value, dict):
         return None

@@ -2,7 +2,8 @@
 
 The fast path is one msgspec decode per line. Whatever it refuses goes through `salvage`, which in this order tries: the same
 record with fields nobody has seen, wrong types in single fields, odd encodings, several objects glued together, and the whole
-objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over.
+objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over. What
+is beyond the limits of `parse.limits` is an issue.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
+from hansard.parse.limits import LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary
+from hansard.parse.objects import Objects
 
 # What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -34,12 +37,13 @@ _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
 _BLANK = b" \t\r\n"
+_BLANKS = re.compile(rb"[ \t\r\n]*+")
 # What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
-_BEFORE = re.compile(rb"(?:\xef\xbb\xbf|[\x00 \t\r\n])*")
-_OBJECT = re.compile(rb'\{[ \t\r]*"')
+_BEFORE = re.compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
 _NULS = ("nul_bytes", "NUL bytes beside the record")
-_UNREADABLE = frozenset({"not_json", "too_deep"})
-_MAX_FAILURES = 64
+_UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
+UNREAD = _UNREADABLE | {"torn", "not_an_object"}
+"""The reasons of issues about bytes of which nothing else is told."""
 _UNFIT = object()
 
 
@@ -64,6 +68,8 @@ class Issue(NamedTuple):
 
 def entry(line: bytes) -> wire.Entry | None:
     """Decode an intact conversation record, as nearly every line is one; None for anything else."""
+    if not is_ordinary(line):
+        return None
     if line.startswith(_TAGGED) and line[9 : line.find(b'"', 9)] not in _ENTRY_NAMES:
         return None
     try:
@@ -95,7 +101,7 @@ def decode(line: bytes, offset: int) -> Record | None:
     if line.startswith(_TAGGED):
         kind = _METADATA_NAMES.get(line[9 : line.find(b'"', 9)])
         if kind is not None:
-            return _side_record(line, offset, kind)
+            return _side_record(line, offset, kind) if is_ordinary(line) else None
     body = entry(line)
     return Record(offset, len(line), str(body.type), body) if body is not None else None
 
@@ -111,43 +117,50 @@ def _side_record(line: bytes, offset: int, kind: str) -> Record | None:
 
 def salvage(line: bytes, offset: int) -> Iterator[Record | Issue]:
     """Get what can be had from a line that `decode` refused."""
+    if isinstance(line, LongLine):
+        yield Issue(offset, line.length, *fit(line)[1:])
+        return
     before = _BEFORE.match(line)
     start = before.end() if before else 0
-    body = line[start:].rstrip(b"\x00" + _BLANK)
-    lead = line[:start]
-    if lead.strip(_BLANK):
-        yield Issue(offset, start, *_NULS) if b"\x00" in lead else Issue(offset, start, "bom", "a byte order mark")
-    if not body:
+    if line.find(b"\x00", 0, start) >= 0:
+        yield Issue(offset, start, *_NULS)
+    elif line.find(b"\xef", 0, start) >= 0:
+        yield Issue(offset, start, "bom", "a byte order mark")
+    if start == len(line):
         return
+    body = (line[start:] if start else line).rstrip(b"\x00" + _BLANK)
     end = start + len(body)
-    whole = list(_one(body, offset + start))
-    yield from whole or _pieces(body, offset + start)
-    if b"\x00" in line[end:]:
+    found = _one(body, offset + start)
+    last = found[-1]
+    yield from _pieces(body, last) if isinstance(last, Issue) and last.reason in _UNREADABLE else found
+    if line.find(b"\x00", end) >= 0:
         yield Issue(offset + end, len(line) - end, *_NULS)
 
 
-def _one(line: bytes, offset: int) -> Iterator[Record | Issue]:
-    """A single record in full, by ever slower means; yields nothing when the line is not one JSON value."""
+def _one(line: bytes, offset: int) -> list[Record | Issue]:
+    """A single record in full, by ever slower means, after what is odd about it; an issue alone for anything else."""
     length = len(line)
-    clean, reason, detail = _in_utf8(line)
+    fitting, limit, about = fit(line)
+    found: list[Record | Issue] = [Issue(offset, length, limit, about)] if limit else []
+    if not fitting:
+        return found
+    clean, reason, detail = _in_utf8(fitting)
     try:
         keys = _keys(clean)
     except REFUSED:
         clean, odd = _mended(clean)
         if odd in _UNREADABLE:
-            return
+            return [Issue(offset, length, odd)]
         reason = reason or odd
         if not clean.startswith(b"{"):
-            yield Issue(offset, length, "not_an_object", "a JSON value that is no object")
-            return
+            return [*found, Issue(offset, length, "not_an_object", "a JSON value that is no object")]
         keys = _keys(clean)
     if reason:
-        yield Issue(offset, length, reason, detail)
+        found.append(Issue(offset, length, reason, detail))
     kind = _kind(keys)
     if kind is None:
-        yield Issue(offset, length, "no_type", "an object without a type")
-        yield Record(offset, length, "", wire.Tail(), tuple(keys))
-        return
+        found.append(Issue(offset, length, "no_type", "an object without a type"))
+        return [*found, Record(offset, length, "", wire.Tail(), tuple(keys))]
     is_entry = kind in wire.ENTRY_KINDS
     body: Any
     try:
@@ -155,15 +168,15 @@ def _one(line: bytes, offset: int) -> Iterator[Record | Issue]:
     except REFUSED:
         wrong: list[str] = []
         body = _shape(wire.Entry if is_entry else wire.METADATA.get(kind, wire.Bare), keys, "", wrong)
-        yield Issue(offset, length, "wrong_type", ", ".join(wrong[:8]))
+        found.append(Issue(offset, length, "wrong_type", ", ".join(wrong[:8])))
     strange: tuple[str, ...] = ()
     if is_entry:
         strange = tuple(key for key in keys if key not in _KNOWN_FIELDS)
         if body.message is not None and body.message.content is None and _unspread(body.message, keys["message"]):
-            yield Issue(offset, length, "no_content", "a message without content")
+            found.append(Issue(offset, length, "no_content", "a message without content"))
     elif kind not in _metadata:
         strange = ("",)
-    yield Record(offset, length, kind, body, strange)
+    return [*found, Record(offset, length, kind, body, strange)]
 
 
 def _in_utf8(line: bytes) -> tuple[bytes, str, str]:
@@ -288,40 +301,36 @@ def _block(raw: Raw) -> wire.Block:
     return wire.Block(type="text", text=raw) if bytes(memoryview(raw)[:1]) == b'"' else wire.Block()
 
 
-def _pieces(line: bytes, offset: int) -> Iterator[Record | Issue]:
+def _pieces(line: bytes, whole: Issue) -> Iterator[Record | Issue]:
     """Glued and torn lines: every whole record in them, and an issue for each stretch that is lost to reading."""
-    text = line.decode("latin-1")  # a character for each byte: only where objects end is asked of it
+    offset = whole.offset
     found: list[Record | Issue] = []
     gaps: list[tuple[int, int]] = []
-    position = gap = records = failures = 0
-    reason = "not_json"
-    for match in _OBJECT.finditer(line):
-        start = match.start()
-        if start < position:
-            continue
-        if failures >= _MAX_FAILURES:
+    gap = records = size = 0
+    objects = Objects(line)
+    for number, (start, end) in enumerate(objects):
+        size += min(end - start, LONG_LINE)
+        if number == MAX_PIECES or size > MAX_SALVAGED:
+            objects.stopped = start
             break
-        try:
-            position = _relaxed.raw_decode(text, start)[1]
-        except (ValueError, RecursionError) as error:
-            reason = "too_deep" if isinstance(error, RecursionError) else reason
-            failures += 1
-            continue
-        pieces = list(_one(line[start:position], offset + start))
-        if pieces and _stands_alone(pieces[-1], line, start):
+        pieces = _one(line[start:end], offset + start)
+        if _stands_alone(pieces[-1], line, start):
             gaps.append((gap, start))
-            gap = position
+            gap = end
             found += pieces
             records += 1
     gaps.append((gap, len(line)))
+    reason, detail = whole.reason, whole.detail
     if records:
-        reason = "torn"
-    elif not failures:
-        reason = _mended(line)[1] or reason
+        reason, detail = "torn", f"beside {records} whole records"
+    elif objects.too_deep:
+        reason = "too_deep"
+    if objects.stopped is not None:
+        detail = f"{detail}; not looked at from byte {objects.stopped:,} of the line on".removeprefix("; ")
     torn = [
-        Issue(offset + start, end - start, reason, f"beside {records} whole records" if records else "")
+        Issue(offset + start, end - start, reason, detail)
         for start, end in gaps
-        if line[start:end].strip(_BLANK)
+        if _BLANKS.fullmatch(line, start, end) is None
     ]
     if records > 1 and not torn:
         yield Issue(offset, len(line), "glued", f"{records} records on one line")

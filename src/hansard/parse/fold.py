@@ -38,6 +38,7 @@ from hansard.parse.state import (
     MAX_EARLY_RESULTS,
     MAX_OPEN_CALLS,
     NAME_LENGTH,
+    PATH_LENGTH,
     OpenCall,
     Result,
     State,
@@ -86,8 +87,8 @@ class Fold:
         self.is_agent = is_agent
         self.state = state
         self.rows = Rows()
-        self._seen_message = seen_message
-        self._messages: dict[str, int] = {}
+        self.seen_message = seen_message
+        self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
         self._said: object = None
 
     def feed(self, item: Record | Issue) -> None:
@@ -228,8 +229,8 @@ class Fold:
         if not state.session_id:
             state.session_id = session_id
             self.session_id = self.session_id or session_id
-        elif session_id not in state.other_sessions and len(state.other_sessions) < 50:
-            state.other_sessions.append(session_id)
+        elif len(state.other_sessions) < 50:
+            note(state.other_sessions, session_id)
 
     def _user(self, record_id: int, ts: int | None, body: wire.Entry, *, sidechain: bool) -> str:
         state = self.state
@@ -292,16 +293,16 @@ class Fold:
         session_id = self.session_id or body.session_id or body.stream_session or ""
         if not synthetic:
             key = message_key(body, session_id, agent_id, self.path, offset)
-            message_id = self._messages.get(key)
+            message_id = self.messages.get(key)
             if message_id is None:
-                message_id = self._seen_message(key)
+                message_id = self.seen_message(key)
                 if message_id is None:
                     message_id = record_id
                     state.messages += 1
                     self.rows.messages.append((record_id, key, message.model, ts))
                     if message.model:
                         note(state.models, message.model)
-                self._messages[key] = message_id
+                self.messages[key] = message_id
             self._state_usage(record_id, dated(ts), body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
@@ -348,7 +349,7 @@ class Fold:
         calls, errors = state.tools.get(counted, (0, 0))
         state.tools[counted] = (calls + 1, errors)
         given = lenient(_input, block.input) or wire.ToolInput()
-        path = string(given.file_path) or string(given.notebook_path) or None
+        path = (string(given.file_path) or string(given.notebook_path))[:PATH_LENGTH] or None
         edit = planned_edit(name, block.input)
         tool_use_id = block.id or ""
         self.rows.blocks.append((block_id, number, block.type or "", tool_use_id, name, 0))
@@ -365,9 +366,9 @@ class Fold:
             return
         change, added, removed, _ = edit or (None, 0, 0, None)
         call = OpenCall(block_id, name, ts, path, change, added, removed)
-        early = state.early_results.pop(tool_use_id, None)
+        early = state.early_results.pop(tool_use_id[:NAME_LENGTH], None)
         if early is None:
-            state.open_calls[tool_use_id] = call
+            state.open_calls[tool_use_id[:NAME_LENGTH]] = call
             if len(state.open_calls) > MAX_OPEN_CALLS:
                 del state.open_calls[next(iter(state.open_calls))]
         else:
@@ -377,7 +378,7 @@ class Fold:
     def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
         state = self.state
         tool_use_id = block.tool_use_id or ""
-        call = state.open_calls.pop(tool_use_id, None)
+        call = state.open_calls.pop(tool_use_id[:NAME_LENGTH], None)
         name = call.name if call is not None else None
         result = Result(block_id, ts, 1 if block.is_error else 0, None, None)
         self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, result.is_error))
@@ -393,7 +394,7 @@ class Fold:
         if call is not None:
             self._pair(tool_use_id, call, result)
         elif tool_use_id:
-            state.early_results[tool_use_id] = result
+            state.early_results[tool_use_id[:NAME_LENGTH]] = result
             if len(state.early_results) > MAX_EARLY_RESULTS:
                 del state.early_results[next(iter(state.early_results))]
 
@@ -480,8 +481,8 @@ class Fold:
         kinds = self.state.kinds
         kinds["progress"] = kinds.get("progress", 0) + 1
         asides = self.state.asides
-        if body.uuid:
-            parent = body.parent_uuid
+        parent = body.parent_uuid
+        if body.uuid and len(body.uuid) + len(parent or "") <= 2 * NAME_LENGTH:
             asides[body.uuid] = asides.get(parent, parent) if parent else None
             if len(asides) > _MAX_ASIDES:
                 del asides[next(iter(asides))]

@@ -163,7 +163,9 @@ def queued_says(attachment: wire.Attachment, text: str) -> str:
 
 # Before this client version a prompt that was typed while the model worked stands in the queue's records only.
 _QUEUED_AS_ATTACHMENT = (2, 1, 90)
-_MAX_QUEUE = 100  # no real queue is ever that long; a hostile one must not make its state grow with it
+# No real queue is ever that long; a hostile one must not make its state grow with it.
+_MAX_QUEUE = 100
+_MAX_QUEUED = 1 << 20  # characters
 
 
 def queue_step(queue: list[str], operation: wire.QueueOperation, version: str) -> str | None:
@@ -172,6 +174,8 @@ def queue_step(queue: list[str], operation: wire.QueueOperation, version: str) -
     if name == "enqueue":
         queue.append(prompt_text(operation.content))
         del queue[:-_MAX_QUEUE]
+        while sum(map(len, queue)) > _MAX_QUEUED:
+            del queue[0]
     elif name == "popAll":
         queue.clear()
     elif queue and name in ("dequeue", "remove"):

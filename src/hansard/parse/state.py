@@ -12,6 +12,7 @@ PREVIEW = 400
 MAX_OPEN_CALLS = 1000
 MAX_EARLY_RESULTS = 100
 NAME_LENGTH = 200
+PATH_LENGTH = 4096
 _MAX_NAMES = 1000
 _OTHERS = "(others)"
 
@@ -126,6 +127,7 @@ def load(data: bytes) -> State:
 
 def note(names: list[str], name: str) -> None:
     """Add a name to those seen so far."""
+    name = name[:PATH_LENGTH]
     if name not in names and len(names) < _MAX_NAMES:
         names.append(name)
 

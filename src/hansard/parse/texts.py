@@ -171,11 +171,11 @@ def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool)
         yield _said(0, says(body, content, has_result=False, sidechain=sidechain), content, has_image=False)
         return
     meaning = ""
-    has_text = has_image = False
+    has_text = False
+    has_image = any(block.type == "image" for block in content)
     for number, block in enumerate(content):
         text = block_text(block)
         if text is None:
-            has_image = has_image or block.type == "image"
             continue
         if text.kind != "reply":
             if text.text or text.has_image or text.tool:
@@ -183,9 +183,8 @@ def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool)
             continue
         if text.text:
             meaning = meaning or _meaning(body, content, sidechain=sidechain)
-            beside = any(other.type == "image" for other in content)
             has_text = True
-            yield _said(number, meaning, text.text, has_image=beside)
+            yield _said(number, meaning, text.text, has_image=has_image)
     if has_image and not has_text:
         number = next(number for number, block in enumerate(content) if block.type == "image")
         yield _said(number, _meaning(body, content, sidechain=sidechain), "", has_image=True)

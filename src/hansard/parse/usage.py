@@ -12,7 +12,7 @@ import msgspec
 
 from hansard.parse import wire
 from hansard.parse.meaning import SYNTHETIC, lenient
-from hansard.parse.state import NAME_LENGTH
+from hansard.parse.state import NAME_LENGTH, digest
 
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 SIDECHAIN = "sidechain"
@@ -114,11 +114,13 @@ def merge(one: Stated, other: Stated) -> Stated:
 def message_key(body: wire.Entry, session_id: str, agent_id: str, path: str, offset: int) -> str:
     """The key under which an API message counts once."""
     identity = body.message.id if body.message else None
-    if identity:
-        if body.request_id or identity.startswith(_ANTHROPIC_IDS):
-            return identity
-        return f"{session_id}/{agent_id}/{identity}"
-    return body.uuid or f"{path}@{offset}"
+    if not identity:
+        key = body.uuid or f"{path}@{offset}"
+    elif body.request_id or identity.startswith(_ANTHROPIC_IDS):
+        key = identity
+    else:
+        key = f"{session_id}/{agent_id}/{identity}"
+    return key if len(key) <= NAME_LENGTH else digest(key)
 
 
 def stated(

@@ -39,7 +39,15 @@ _REASONS = {
     "odd_json": "JSON that is not quite JSON",
     "unfinished": "The last line has no end yet",
     "nul_bytes": "NUL bytes beside a record",
+    "bom": "A byte order mark",
+    "not_an_object": "A JSON value that is no object",
+    "no_type": "A record without a type",
+    "no_content": "A message without content",
     "too_deep": "Nested too deep",
+    "too_long": "Too long to be read",
+    "too_many_values": "Too many values to be read",
+    "long_text": "A text of which only the beginning is read",
+    "internal_error": "Hansard failed on it",
 }
 
 

@@ -1,0 +1,130 @@
+"""How much of one line is read. Beyond a limit its bytes are kept, an issue names the limit, and it is shown as it is.
+
+The limits bound what a damaged or hostile file costs: in memory 300 MB and three times the line, in time a small multiple of
+its length. No line that a client writes comes near one, except that a PDF of 32 MB in it makes a line of 43 MB.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_LINE = 128 << 20
+"""Bytes; a longer line is never in memory as a whole."""
+
+LONG_LINE = 8 << 20
+"""Bytes; in a longer line the longest strings are cut until it is no longer. A character takes up to four bytes in memory, and
+what is made of a text (rows, tokens, lines) is in memory beside it: twenty times this and the line itself fit the bound."""
+
+MAX_VALUES = 200_000
+"""Lists, objects and commas of a line over `_DENSE` bytes: each becomes some hundred bytes of blocks and rows."""
+
+MAX_DEPTH = 200
+"""Of an object saved from a damaged line. The decoders' own limit for intact lines is the interpreter's, about a thousand."""
+
+MAX_PIECES = 10_000
+"""Objects of a damaged line that are looked at."""
+
+MAX_SALVAGED = 4 * LONG_LINE
+"""Bytes of such objects that are read."""
+
+MAX_STEPS = 400_000
+"""Values and separators of a damaged line that are looked at: a second's work."""
+
+_DENSE = 1 << 20
+_SHORTEST = 4096  # bytes of a string; it is not cut to less
+_NOTE = 64  # bytes for what is said where a string was cut
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)  # or what of one stands before a torn end
+# Whole characters and escapes. A cut goes behind one of these, so that no half of a surrogate pair is left.
+_CHARACTERS = re.compile(
+    rb"(?:\\u[dD][89abAB]..\\u....|\\u(?![dD][89abAB])....|\\[^u]|[^\\\xc0-\xff]"
+    rb"|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xff][\x80-\xbf]{3})*+",
+    re.DOTALL,
+)
+_SYNC = 64  # bytes before a cut that are read again
+
+
+class LongLine(bytes):
+    """Stands for a line that is too long to be read: it is empty, and knows how long the line is."""
+
+    length: int
+
+    @classmethod
+    def of(cls, length: int) -> LongLine:
+        """A line of so many bytes."""
+        line = cls()
+        line.length = length
+        return line
+
+
+def length_of(line: bytes) -> int:
+    """The bytes that a line has in its file."""
+    return line.length if isinstance(line, LongLine) else len(line)
+
+
+def is_ordinary(line: bytes) -> bool:
+    """Whether a line is surely within the limits; fast, since every line is asked."""
+    size = len(line)
+    return size <= _DENSE or (size <= LONG_LINE and _values(line, 0, size) <= MAX_VALUES)
+
+
+def fit(line: bytes) -> tuple[bytes, str, str]:
+    """A line as it can be read, and the reason and detail of an issue about it; no bytes where it is beyond a limit."""
+    if isinstance(line, LongLine):
+        return b"", "too_long", f"{line.length:,} bytes: at most {MAX_LINE:,} are read"
+    if is_ordinary(line):
+        return line, "", ""
+    if _has_many_values(line):
+        return b"", "too_many_values", f"more than {MAX_VALUES:,}"
+    return (line, "", "") if len(line) <= LONG_LINE else _cut(line)
+
+
+def _values(line: bytes, start: int, end: int) -> int:
+    return line.count(b",", start, end) + line.count(b"[", start, end) + line.count(b"{", start, end)
+
+
+def _has_many_values(line: bytes) -> bool:
+    """Whether there are too many values outside of strings."""
+    values = last = 0
+    for number, string in enumerate(_STRING.finditer(line)):
+        values += _values(line, last, string.start())
+        last = string.end()
+        if values > MAX_VALUES or number > 2 * MAX_VALUES:  # without commas between them strings are no JSON
+            return True
+    return values + _values(line, last, len(line)) > MAX_VALUES
+
+
+def _cut(line: bytes) -> tuple[bytes, str, str]:
+    """The line with its longest strings cut to the same length."""
+    strings = [found.span() for found in _STRING.finditer(line) if found.end() - found.start() > _SHORTEST]
+    kept = _even_share([end - start for start, end in strings], LONG_LINE - len(line))
+    if kept < _SHORTEST:
+        return b"", "too_long", f"{len(line):,} bytes, hardly any of them in long texts: at most {LONG_LINE:,} are read"
+    parts: list[bytes] = []
+    last = 0
+    for start, end in strings:
+        if end - start > kept:
+            place = _border(line, start + 1, start + kept - _NOTE)
+            parts += (line[last:place], b" [... %d more bytes]" % (end - 1 - place))
+            last = end - 1
+    parts.append(line[last:])
+    return b"".join(parts), "long_text", f"only the first {kept:,} bytes of each long text are read"
+
+
+def _even_share(sizes: list[int], room: int) -> int:
+    """To which size all are cut that are larger, so that they have this much room more (negative: less) than now."""
+    room += sum(sizes)
+    waiting = len(sizes)
+    for size in sorted(sizes):
+        if size * waiting > room:
+            return room // waiting
+        room -= size
+        waiting -= 1
+    return 0
+
+
+def _border(line: bytes, start: int, end: int) -> int:
+    """The last place up to `end` where a string that begins at `start` may be cut."""
+    # Escapes can be told apart from the beginning of a run of backslashes on.
+    sync = start + len(line[start : end - _SYNC].rstrip(b"\\"))
+    found = _CHARACTERS.match(line, sync, end)
+    return found.end() if found is not None else sync
