@@ -71,6 +71,26 @@ def test_long_texts_without_a_border_take_no_longer() -> None:
     assert indexed("ab12" * 3) == ["ab12ab12ab12"]
 
 
+@pytest.mark.parametrize("unit", ["parseLine2 C# x++ 100ms ", "語文 😀 ", "aA0Aa\n", "ΐ", "word"])
+def test_a_long_text_is_prepared_piece_by_piece(monkeypatch: pytest.MonkeyPatch, unit: str) -> None:
+    from hansard.index import tokens as module
+
+    text = unit * 400
+    whole = searchable(text)
+    sizes: list[int] = []
+    prepare = module._searchable
+
+    def noting(piece: str) -> bytes:
+        sizes.append(len(piece))
+        return prepare(piece)
+
+    monkeypatch.setattr(module, "_PIECE", 100)
+    monkeypatch.setattr(module, "_searchable", noting)
+    assert searchable(text) == whole
+    assert max(sizes) <= 100
+    assert sum(sizes) == len(text)
+
+
 def test_real_texts(corpus: Path) -> None:
     logs = sorted((corpus / "public" / "projects").rglob("*.jsonl"), key=lambda path: path.stat().st_size)
     count = 0

@@ -8,19 +8,21 @@ from typing import Any, NamedTuple
 
 from hansard.index import schema
 from hansard.index.history import HistoryFold
-from hansard.index.lines import Lines, items, unfinished
+from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
-from hansard.parse.decode import entry
+from hansard.parse.decode import Issue, Record, entry
 from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
 
-# Rows wait in memory for so many lines, or so many bytes where lines are long: a prompt's row holds all of its text.
-_FLUSH_LINES = 4000
+# Rows wait in memory for so many lines and records, or so many bytes where lines are long: a prompt's row holds all of its text.
+_FLUSH_LINES = 8000
 _FLUSH_BYTES = 16 << 20
+_FLUSH_BLOCKS = 50_000
 _CHECKPOINT_BYTES = 32 << 20
+_MAX_MESSAGES = 200_000  # of one transcript whose ids are in memory; no real one has that many
 
 RANGED = (
     "records",
@@ -132,31 +134,46 @@ class RowIndex(Disposable):
             )
         read = fold.items if isinstance(fold, HistoryFold) else items
         checkpoint = indexed
-        flush = state.lines + _FLUSH_LINES
+        flush = state.lines + state.records + _FLUSH_LINES
         flush_at = indexed + _FLUSH_BYTES
         take = fold.entry if isinstance(fold, Fold) else None
         for offset, line in lines:
             state.lines += 1
-            body = entry(line) if take is not None else None
-            if take is not None and body is not None:
-                take(offset, len(line), body)
-            else:
-                for item in read(line, offset):
-                    fold.feed(item)
-            if state.lines >= flush or lines.offset >= flush_at:
-                flush = state.lines + _FLUSH_LINES
+            try:
+                body = entry(line) if take is not None else None
+                if take is not None and body is not None:
+                    take(offset, len(line), body)
+                else:
+                    for item in read(line, offset):
+                        fold.feed(item)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+                fold.feed(internal_error(error, line, offset))
+            if (
+                state.lines + state.records >= flush
+                or lines.offset >= flush_at
+                or len(fold.rows.blocks) >= _FLUSH_BLOCKS
+            ):
+                flush = state.lines + state.records + _FLUSH_LINES
                 flush_at = lines.offset + _FLUSH_BYTES
                 session_id = self._write(transcript, state, session_id, fold.rows)
                 fold.rows = Rows()
+                if isinstance(fold, Fold) and len(fold.messages) > _MAX_MESSAGES:
+                    self.db.execute(schema.INDEXES)
+                    fold.messages.clear()
+                    fold.seen_message = self._seen_message(base)
                 if lines.offset - checkpoint > _CHECKPOINT_BYTES:
                     checkpoint = lines.offset
                     self._save(transcript, state, dump(state), None, checkpoint, checkpoint, tail=0)
         cursor_state = dump(state)
-        rest = unfinished(lines.rest, lines.offset, read)
-        if rest:
-            state.lines += 1
+        rest: list[Record | Issue] = []
+        try:
+            rest = unfinished(lines.rest, lines.offset, read)
             for item in rest:
                 fold.feed(item)
+        except Exception as error:  # noqa: BLE001 - as above
+            rest = [internal_error(error, lines.rest, lines.offset)]
+            fold.feed(*rest)
+        state.lines += 1 if rest else 0
         self._write(transcript, state, session_id, fold.rows)
         self._save(
             transcript,
@@ -164,7 +181,7 @@ class RowIndex(Disposable):
             cursor_state,
             dump(state) if rest else None,
             lines.offset,
-            lines.offset + len(lines.rest),
+            lines.end,
             tail=1 if rest else 0,
         )
         return state.records - before

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 9
+VERSION = 10
 OFFSET_BITS = 40
 OFFSET_MASK = (1 << OFFSET_BITS) - 1
 QUARTER = 900_000  # milliseconds
@@ -227,7 +227,7 @@ CREATE TABLE originals (
 CREATE TABLE issues (
     id     INTEGER PRIMARY KEY,
     length INTEGER NOT NULL,
-    reason TEXT NOT NULL,             -- not_json, torn, glued, wrong_type, invalid_utf8, odd_json, unfinished, ...
+    reason TEXT NOT NULL,             -- not_json, torn, glued, wrong_type, invalid_utf8, odd_json, too_long, unfinished, ...
     detail TEXT NOT NULL
 );
 
@@ -539,6 +539,14 @@ CREATE TABLE cursors (
     size       INTEGER NOT NULL,      -- bytes of the record that were read
     tail       INTEGER NOT NULL,      -- 1 when rows after `indexed` come from an unfinished last line
     kept       BLOB NOT NULL          -- what the next sync goes on from, at `indexed`
+);
+
+-- Lines whose text could not be had because Hansard itself failed on them; what is wrong with transcripts stands in index.db.
+CREATE TABLE issues (
+    id     INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL
 );
 
 -- The text of every block: titles in `titles`, what was said in the main threads in `talk`, what tools and subagents did in

@@ -5,12 +5,12 @@ Rowids must come in ascending order: FTS5 writes a new segment whenever one step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from hansard.index import schema
 from hansard.index.history import HistoryFold
-from hansard.index.lines import Lines, items, unfinished
+from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, Origin, is_store_error, telling
 from hansard.index.tokens import searchable
@@ -24,6 +24,7 @@ _WORK = "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)"
 _SAID = frozenset({"prompt", "reply", "command"})
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20}
 _AUTOMERGE = 4  # the default of FTS5
+_PART = 1 << 20  # bytes of a large file
 _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 
 
@@ -81,7 +82,7 @@ class TextIndex(Disposable):
 
     def _delete_after(self, transcript: int, offset: int) -> None:
         base = transcript << schema.OFFSET_BITS
-        for table in _HASH_BYTES:
+        for table in (*_HASH_BYTES, "issues"):
             self.db.execute(
                 f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + schema.OFFSET_MASK)
             )
@@ -94,39 +95,53 @@ class TextIndex(Disposable):
         if tail:
             self._delete_after(transcript, indexed)
         lines = Lines(read(transcript, indexed), indexed)
-        if kind == "history":
-            for offset, line in lines:
-                self._put_typed(base, HistoryFold.items(line, offset))
-            self._put_typed(base, unfinished(lines.rest, lines.offset, HistoryFold.items))
-        else:
-            fold = TextFold(kept, is_agent=kind == "agent")
-            self._feed_lines(base, lines, fold)
+        fold = TextFold(kept, is_agent=kind == "agent") if kind != "history" else None
+        self._feed_lines(base, lines, fold)
+        if fold is not None:
             kept = fold.kept()
-            for item in unfinished(lines.rest, lines.offset):
+        try:
+            for item in unfinished(lines.rest, lines.offset, items if fold is not None else HistoryFold.items):
                 if type(item) is Record:
                     self._put(base, item, fold)
-        size = lines.offset + len(lines.rest)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+            self._note(base, internal_error(error, lines.rest, lines.offset))
         self.db.execute(
             "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)",
-            (transcript, lines.offset, size, 1 if lines.rest.strip() else 0, kept),
+            (transcript, lines.offset, lines.end, 1 if lines.rest.strip() else 0, kept),
         )
-        return size - indexed
+        return lines.end - indexed
 
-    def _feed_lines(self, base: int, lines: Lines, fold: TextFold) -> None:
+    def _feed_lines(self, base: int, lines: Lines, fold: TextFold | None) -> None:
         put = self._put
+        read = items if fold is not None else HistoryFold.items
         for offset, line in lines:
-            if is_progress(line):  # half of the lines of some clients, and nothing to find there
-                continue
-            body = entry(line)
-            if body is not None:
-                put(base, Record(offset, len(line), str(body.type), body), fold)
-                continue
-            for item in items(line, offset):
-                if type(item) is Record:
-                    put(base, item, fold)
+            try:
+                if fold is not None:
+                    if is_progress(line):  # half of the lines of some clients, and nothing to find there
+                        continue
+                    body = entry(line)
+                    if body is not None:
+                        put(base, Record(offset, len(line), str(body.type), body), fold)
+                        continue
+                for item in read(line, offset):
+                    if type(item) is Record:
+                        put(base, item, fold)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+                self._note(base, internal_error(error, line, offset))
 
-    def _put(self, base: int, record: Record, fold: TextFold) -> None:
+    def _note(self, base: int, issue: Issue) -> None:
+        self.db.execute(
+            "INSERT OR REPLACE INTO issues VALUES (?, ?, ?, ?)",
+            (base + issue.offset, issue.length, issue.reason, issue.detail),
+        )
+
+    def _put(self, base: int, record: Record, fold: TextFold | None) -> None:
         row_id = base + record.offset
+        if fold is None:
+            # An entry of history.jsonl; a search gives it where no transcript has the prompt itself.
+            if record.body.display:
+                self._cursor.execute(_TALK, (row_id, searchable(record.body.display), kind_mark("prompt")))
+            return
         is_aside = fold.is_aside(record)
         for text in fold.texts(record):
             self._cursor.execute(
@@ -134,22 +149,16 @@ class TextIndex(Disposable):
                 (row_id + text.number, searchable(text.text), marks(text, is_aside=is_aside)),
             )
 
-    def _put_typed(self, base: int, entries: Iterable[Record | Issue]) -> None:
-        """Index entries of history.jsonl; a search gives them where no transcript has the prompt itself."""
-        for item in entries:
-            if type(item) is Record and item.body.display:
-                self._cursor.execute(_TALK, (base + item.offset, searchable(item.body.display), kind_mark("prompt")))
-
     def feed_snapshot(self, snapshot: int, data: bytes) -> None:
         """Index the text of an overflowed tool result; binary ones have none."""
         row_id = schema.SNAPSHOT_TEXT + snapshot
         if b"\x00" not in data[:4096]:
             try:
-                text = without_base64(data.decode("utf-8"))
+                text = b"".join(searchable(without_base64(str(part, "utf-8"))) for part in _parts(data))
             except UnicodeDecodeError:
                 return
             self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
-            self._cursor.execute(_WORK, (row_id, searchable(text), kind_mark("result")))
+            self._cursor.execute(_WORK, (row_id, text, kind_mark("result")))
 
     def feed_snapshot_isolated(self, snapshot: int, data: bytes) -> None:
         """`feed_snapshot`, but one that raises is quarantined."""
@@ -164,3 +173,15 @@ class TextIndex(Disposable):
         """The last snapshot whose text is indexed."""
         known: Any = self.meta("snapshot")
         return int(known or 0)
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    """A large file in parts that end with a line, or else with a character: as text all of it would take four times its size."""
+    start = 0
+    while len(data) - start > _PART:
+        end = data.rfind(b"\n", start, start + _PART) + 1 or start + _PART
+        while end < len(data) and data[end] & 0xC0 == 0x80 and end > start + 1:
+            end -= 1
+        yield data[start:end]
+        start = end
+    yield data[start:]

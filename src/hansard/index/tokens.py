@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -49,10 +50,26 @@ _LEADS = bytes((*range(0xCE, 0xD2), 0xE0, 0xE1, *range(0xE3, 0xEE), 0xEF, 0xF0))
 _CASES = _table({b"a": _LOWER, b"A": _UPPER, b"0": _DIGITS, b"#": b"#", b"z": _LEADS})
 _LETTERS = _table({b"a": _LOWER + _UPPER, b"0": _DIGITS})
 _has_dingbat = re.compile(rb"\xe2[\x98-\x9e]").search
+_PIECE = 1 << 18  # characters; what is noted of every border in a text takes many times its size
 
 
 def searchable(text: str) -> bytes:
     """The text with spaces where FTS5 is to cut it."""
+    return _searchable(text) if len(text) <= _PIECE else b"".join(map(_searchable, _pieces(text)))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """A long text in pieces that begin at a space, where there are any."""
+    start = 0
+    while len(text) - start > _PIECE:
+        border = max(text.rfind(space, start, start + _PIECE) for space in " \n")
+        end = border if border > start else start + _PIECE
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def _searchable(text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     classes = data.translate(_CASES)
     unusual = not text.isascii() and (b"z" in classes or _has_dingbat(data))

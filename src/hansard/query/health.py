@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from hansard.errors import HansardError
 from hansard.model import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.query.problems import list_problems
@@ -352,12 +354,19 @@ def _passable(path: str) -> bool:
 
 def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
     """Issues by kind, the most frequent first, with examples."""
-    kinds = list(reader.rows("SELECT reason, count(*) FROM issues GROUP BY reason ORDER BY 2 DESC, 1"))
+    issues = "SELECT id, length, reason, detail FROM main.issues"
+    with contextlib.suppress(HansardError):  # a damaged full text is told elsewhere
+        if reader.has_text:
+            issues += (
+                " UNION ALL SELECT id, length, reason, detail FROM full.issues"
+                " WHERE (id, reason) NOT IN (SELECT id, reason FROM main.issues)"
+            )
+    kinds = list(reader.rows(f"SELECT reason, count(*) FROM ({issues}) GROUP BY reason ORDER BY 2 DESC, 1"))
     examples: dict[str, list[IssueExample]] = {reason: [] for reason, _ in kinds}
     for reason, *row in reader.rows(
         "SELECT reason, path, offset, length, detail, session_id FROM (SELECT i.reason, t.path, i.id & 1099511627775 AS offset,"
         " i.length, i.detail, t.session_id, row_number() OVER (PARTITION BY i.reason ORDER BY t.path, i.id) AS n"
-        " FROM issues i JOIN transcripts t ON t.id = i.id >> 40) WHERE n <= ? ORDER BY reason, n",
+        f" FROM ({issues}) i JOIN transcripts t ON t.id = i.id >> 40) WHERE n <= ? ORDER BY reason, n",
         (_EXAMPLES,),
     ):
         examples[reason].append(IssueExample(*row))
