@@ -12,7 +12,7 @@ import hansard
 from hansard.errors import NotFound
 from hansard.model import plain
 from hansard.thread.tool_calls import given, patch_of
-from tests.sync.making import Line, assistant, call, entry, main_path, result, session, user
+from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
 if TYPE_CHECKING:
     from hansard.model import Conversation
@@ -118,6 +118,34 @@ def test_a_sidechain_is_read_whole_and_the_main_thread_says_that_it_is_there(tre
     main = _read(tree, lines)
     assert _said(main) == [("prompt", "Begin.")]
     assert main.not_shown == {"sidechain": 3}
+
+
+def test_what_cannot_be_read_is_shown_as_it_is(tree: Tree) -> None:
+    whole = raw([user(A, "p", "Begin."), assistant(A, "a", "msg_01", "Done.", 1, "p")]).splitlines()
+    torn = whole[1][:-30] + whole[1]
+    deep = b"[" * 5000
+    many = b'{"type":"user","message":{"content":[' + b"{}," * 600_000 + b"{}]}}"
+    lines = [b"\xff<b>no JSON</b>", whole[0], torn, b"[1]", deep, b"\x00\x00", many, whole[0][:-5]]
+    tree.write(main_path(A), b"\n".join(lines))
+    tree.sync()
+    with hansard.open(tree.home) as store:
+        conversation = store.conversation(A)
+    places = {line: b"\n".join(lines).find(line) for line in lines}
+    assert [(said.kind, said.offset, said.length) for said in conversation.entries] == [
+        ("unreadable", 0, len(lines[0])),
+        ("prompt", places[whole[0]], len(whole[0])),
+        ("unreadable", places[torn], len(whole[1]) - 30),
+        ("reply", places[torn] + len(whole[1]) - 30, len(whole[1])),
+        ("unreadable", places[b"[1]"], 3),
+        ("unreadable", places[deep], 5000),
+        ("unreadable", places[many], len(many)),
+    ]
+    first, _, _, _, value, nested, last = (said.text for said in conversation.entries)
+    assert first == "not json: \ufffd<b>no JSON</b>"
+    assert value == "not an object: [1]"
+    assert nested == "too deep: " + "[" * 2000 + "\n... 3,000 more bytes"
+    assert last.startswith('too many values: {"type":"user"')
+    assert last.endswith(f"\n... {len(many) - 2000:,} more bytes")
 
 
 def test_an_agents_name_is_no_pattern(tree: Tree) -> None:

@@ -161,7 +161,7 @@ def test_an_end_inside_a_line(place: making.Tree) -> None:
     two = raw([user(A, "q", "Go on.", 2, "a"), assistant(A, "b", "msg_02", "No.", 3, "q")]).splitlines()
     torn = one[1][: len(one[1]) // 2]
     turns = read(place, one[0] + b"\n" + one[1] + torn + two[0] + b"\n" + two[1] + b"\n")
-    assert facts(turns) == [[("prompt",), ("reply",)], [("prompt",), ("reply",)]]
+    assert facts(turns) == [[("prompt",), ("reply",), ("unreadable",)], [("prompt",), ("reply",)]]
 
 
 def test_messages_count_where_their_owner_lines_stand(place: making.Tree) -> None:

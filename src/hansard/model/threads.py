@@ -35,7 +35,7 @@ class ToolCall:
 class Entry:
     """One thing said or done in a conversation, in reading order."""
 
-    kind: str  # prompt, command, bash, reply, thinking, tool, compaction, error, notification, note, interruption, ...
+    kind: str  # prompt, command, bash, reply, thinking, tool, compaction, error, notification, note, interruption, unreadable, ...
     at: datetime | None
     text: str
     uuid: str | None

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from copy import copy
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,7 +18,7 @@ from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model import Agent, Conversation, Entry, Session, ToolCall
 from hansard.parse import meaning as m
 from hansard.parse import wire
-from hansard.parse.decode import Issue, decode, is_main_progress, is_progress, salvage
+from hansard.parse.decode import UNREAD, Issue, decode, is_main_progress, is_progress, salvage
 from hansard.parse.decode import Record as Decoded
 from hansard.query.reader import Reader, like, moment
 from hansard.thread.branches import open_branches
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
 _SAVED = re.compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
+
+_RAW_BYTES = 2000  # of a line that cannot be read
 
 _UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index does not have
 
@@ -209,7 +211,10 @@ class ThreadReader:
         }
         entries = self.entries
         for record in self._decoded(start, end):
-            self._take(record)
+            if isinstance(record, Issue):
+                self._unread(record)
+            else:
+                self._take(record)
             while entries:
                 if isinstance(entries[0], Pending) and entries[0].answer is None:
                     if backlog is None or len(entries) <= backlog:
@@ -237,6 +242,8 @@ class ThreadReader:
             (place, place + call.record.length, tool_use_id),
         )
         for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
+            if isinstance(record, Issue):
+                return
             for block in blocks_of(record):
                 if block.type == "tool_result" and block.tool_use_id == tool_use_id:
                     call.answer = record, block
@@ -259,7 +266,8 @@ class ThreadReader:
         else:
             self._skip(record.kind or "without type")
 
-    def _decoded(self, start: int, end: int | None) -> Iterator[Decoded]:
+    def _decoded(self, start: int, end: int | None) -> Iterator[Decoded | Issue]:
+        """The records from one offset up to another, and what of the lines cannot be read."""
         lines = Lines(self.record.read(self.transcript, start, end), start)
         sound, is_idle = self.sound, is_progress if self.is_agent_file else is_main_progress
         for offset, line in lines:
@@ -270,12 +278,32 @@ class ThreadReader:
             if record is not None:
                 yield record
             else:
-                yield from filter(_is_record, salvage(line, offset))
+                yield from filter(_is_shown, salvage(line, offset))
         # An end may be inside a line, where records are glued together: what stands before it is no unfinished line.
-        yield from filter(_is_record, (unfinished if end is None else items)(lines.rest, lines.offset))
+        yield from filter(_is_shown, (unfinished if end is None else items)(lines.rest, lines.offset))
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
+
+    def _unread(self, issue: Issue) -> None:
+        """Show the bytes that nothing could be made of, or the first of them."""
+        if self.only is not None:
+            return
+        end = issue.offset + min(issue.length, _RAW_BYTES)
+        data = b"".join(self.record.read(self.transcript, issue.offset, end))
+        more = f"\n... {issue.length - len(data):,} more bytes" if issue.length > len(data) else ""
+        self.entries.append(
+            Entry(
+                kind="unreadable",
+                at=None,
+                text=f"{issue.reason.replace('_', ' ')}: {data.decode('utf-8', 'replace')}{more}",
+                uuid=None,
+                transcript=self.path,
+                offset=issue.offset,
+                length=issue.length,
+                branch=0,
+            )
+        )
 
     def _add(self, record: Decoded, kind: str, text: str, **more: Any) -> None:
         self.entries.append(self._said(record, kind, text, **more))
@@ -466,5 +494,5 @@ class ThreadReader:
             self._skip(m.full_kind("system", sub))
 
 
-def _is_record(item: Decoded | Issue) -> TypeGuard[Decoded]:
-    return isinstance(item, Decoded)
+def _is_shown(item: Decoded | Issue) -> bool:
+    return isinstance(item, Decoded) or item.reason in UNREAD
