@@ -12,13 +12,11 @@ import hansard
 from hansard.errors import StoreCorrupt
 from hansard.index.lines import internal_error
 from hansard.parse.decode import Issue
-from tests.sync.making import ask, assistant, main_path, raw, session, user
+from tests.sync.making import Tree, ask, assistant, main_path, raw, session, user
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.sync.making import Tree
 
 A = session(1)
 LINES = [
@@ -110,13 +108,13 @@ def told(tree: Tree) -> set[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("target", sorted(ROWS | TEXT))
-def test_a_fault_costs_its_line(tmp_path: Path, make_tree: Callable[[Path], Tree], target: str) -> None:
-    clean = make_tree(tmp_path / "clean")
+def test_a_fault_costs_its_line(tmp_path: Path, target: str) -> None:
+    clean = Tree(tmp_path / "clean" / "claude", tmp_path / "clean" / "store")
     clean.write(main_path(A), b"\n".join(LINES) + b"\n")
     clean.sync()
     reached = set()
     for number, place in enumerate(PLACES):
-        tree = make_tree(tmp_path / str(number))
+        tree = Tree(tmp_path / str(number) / "claude", tmp_path / str(number) / "store")
         tree.write(main_path(A), b"\n".join(LINES) + b"\n")
         with pytest.MonkeyPatch.context() as patch:
             fail_at(patch, target, place, len(LINES[number]))

@@ -21,7 +21,7 @@ from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.parse.state import State, load
 
-_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\]+.*$")
+_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\].*", re.DOTALL)
 
 
 @dataclass(slots=True)

@@ -157,7 +157,7 @@ def _word() -> re.Pattern[str]:
     """What may be a word in any script; it takes milliseconds to compile, and most texts do not need it."""
     return re.compile(
         rf"[{_EMOJI}]|\+\+|(?<![A-Za-z0-9\x80-\U0010ffff])[CFcf]#(?![A-Za-z0-9])|[{_UNSPACED}]"
-        rf"|(?:(?![{_UNSPACED}{_EMOJI}])[^\W_][{_MARKS}]*)+"
+        rf"|(?:(?![{_UNSPACED}{_EMOJI}])[^\W_][{_MARKS}]*+)++"
     )
 
 

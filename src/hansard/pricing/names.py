@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 # Gateways and clouds write who sells the model before its name, and which revision of the deployment behind it.
-_SELLER = re.compile(r"^(?:[a-z0-9_.-]+/)*(?:(?:us|eu|apac|global|jp|au|ca|sa|me|af|us-gov)\.)?(?:anthropic\.)?")
+_SELLER = re.compile(r"^(?:[a-z0-9_.-]++/)*+(?:(?:us|eu|apac|global|jp|au|ca|sa|me|af|us-gov)\.)?(?:anthropic\.)?")
 _REVISION = re.compile(r"(?:-v\d+(?::\d+)?)$")
 _WINDOW = re.compile(r"\[[^\[\]]*\]$")
 _DATE = re.compile(r"(?:[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})|[-@]latest|@default)$")

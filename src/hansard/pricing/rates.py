@@ -19,6 +19,7 @@ _DERIVED = {
     "cache_read": (Decimal("0.1"), "cache reads at a tenth of the input rate"),
 }
 _WEB_SEARCH = Decimal(10)
+_LONGEST_NAME = 200  # characters of a model's name that may mean something
 _HALF = Decimal("0.5")
 AT_STANDARD = "at the standard rate"
 _PLAIN_TIERS = frozenset({"", "standard"})
@@ -85,7 +86,7 @@ def resolve(book: Book, overrides: Sequence[PriceOverride], asked: Asked) -> lis
 
 def find(book: Book, name: str) -> Listed | None:
     """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
-    names = spellings(name)
+    names = spellings(name) if len(name) <= _LONGEST_NAME else []
     for provider in _sellers(book, name, names[-1] if names else ""):
         listed = [model for model in book.models if model.provider == provider]
         for spelling in names:

@@ -49,7 +49,8 @@ _FILE_ENDINGS = frozenset(
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _PLAIN = re.compile(r"[a-z]{3,}")
 _NAME = re.compile(
-    r"(?<![\w.])(?:[a-z]+(?:[A-Z][a-z0-9]+)+|(?:[A-Z][a-z0-9]+){2,}|[a-z0-9]+(?:_[a-z0-9]+)+|[a-z]\w*(?:\.[a-z]\w*)+)(?![\w.])"
+    r"(?<![\w.])(?:[a-z]++(?:[A-Z][a-z0-9]++)++|(?:[A-Z][a-z0-9]++){2,}+|[a-z0-9]++(?:_[a-z0-9]++)++|[a-z]\w*+(?:\.[a-z]\w*+)++)"
+    r"(?![\w.])"
 )
 _PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _FILE = re.compile(r"(?:[A-Za-z]:)?[\w.@~ /\\+-]*[\w@+-]\.[A-Za-z0-9]{1,8}")

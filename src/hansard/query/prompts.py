@@ -43,7 +43,7 @@ _NEARBY = (
 )
 _REMEMBERED = 256  # sessions
 # A history line has these in place of what was pasted; the transcript has the thing itself.
-_PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d+[^\]]*\]")
+_PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-_SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+_OPEN, _CLOSE = "<summary>", "</summary>"
 _LONG = 20_000
 
 
 def notice(text: str) -> str:
     """What a task's notification says."""
-    summary = _SUMMARY.search(text[:_LONG])
-    return summary[1].strip() if summary and text.lstrip().startswith("<task-notification>") else text
+    start = text.find(_OPEN, 0, _LONG)
+    end = text.find(_CLOSE, start, _LONG)
+    is_notice = 0 <= start < end and text.lstrip().startswith("<task-notification>")
+    return text[start + len(_OPEN) : end].strip() if is_notice else text

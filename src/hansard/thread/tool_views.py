@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Plain, Prose
@@ -19,7 +19,7 @@ _USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _SUBJECT = 2000
-_DIFF_LINES = 20_000  # beyond this a diff of our own making takes too long
+_DIFF_LINES = 2_000  # of all edits of a call: difflib takes time with the square of them
 _JSON_LIMIT = 1 << 20
 
 Given = Mapping[str, Any]
@@ -123,22 +123,23 @@ def _edit(call: ToolCall, given: Given) -> _Shown:
     path = _text(given, "file_path")
     edits = given.get("edits")
     steps = [item for item in edits if isinstance(item, dict)] if isinstance(edits, list) else [given]
-    patch = call.patch or "\n".join(_difference(_text(step, "old_string"), _text(step, "new_string")) for step in steps)
+    patch = call.patch or "\n".join(_differences(steps))
     facts = (Facts((("replace all", "yes"),)),) if given.get("replace_all") is True else ()
     return path, facts, (Diff(patch, path),) if patch else ()
 
 
-def _difference(old: str, new: str) -> str:
-    before, after = old.split("\n"), new.split("\n")
-    if len(before) + len(after) > _DIFF_LINES:
-        return "\n".join(
-            [
-                f"@@ -1,{len(before)} +1,{len(after)} @@",
-                *("-" + line for line in before),
-                *("+" + line for line in after),
-            ]
-        )
-    return "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=3))[2:])
+def _differences(steps: Iterable[Given]) -> Iterator[str]:
+    """What each step changes; where there is too much to compare, all of the old and all of the new lines."""
+    left = _DIFF_LINES
+    for step in steps:
+        before, after = _text(step, "old_string").split("\n"), _text(step, "new_string").split("\n")
+        left -= len(before) + len(after)
+        if left >= 0:
+            yield from list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+        else:
+            yield f"@@ -1,{len(before)} +1,{len(after)} @@"
+            yield from ("-" + line for line in before)
+            yield from ("+" + line for line in after)
 
 
 def _notebook(call: ToolCall, given: Given) -> _Shown:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ from hansard.web.urls import place, session_place
 if TYPE_CHECKING:
     from hansard.model import Hit
 
-_TYPO = re.compile(r"'(?P<wrong>\S+)'.*; did you mean (?P<right>\S+)\?$")
 _SPEAKERS = {"prompt": "You", "reply": "Claude", "thinking": "Thinking", "command": "Command", "title": "Title"}
 
 
@@ -65,8 +63,7 @@ def stamp(moment: datetime | None, day: datetime | None = None) -> str:
 def corrected(query: str, notes: Iterable[str]) -> Iterator[tuple[str, str | None]]:
     """What is said where nothing was found, each with the query as it may have been meant."""
     for note in notes:
-        found = _TYPO.search(note)
-        better = None
-        if found and query.count(found["wrong"]) == 1:
-            better = query.replace(found["wrong"], found["right"])
-        yield note, better
+        about, _, right = note.removesuffix("?").rpartition("; did you mean ")
+        wrong = about.partition("'")[2].rpartition("'")[0]
+        is_typo = wrong.split() == [wrong] and right.split() == [right] and query.count(wrong) == 1
+        yield note, query.replace(wrong, right) if is_typo else None

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
 from hansard.render.html import lexing
-from hansard.render.html.colours import CLASSES, LONGEST, Run, _class_of, coloured
-from hansard.thread.languages import _BY_ENDING, _BY_NAME
+from hansard.render.html.colours import CLASSES, Run, _class_of, coloured
+from hansard.thread.languages import _BY_ENDING, _BY_NAME, LONGEST
 
 LANGUAGES = sorted({*_BY_ENDING.values(), *_BY_NAME.values()} - {"text", "markdown", "prisma"})
 SAMPLE = """#!/usr/bin/env python

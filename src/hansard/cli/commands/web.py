@@ -159,7 +159,7 @@ def _checked(name: str) -> str:
     import re
 
     name = name.strip().strip("[]")
-    if not re.fullmatch(r"[\w-]+(\.[\w-]+)*\.?", name, re.ASCII):
+    if not re.fullmatch(r"[\w-]+(\.[\w-]+)*+\.?", name, re.ASCII):
         try:
             ipaddress.ip_address(name)
         except ValueError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_AMOUNT = r"(>=|<=|>|<|=)?\s*(\$?)\s*(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled when it is needed
+_AMOUNT = r"(>=|<=|>|<|=)?\s*+(\$?)\s*+(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled when it is needed
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 _MOST = 10**18  # still a number of 64 bits
 

@@ -15,7 +15,7 @@ _SEQUENCE = re.compile(
     "|\x1b[ -/]*[0-~]?"
 )
 _NUMBERS = re.compile(r"[0-9;:]*")
-_LINE_ENDS = re.compile("\r+\n|\r")
+_LINE_ENDS = re.compile("\r++\n?")
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 # Where the sixteen colours lie, to find the nearest of them to any other.
@@ -34,7 +34,7 @@ CLASSES = frozenset(
 def shown(text: str) -> Iterable[Run]:
     """A program's output as runs, each with the classes of its colours."""
     if "\r" in text:
-        text = _LINE_ENDS.sub("\n", text)
+        text = _LINE_ENDS.sub(lambda found: "\n" * max(1, found[0].count("\r") * (found[0][-1] == "\r")), text)
     if "\x1b" not in text and not _UNSEEN.search(text):
         return (("", text),) if text else ()
     return _runs(text)

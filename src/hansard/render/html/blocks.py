@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 _MARKER = re.compile(r"(?:[-+*]|([0-9]{1,9})[.)])(?=[ \t]|$)")
 _ITEM = re.compile(r"( *)(?:[-+*]|([0-9]{1,9})[.)])( {1,4})(?=[^ \t])")
-_HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?$")
-_FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
-_RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]++(.*+))?$")
+_FENCE = re.compile(r"(`{3,}+|~{3,}+)(.*+)$")
+_RULE = re.compile(r"([-*_])(?:[ \t]*+\1){2,}+[ \t]*+$")
 # Makes a heading, or a table, of the line above it.
-_UNDERLINE = re.compile(r"(?:=+|[-:|][-:| \t]*)[ \t]*$")
+_UNDERLINE = re.compile(r"(?:=++[ \t]*+|[-:|][-:| \t]*+)$")
 _PLAIN, _TITLE, _CODE, _LINE, _LIST, _OTHER = range(6)
 _CODE_INDENT = 4
 _DEEPEST = 8  # lists inside each other
@@ -176,7 +176,7 @@ class _Sheet:
         found = _FENCE.match(line)
         if found is None:
             raise _Unclear
-        end = re.compile(rf" {{0,3}}{found[1]}{found[1][0]}*[ \t]*$")
+        end = re.compile(rf" {{0,3}}{found[1]}{found[1][0]}*+[ \t]*+$")
         text: list[str] = []
         for place in range(self.place + 1, len(self.lines)):
             inner = self.lines[place]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
+
+from hansard.thread.languages import lexer_name
 
 if TYPE_CHECKING:
     from hansard.render.html.lexing import Marks
 
 Run = tuple[str, str]  # class, text
-
-# Pygments does about a megabyte a second, and expressions of its lexers can be slow on purpose: long texts stay plain.
-LONGEST = 4_000
-_PLAIN = frozenset(
-    {"", "text", "txt", "plain", "plaintext", "none", "output", "log", "console", "markdown", "md", "csv"}
-)
-_NAME = re.compile(r"[A-Za-z0-9_+#.-]{1,30}")
 
 # What a type of token is drawn as; those of its kind that are not named follow it.
 _CLASSES = {
@@ -52,15 +46,15 @@ CLASSES = frozenset(_CLASSES.values())
 
 
 def coloured(text: str, language: str) -> list[Run]:
-    """Code as runs; as one run without a class where its language is not known or it is too long."""
+    """Code as runs; as one run without a class where it is not to be coloured."""
     if not text:
         return []
-    marks_of = None if len(text) > LONGEST else _lexer(language.lower())
-    if marks_of is None:
+    name = lexer_name(text, language)
+    if not name:
         return [("", text)]
     runs: list[Run] = []
     before, current = 0, ""
-    for place, kind in marks_of(text + "\n"):
+    for place, kind in _lexer(name)(text + "\n"):
         if place > before:
             runs.append((current, text[before:place]))
             before = place
@@ -80,20 +74,10 @@ def _class_of(kind: object) -> str:
     return ""
 
 
-@lru_cache(maxsize=200)
-def _lexer(language: str) -> Callable[[str], Marks] | None:
-    if language in _PLAIN or not _NAME.fullmatch(language) or language not in _known():
-        return None
+@cache
+def _lexer(language: str) -> Callable[[str], Marks]:
     from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
     from hansard.render.html.lexing import marks_by
 
     return marks_by(get_lexer_by_name(language), _class_of)
-
-
-@cache
-def _known() -> frozenset[str]:
-    """The languages that Pygments itself knows: asked for another, it would look through everything that is installed."""
-    from pygments.lexers import get_all_lexers
-
-    return frozenset(alias for _, aliases, _, _ in get_all_lexers(plugins=False) for alias in aliases)

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
     from markdown_it.utils import EnvType, OptionsDict
 
-LONGEST = 400_000  # beyond this it is shown as it was written
+# Beyond these a text is shown as it was written: markdown-it takes some ten microseconds for each mark, and as long for a line.
+LONGEST = 200_000
+MANY_MARKS = 20_000
 
 # A text in which nothing of this occurs is paragraphs and nothing else.
 _MEANS_SOMETHING = re.compile(r"[*_`\[\]<>&\\#~|]|^[ \t]*(?:[-+=]|\d+[.)])|^ *(?: {2}|\t)|  $|://", re.MULTILINE)
 # What a line is often made of, and what else it would take markdown-it to understand.
 _CODE_OR_STRONG = re.compile(r"(?<!`)`([^`\n ](?:[^`\n]*[^`\n ])?)`(?!`)|(?<!\*)\*\*(?!\*)")
 _HARDER = re.compile(r"[\\\[\]<&_~`*]|\s\n|\n\s")
-_PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_PARAGRAPHS = re.compile(r"\n[ \t]*+(?:\n[ \t]*+)++")
 _WEB = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _ALIGNED = {"text-align:left": "left", "text-align:center": "center", "text-align:right": "right"}
 
@@ -44,7 +46,7 @@ def prose(text: str) -> str:
         return "".join(
             f"<p>{paragraph}</p>" for part in _PARAGRAPHS.split(text) if (paragraph := marked_up(part.strip()))
         )
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or sum(map(text.count, "[*_`<&\\")) > MANY_MARKS:
         return f'<pre class="wrap">{marked_up(text)}</pre>'
     return _cleaner().clean(blocks.draw(text, _ink()))
 

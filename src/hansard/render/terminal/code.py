@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hansard.render.terminal.spans import BLUE, CYAN, DIM, GREEN, MAGENTA, YELLOW, Span
+from hansard.thread.languages import lexer_name
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-LONGEST = 8_000  # characters: a lexer does about a megabyte a second, and some are slow on purpose
-_PLAIN = frozenset(
-    {"", "text", "txt", "plain", "plaintext", "none", "output", "log", "console", "markdown", "md", "csv"}
-)
-_NAME = re.compile(r"[a-z0-9+#-]{1,30}")
 _STYLES = {
     "Comment": DIM,
     "Comment.Preproc": MAGENTA,
@@ -38,11 +30,11 @@ _STYLES = {
 
 def lines_of(text: str, language: str) -> list[list[Span]]:
     """The lines of clean code."""
-    lexer = _lexer(language.lower()) if len(text) <= LONGEST else None
-    if lexer is None:
+    name = lexer_name(text, language)
+    if not name:
         return [[("", line)] for line in text.split("\n")]
     lines: list[list[Span]] = [[]]
-    for _, kind, piece in lexer.get_tokens_unprocessed(text):
+    for _, kind, piece in _lexer(name).get_tokens_unprocessed(text):
         style = _style(kind)
         first, *others = piece.split("\n")
         lines[-1].append((style, first))
@@ -62,11 +54,6 @@ def _style(kind: object) -> str:
 
 @cache
 def _lexer(language: str) -> Any:
-    if language in _PLAIN or not _NAME.fullmatch(language):
-        return None
-    from pygments.lexers import LEXERS, get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
-    known: Mapping[str, tuple[str, str, tuple[str, ...], object, object]] = LEXERS
-    if not any(language in entry[2] for entry in known.values()):
-        return None  # asking by name would go on to look for plug-ins
     return get_lexer_by_name(language)

@@ -18,10 +18,10 @@ from hansard.render.terminal.tables import table
 _MARKED = re.compile(r"[`*_#>|~\[]|^ *(?:[-+]|\d+[.)]) |^ *(?:---|===)", re.MULTILINE)
 _FENCE = re.compile(r"( *)(`{3,}|~{3,}) *([A-Za-z0-9+#.-]*)([^`]*)")
 _HEADING = re.compile(r" {0,3}#{1,6} +(?=\S)")
-_RULE = re.compile(r" {0,3}([-*_])(?: *\1){2,} *")
+_RULE = re.compile(r" {0,3}([-*_])(?: *+\1){2,}+ *+")
 _ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)]) +(?=\S)")
 _QUOTE = re.compile(r" {0,3}> ?")
-_DELIMITERS = re.compile(r" *\|?(?: *:?-+:? *\|)+(?: *:?-+:?)? *\|? *")
+_DELIMITERS = re.compile(r" *+\|?(?: *+:?-++:? *+\|)++(?: *+:?-++:?)? *+\|? *+")
 _INLINE = (
     r"(?P<ticks>`+)(?!`)(?P<code>.{1,400}?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?=\S)(?P<bold>[^\n]{1,400}?)(?<=\S)\*\*"

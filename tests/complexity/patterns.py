@@ -1,0 +1,100 @@
+"""Every regular expression in the source, found by reading it: compiled at the top, in a function, or given to `re` in place."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import hansard
+
+SOURCE = Path(hansard.__file__).parent
+_CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
+_AT_START = frozenset({"match", "fullmatch"})
+
+
+class Found(NamedTuple):
+    """A pattern, and where it is written."""
+
+    place: str  # module:line
+    source: str  # the expression
+    pattern: re.Pattern[Any] | None  # None: it is made of what only a caller knows
+    at_start: bool  # it is only matched at the start of a text
+
+
+def find_patterns() -> list[Found]:
+    found: list[Found] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = ".".join(("hansard", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
+        tree = ast.parse(path.read_text("utf-8"))
+        if any(
+            isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names) for node in ast.walk(tree)
+        ):
+            found += _in_module(name, tree)
+    return found
+
+
+def _in_module(name: str, tree: ast.Module) -> list[Found]:
+    module = importlib.import_module(name)
+    known = {**vars(module), "re": re}
+    return [
+        Found(f"{name}:{node.lineno}", ast.unparse(node.args[0]), _pattern(node, known), _is_at_start(tree, node))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in _CALLS
+    ]
+
+
+def _pattern(call: ast.Call, known: dict[str, Any]) -> re.Pattern[Any] | None:
+    takes = {
+        "compile": 1,
+        "search": 2,
+        "match": 2,
+        "fullmatch": 2,
+        "split": 3,
+        "findall": 2,
+        "finditer": 2,
+        "sub": 4,
+        "subn": 4,
+    }
+    flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
+    flags += call.args[takes[call.func.attr] :][:1]  # type: ignore[attr-defined]
+    try:
+        source, given = (_value(argument, known) for argument in (call.args[0], *(flags or [ast.Constant(0)])))
+    except NameError:
+        return None
+    return re.compile(source, given)
+
+
+def _value(argument: ast.expr, known: dict[str, Any]) -> Any:
+    code = compile(ast.fix_missing_locations(ast.Expression(argument)), "", "eval")
+    return eval(code, known)  # noqa: S307 - our own source
+
+
+def _is_at_start(tree: ast.Module, call: ast.Call) -> bool:
+    """Whether nothing but `match` and `fullmatch` are done with a pattern, as far as its module tells."""
+    if call.func.attr != "compile":  # type: ignore[attr-defined]
+        return call.func.attr in _AT_START  # type: ignore[attr-defined]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.value is call:
+            return node.attr in _AT_START
+        if isinstance(node, ast.Assign) and node.value is call and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            uses = [
+                use
+                for use in ast.walk(tree)
+                if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)
+            ]
+            attributes = [
+                use
+                for use in ast.walk(tree)
+                if isinstance(use, ast.Attribute) and isinstance(use.value, ast.Name) and use.value.id == name
+            ]
+            is_ours = name.startswith("_") or node not in tree.body  # nobody else uses it
+            return is_ours and len(uses) == len(attributes) and all(use.attr in _AT_START for use in attributes)
+    return False

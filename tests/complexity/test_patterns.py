@@ -1,0 +1,161 @@
+"""No regular expression in the source takes more than linear time or memory, whatever text it is given; by counting, not by time."""
+
+from __future__ import annotations
+
+import re
+from re import _constants as code
+from re import _parser as parser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hansard.query.search import excerpts
+from tests.complexity.hostile import texts
+from tests.complexity.patterns import Found, find_patterns
+from tests.complexity.steps import Matcher, TooMuch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TIMES = 24
+GROWTH = 2.6  # for a text twice as long
+FEW = 6  # steps for each character: nothing grows there
+MOST = 200_000
+
+# Patterns that are made of what only a caller knows: an example of each, or why there is none.
+EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
+    ("hansard.query.search.excerpts", "'|'.join(_patterns(term))"): re.compile(
+        f"parse{excerpts._BETWEEN}{excerpts._SIGNS['sharp']}{excerpts._BETWEEN}100|parse", re.DOTALL
+    ),
+    ("hansard.grep.pattern", "re.escape(needle)"): re.compile(rb"a needle, as it is"),
+    ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
+        r"(?<!\w)a\.passage(?!\w)"
+    ),
+    ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
+        r" {0,3}````*+[ \t]*+$"
+    ),
+    ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
+    ("hansard.grep.syntax", "wanted"): "the user's own, only compiled",
+    ("hansard.ledger.targets", "pattern"): "over what the user typed",
+    ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
+    ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
+    ("hansard.sources.roots", "pattern"): "over a variable of the environment",
+    ("hansard.render.html.lexing", "pattern"): "over single characters",
+    (
+        "hansard.query.known_items",
+        "'[^/\\\\\\\\]+[/\\\\\\\\][^/\\\\\\\\]+$' if len(parts) > 1 and self.rng.random() < 0.5 else '[^/\\\\\\\\]+$'",
+    ): "over a passage of at most some hundred characters",
+}
+# Not linear, but over texts of bounded length.
+BOUNDED = {
+    ("hansard.render.terminal.prose", "_INLINE"): "over lines of at most 2,000 characters with at most 200 marks"
+}
+
+PATTERNS = find_patterns()
+
+
+def _name(found: Found) -> tuple[str, str]:
+    return found.place.partition(":")[0], found.source
+
+
+def test_every_pattern_is_found() -> None:
+    assert len(PATTERNS) > 100
+    assert {_name(found) for found in PATTERNS if found.pattern is None} == set(EXAMPLES)
+    assert set(BOUNDED) <= {_name(found) for found in PATTERNS}
+
+
+def _tested() -> Iterator[Any]:
+    for found in PATTERNS:
+        pattern = found.pattern or EXAMPLES.get(_name(found), "")
+        if isinstance(pattern, re.Pattern) and _name(found) not in BOUNDED:
+            yield pytest.param(pattern, found.at_start, id=found.place)
+
+
+@pytest.mark.parametrize(("pattern", "at_start"), list(_tested()))
+def test_steps_grow_with_the_text(pattern: re.Pattern[Any], at_start: bool) -> None:
+    for text, twice in zip(texts(pattern, TIMES), texts(pattern, TIMES, 2), strict=True):
+        steps = count(pattern, twice, at_start=at_start)
+        if steps > FEW * len(twice):
+            before = count(pattern, text, at_start=at_start)
+            assert steps <= GROWTH * before, (
+                f"{pattern.pattern!r} takes {before} steps for {text!r}, and {steps} for twice that"
+            )
+
+
+def count(pattern: re.Pattern[Any], text: Any, *, at_start: bool) -> int:
+    """The steps of a search; also makes sure that they lead where `re` goes."""
+    matcher = Matcher(pattern, text, MOST)
+    try:
+        if at_start:
+            real = pattern.match(text)
+            assert matcher.match() == (real and real.span())
+        else:
+            assert matcher.search() == [real.span() for real in pattern.finditer(text)]
+    except TooMuch:
+        pytest.fail(f"{pattern.pattern!r} takes more than {MOST} steps for {text!r}")
+    return matcher.steps
+
+
+@pytest.mark.parametrize(("pattern", "_at_start"), list(_tested()))
+def test_no_way_back_is_kept_for_every_repetition(pattern: re.Pattern[Any], _at_start: bool) -> None:
+    """Where a group is repeated, `re` keeps some hundred bytes for each time, unless the repetition is possessive."""
+    assert not list(_kept(parser.parse(pattern.pattern, pattern.flags)))
+
+
+def _kept(tree: Any) -> Iterator[Any]:
+    for op, argument in tree:
+        if op in (code.MAX_REPEAT, code.MIN_REPEAT):
+            inner = list(argument[2])
+            if argument[1] is code.MAXREPEAT and not (len(inner) == 1 and inner[0][0] in _ONE):
+                yield inner
+        for part in _inside(op, argument):
+            yield from _kept(part)
+
+
+_ONE = (code.LITERAL, code.NOT_LITERAL, code.ANY, code.IN)
+
+
+def _inside(op: Any, argument: Any) -> list[Any]:
+    if op is code.BRANCH:
+        return list(argument[1])
+    if op in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
+        return [argument[2]]
+    if op is code.SUBPATTERN:
+        return [argument[3]]
+    if op in (code.ASSERT, code.ASSERT_NOT):
+        return [argument[1]]
+    return [argument] if op is code.ATOMIC_GROUP else []
+
+
+# -- the counting itself
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"<a>.*?</a>", r"\s+$", r"(?:a|b)*c", r"x*y", r"\r+\n|\r", r"(\w+)\s(\w+)\s=", r"a.*b.*c", r"\[[^\]]*\]", r"'\S+'.*;",
+        r"(['\"])[^x]*\1x", r"^(a+)+$", r"(?:a*)*b", r"[ab]*[a]*c", r"(?<!x)a+(?!a)b", r"\d+[.)]x",
+    ],
+)  # fmt: skip
+def test_what_is_not_linear_is_noticed(source: str) -> None:
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_steps_grow_with_the_text(re.compile(source), at_start=False)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        r"<a>[^<]*+</a>",
+        r"(?<!\s)\s++$",
+        r"(?:a|b)c",
+        r"\r++\n?",
+        r"^(?:a++b)*+$",
+        r"[a-c]+",
+        r"(?<!a)(?>a+)b|a",
+        r"(?i)É\b",
+        r"(?m)^x*$",
+    ],
+)
+def test_what_is_linear_is_let_pass(source: str) -> None:
+    test_steps_grow_with_the_text(re.compile(source, re.DOTALL), at_start=False)
+    test_steps_grow_with_the_text(re.compile(source.encode(), re.DOTALL), at_start=False)
