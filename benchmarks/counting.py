@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import hansard
-from hansard.model import PriceOverride
+from hansard.model.ledger import PriceOverride
 
 _ZONE = "Europe/Berlin"  # whose clocks change: a little more work than UTC
 _NOBODYS = "nobody-ever-used-this"

@@ -12,7 +12,7 @@ import pytest
 
 from hansard import config
 from hansard.errors import UsageError
-from hansard.model import Limit, PriceOverride
+from hansard.model.ledger import Limit, PriceOverride
 
 
 def write(text: str) -> Path:

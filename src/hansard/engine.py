@@ -27,45 +27,18 @@ if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
-    from hansard.model import (
-        Activity,
-        Agent,
-        Blocks,
-        Budget,
-        CallPage,
-        Conversation,
-        Drift,
-        Explanation,
-        Facets,
-        FileChange,
-        FileHistory,
-        FilePage,
-        FolderPage,
-        IssueKind,
-        Limit,
-        Link,
-        PriceData,
-        PriceOverride,
-        Project,
-        PromptPage,
-        Rate,
-        Reconciliation,
-        Related,
-        Remarks,
-        SearchPage,
-        Session,
-        SessionGroups,
-        SessionPage,
-        SideFile,
-        Standing,
-        Tagged,
-        Todo,
-        ToolCall,
-        ToolReport,
-        Transcript,
-        UsageReport,
-    )
+    from hansard.model.calls import CallPage, FileHistory, FilePage, FolderPage, ToolReport
+    from hansard.model.current import CurrentUsage
+    from hansard.model.explain import Explanation
+    from hansard.model.files import Drift, FileChange, IssueKind, Link, SideFile, Todo, Transcript
+    from hansard.model.ledger import Blocks, Budget, Limit, PriceData, PriceOverride, Rate, UsageReport
     from hansard.model.problems import Problem
+    from hansard.model.prompts import PromptPage
+    from hansard.model.reconcile import Reconciliation
+    from hansard.model.related import Related
+    from hansard.model.search import Facets, SearchPage
+    from hansard.model.sessions import Activity, Project, Remarks, Session, SessionGroups, SessionPage, Tagged
+    from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.pricing.settle import Prices
     from hansard.query.activity_series import Happened
     from hansard.query.compile import Condition
@@ -571,9 +544,9 @@ class Hansard:
         zone: tzinfo | None = None,
     ) -> SearchPage:
         """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
-        from hansard.query.search.pages import Search, Wish
+        from hansard.query.search.pages import Search, SearchRequest
 
-        wish = Wish(query, limit, cursor, group, sort, context, facets, now, zone, project, since, until)
+        wish = SearchRequest(query, limit, cursor, group, sort, context, facets, now, zone, project, since, until)
         return Search(self.reader, wish).page(self._record_or_none())
 
     def count(
@@ -587,9 +560,9 @@ class Hansard:
         zone: tzinfo | None = None,
     ) -> int:
         """How many places answer a query, copies in forks and former generations included."""
-        from hansard.query.search.pages import Search, Wish
+        from hansard.query.search.pages import Search, SearchRequest
 
-        wish = Wish(query, now=now, zone=zone, project=project, since=since, until=until)
+        wish = SearchRequest(query, now=now, zone=zone, project=project, since=since, until=until)
         return Search(self.reader, wish, exact=True).finder.count()
 
     def facets(
@@ -604,9 +577,9 @@ class Hansard:
         from dataclasses import replace
 
         from hansard.query.search.facets import count_facets
-        from hansard.query.search.pages import Search, Wish
+        from hansard.query.search.pages import Search, SearchRequest
 
-        search = Search(self.reader, Wish(query, now=now, zone=zone))
+        search = Search(self.reader, SearchRequest(query, now=now, zone=zone))
         found = count_facets(self.reader, search.finder, most=most, zone=zone)
         return replace(found, truncated=True) if search.plan.is_cut else found
 
@@ -865,7 +838,7 @@ class Hansard:
         limits: Sequence[Limit] = (),
         timezone: str | None = None,
         now: datetime | None = None,
-    ) -> Standing:
+    ) -> CurrentUsage:
         """What a session, today and the present block have cost, without reading more than that."""
         from hansard.ledger.calendar import find_zone
         from hansard.ledger.current import find_standing
@@ -897,7 +870,7 @@ class Hansard:
 
     def update_prices(self, url: str | None = None) -> PriceData:
         """Fetch the newest prices over the network; the next sync prices everything with them."""
-        from hansard.model import PriceData
+        from hansard.model.ledger import PriceData
 
         book = self._prices().fetch(url)
         fetched = datetime.fromisoformat(book.fetched_at) if book.fetched_at else None
@@ -915,10 +888,10 @@ class Hansard:
         now: datetime | None,
     ) -> Ledger:
         from hansard.ledger.calendar import find_zone
-        from hansard.ledger.filters import Wanted
+        from hansard.ledger.filters import UsageFilter
         from hansard.ledger.report import Ledger
 
-        wanted = Wanted(query, project, model, since, until)
+        wanted = UsageFilter(query, project, model, since, until)
         return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
 
     # -- files out

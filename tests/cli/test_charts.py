@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hansard.cli.output.charts import KINDS, draw
 from hansard.errors import UsageError
-from hansard.model import PriceData, Pricing, UsageReport, UsageRow
+from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.series import Amount, Bar, days_of, levels_of, measure_of, shares_of, streaks, timeline
 from hansard.render.text import ESCAPES, Paint, clean, width
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.model.document import encoded
+from hansard.model.serialize import encoded
 
 from .conftest import SESSION, Run, said
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.cli.output.hits import Look, facet_lines, hit_lines, session_lines, snippet_lines
-from hansard.model import Facets, Hit, Place, SessionHits
+from hansard.model.search import Facets, Hit, LineLocation, SessionHits
 from hansard.render.text import Paint, width
 
 from .test_terminal import NASTY, is_harmless
@@ -58,7 +58,7 @@ def test_a_session_and_its_hit() -> None:
 
 
 def test_colours_change_nothing_but_colours() -> None:
-    hit = replace(HIT, before=("x",), others=(Place("22222222-b", "p", 3),), agent_id="a4", is_error=True)
+    hit = replace(HIT, before=("x",), others=(LineLocation("22222222-b", "p", 3),), agent_id="a4", is_error=True)
     coloured = "\n".join(grouped(hit, paint=COLOUR))
     assert "\x1b[1;33mtide\x1b[0m turns" in coloured
     assert re.sub("\x1b\\[[0-9;]*m", "", coloured).split("\n") == grouped(hit)
@@ -133,11 +133,11 @@ def test_the_day_is_said_where_it_is_another_one() -> None:
 
 
 def test_other_places() -> None:
-    places = [Place(f"{number}" * 36, "p", 1) for number in range(4)]
+    places = [LineLocation(f"{number}" * 36, "p", 1) for number in range(4)]
     assert grouped(replace(HIT, others=tuple(places[:1])))[-1] == "    also in 1 fork: 00000000"
-    line = grouped(replace(HIT, others=(*places, Place(SESSION, "p", 1))))[-1]
+    line = grouped(replace(HIT, others=(*places, LineLocation(SESSION, "p", 1))))[-1]
     assert line == "    also in 4 forks: 00000000, 11111111, 22222222, …, and elsewhere in this session"[:79] + "…"
-    assert grouped(replace(HIT, others=(Place(SESSION, "p", 1),)))[-1] == "    also elsewhere in this session"
+    assert grouped(replace(HIT, others=(LineLocation(SESSION, "p", 1),)))[-1] == "    also elsewhere in this session"
 
 
 def test_context_stands_around_the_snippet() -> None:
@@ -240,7 +240,7 @@ HITS = st.builds(
     snippet=NASTY,
     before=st.lists(NASTY, max_size=2).map(tuple),
     after=st.lists(NASTY, max_size=2).map(tuple),
-    others=st.lists(st.builds(Place, NASTY, NASTY, st.integers(0, 9)), max_size=5).map(tuple),
+    others=st.lists(st.builds(LineLocation, NASTY, NASTY, st.integers(0, 9)), max_size=5).map(tuple),
 )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from hansard.cli.output import plots
 from hansard.errors import UsageError
-from hansard.model import UsageRow
+from hansard.model.ledger import UsageRow
 
 from .test_charts import TODAY, by_model, months_of_work, report, row
 

@@ -17,7 +17,7 @@ from hansard.cli.app import hansard
 from hansard.cli.commands import search
 from hansard.demo.history import write_history
 from hansard.engine import Hansard
-from hansard.model import Facets, SearchPage
+from hansard.model.search import Facets, SearchPage
 from hansard.query.language import syntax_help
 from hansard.render.text import width
 

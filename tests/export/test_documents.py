@@ -12,8 +12,8 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.export.display_schema import display_schema
-from hansard.model import plain
 from hansard.model.display import Item, Thread
+from hansard.model.serialize import plain
 from hansard.thread.tree import Tree
 
 jsonschema: Any = pytest.importorskip("jsonschema")

@@ -96,7 +96,7 @@ def test_a_file_that_was_removed_comes_back(small: Hansard, tmp_path: Path) -> N
 def test_other_prices_mean_other_pages(small: Hansard, tmp_path: Path, root: Path) -> None:
     from decimal import Decimal
 
-    from hansard.model import PriceOverride
+    from hansard.model.ledger import PriceOverride
 
     small.export(None, tmp_path / "out", format="json")
     with hansard.open(

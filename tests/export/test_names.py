@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.export.names import LONGEST, is_name, name_sessions, slug
-from hansard.model import Session
+from hansard.model.sessions import Session
 
 RESERVED = {"con", "prn", "aux", "nul", *(f"{name}{number}" for name in ("com", "lpt") for number in range(10))}
 TITLES = st.text(max_size=300) | st.sampled_from(

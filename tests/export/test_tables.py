@@ -18,7 +18,8 @@ from hansard.errors import UsageError
 from hansard.export.sheets import cell
 from hansard.export.tables import TABLES, VIEWS, Table, Type
 from hansard.index.schema import TABLES as SCHEMA
-from hansard.model import Session, plain
+from hansard.model.serialize import plain
+from hansard.model.sessions import Session
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")

@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.errors import StoreUnusable, UsageError
-from hansard.grep.lines import Wanted, count_lines, find_lines, whole_lines
+from hansard.grep.lines import MatchOptions, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import compile_pattern
 from hansard.grep.search import Grep, grep
-from hansard.model import GrepFile, GrepLine
+from hansard.model.grep import GrepFile, GrepLine
 from hansard.query.reader import Reader
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
@@ -72,8 +72,10 @@ def by_text(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Callable[[bytes], 
     return search
 
 
-def quick(pieces: list[bytes], pattern: str | bytes, wanted: Wanted | None = None, **options: Any) -> list[GrepLine]:
-    compiled, wanted = compile_pattern(pattern, **options), wanted or Wanted()
+def quick(
+    pieces: list[bytes], pattern: str | bytes, wanted: MatchOptions | None = None, **options: Any
+) -> list[GrepLine]:
+    compiled, wanted = compile_pattern(pattern, **options), wanted or MatchOptions()
 
     def lines_before(offset: int) -> int:
         return b"".join(pieces)[:offset].count(b"\n")
@@ -198,7 +200,7 @@ def test_what_re2_does_not_know_stays_within_its_line_too(pieces: list[bytes], p
 def test_lines_around_matches_come_once_and_in_order(
     re2: bool, pieces: list[bytes], pattern: str, before: int, after: int
 ) -> None:
-    found = quick(pieces, pattern, Wanted(before, after, around=None), re2=re2)
+    found = quick(pieces, pattern, MatchOptions(before, after, around=None), re2=re2)
     told = [(line.line, line.start is not None, line.text) for line in found]
     assert told == slow_context(b"".join(pieces), re.compile(pattern.encode()).search, before, after)
     data = b"".join(pieces)
@@ -216,7 +218,7 @@ def test_each_match_by_itself(re2: bool, pieces: list[bytes], pattern: str) -> N
         while position <= len(line) and (match := search(line, position)) is not None:
             expected += [(number, match[0])] if match[0] else []
             position = match.end() + (not match[0])
-    found = quick(pieces, pattern, Wanted(only_matching=True), re2=re2)
+    found = quick(pieces, pattern, MatchOptions(only_matching=True), re2=re2)
     assert [(line.line, line.text) for line in found] == expected
 
 
@@ -470,19 +472,19 @@ def test_what_follows_the_last_line_wanted_ends_at_the_next_match() -> None:
     data = b"a1\n-\na2\n-\n-\na3\n"
     for size in (1, 2, 4, 100):
         pieces = [data[start : start + size] for start in range(0, len(data), size)]
-        assert [line.line for line in quick(pieces, "a", Wanted(after=3, max_count=1))] == [1, 2]
-        assert [line.line for line in quick(pieces, "a", Wanted(after=1, max_count=2))] == [1, 2, 3, 4]
+        assert [line.line for line in quick(pieces, "a", MatchOptions(after=3, max_count=1))] == [1, 2]
+        assert [line.line for line in quick(pieces, "a", MatchOptions(after=1, max_count=2))] == [1, 2, 3, 4]
 
 
 def test_text_around_a_match_is_cut_between_characters() -> None:
     line = ("é" * 300 + "needle" + "ж" * 300).encode()
     for around in range(40, 44):
-        found = quick([line], "needle", Wanted(around=around))[0]
+        found = quick([line], "needle", MatchOptions(around=around))[0]
         text = found.text.decode()
         assert text.strip("éж") == "needle"
         assert line[found.text_at : found.text_at + len(found.text)] == found.text
         assert around - 4 < 600 - found.text_at <= around
-    assert len(quick([line], ".*", Wanted(around=40))[0].text) <= 84
+    assert len(quick([line], ".*", MatchOptions(around=40))[0].text) <= 84
 
 
 def test_damage_is_left_out_and_counted(place: Path) -> None:

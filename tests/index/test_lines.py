@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.index.lines import Lines, unfinished
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import Issue, ParsedLine
 
 
 def _split(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -35,5 +35,5 @@ def test_a_last_line_is_read_once_it_is_whole() -> None:
     assert unfinished(b"  \r", 5) == []
     assert unfinished(b'{"type":"user","uuid":"x', 5) == [Issue(5, 24, "unfinished", "the last line has no end yet")]
     (record,) = unfinished(b'{"type":"user","uuid":"x"}', 5)
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.kind) == (5, "user")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hansard.index.lines import items
 from hansard.index.tokens import fold, searchable, tokens
-from hansard.parse.decode import Record
+from hansard.parse.decode import ParsedLine
 from hansard.parse.texts import TextFold
 
 FTS5 = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
@@ -98,7 +98,7 @@ def test_real_texts(corpus: Path) -> None:
         reading = TextFold(is_agent=False)
         for line in path.read_bytes().split(b"\n")[:120]:
             for item in items(line, 0) if line else ():
-                if isinstance(item, Record):
+                if isinstance(item, ParsedLine):
                     for text in reading.texts(item):
                         part = text.text[:20_000]
                         assert [token.text for token in tokens(part)] == indexed(part)

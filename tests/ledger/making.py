@@ -11,7 +11,7 @@ from tests.sync.making import Line, Tree, agent_path, assistant, call, main_path
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hansard.model import PriceOverride
+    from hansard.model.ledger import PriceOverride
 
 ONE, TWO, FORK, REPLAY = session(1), session(2), session(3), session(4)
 OPUS, SONNET, HAIKU = "claude-opus-4-1", "claude-sonnet-4-5-20250929", "claude-haiku-5-5"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hansard.engine import Hansard
-    from hansard.model import Rate, UsageRow
+    from hansard.model.ledger import Rate, UsageRow
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOUR = 3_600_000

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hansard.engine import Hansard
 from hansard.ledger.blocks import Stretch, find_blocks
-from hansard.model import Block
+from hansard.model.ledger import BillingBlock
 from tests.ledger.conftest import Kept
 from tests.ledger.making import HAIKU, ONE, OPUS, TWO, opened, said
 from tests.ledger.slowly import EPOCH, blocks, summed
@@ -38,7 +38,7 @@ def history(tree: Tree, times: list[datetime]) -> Hansard:
     return opened(tree)
 
 
-def starts(found: list[Block] | tuple[Block, ...]) -> list[datetime]:
+def starts(found: list[BillingBlock] | tuple[BillingBlock, ...]) -> list[datetime]:
     return [block.start for block in found if not block.is_gap]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hansard.ledger.budgets import PERIODS, period_start
 from hansard.ledger.calendar import Zone
-from hansard.model import Limit
+from hansard.model.ledger import Limit
 from tests.ledger.conftest import END, Kept
 from tests.ledger.making import ONE, TWO, opened, said
 from tests.sync.making import Tree, main_path

@@ -21,9 +21,10 @@ from hansard.index.schema import QUARTER
 from hansard.ledger.budgets import check_budgets, period_start
 from hansard.ledger.calendar import find_zone
 from hansard.ledger.current import find_periods, find_standing, here, look, read_store
-from hansard.ledger.filters import Wanted
+from hansard.ledger.filters import UsageFilter
 from hansard.ledger.report import Ledger, make_report
-from hansard.model import Limit, Spent, UsageRow
+from hansard.model.current import CurrentTotal
+from hansard.model.ledger import Limit, UsageRow
 from hansard.query.reader import Reader
 from hansard.storage.sqlite import connect
 
@@ -48,11 +49,11 @@ def moments(h: Hansard) -> list[datetime]:
     return [*told, *(moment + timedelta(hours=3, minutes=1) for moment in told[::5]), NOW]
 
 
-def of(row: UsageRow | None) -> Spent:
+def of(row: UsageRow | None) -> CurrentTotal:
     """The same figures of a report's row."""
     if row is None:
-        return Spent(Decimal(0), 0, 0, 0, ())
-    return Spent(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
+        return CurrentTotal(Decimal(0), 0, 0, 0, ())
+    return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
 
 
 def test_a_session_stands_where_its_report_does(h: Hansard) -> None:
@@ -163,7 +164,7 @@ def test_to_the_last_digit(tmp_path: Path, spent: list[Any]) -> None:
         reader.db.execute(f"INSERT INTO rates VALUES ({','.join('?' * 18)})", values)
         row = (now // QUARTER, "s", "", "", number, has_recorded, *used, now, now)
         reader.db.execute(f"INSERT INTO spending VALUES ({','.join('?' * 17)})", row)
-    report = make_report(Ledger(reader, Wanted(), zone=find_zone("UTC"), now=NOW), ("total",))
+    report = make_report(Ledger(reader, UsageFilter(), zone=find_zone("UTC"), now=NOW), ("total",))
     standing = find_standing(reader, None, limits=(), zone=find_zone("UTC"), now=NOW)
     assert standing.today == of(report.totals)
     assert standing.block == (of(report.totals) if spent else None)

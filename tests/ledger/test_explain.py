@@ -15,7 +15,9 @@ import hansard
 from hansard.demo.history import write_history
 from hansard.engine import Hansard
 from hansard.errors import Ambiguous, NotFound, UsageError
-from hansard.model import ExplainedMessage, Explanation, UsageRow, plain
+from hansard.model.explain import ExplainedMessage, Explanation
+from hansard.model.ledger import UsageRow
+from hansard.model.serialize import plain
 from hansard.pricing.money import total
 from hansard.storage.sqlite import connect
 from tests.sync.making import Line, Tree, agent_path, entry, main_path, session, user

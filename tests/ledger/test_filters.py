@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.ledger.filters import Selection, Wanted
+from hansard.ledger.filters import Selection, UsageFilter
 from hansard.query.language import QueryError
 from tests.ledger.conftest import END, Kept, keep
 from tests.ledger.making import FORK, HAIKU, ONE, OPUS, SONNET, START, TWO, opened, said, story
@@ -231,7 +231,7 @@ def test_sums_are_used_where_they_suffice(demo: Kept) -> None:
     from hansard.ledger.calendar import Zone
 
     def source(**more: Any) -> str:
-        return Selection(demo.h.reader, Wanted(**more), Zone(UTC), END).source
+        return Selection(demo.h.reader, UsageFilter(**more), Zone(UTC), END).source
 
     assert (
         source() == source(since=EDGE, until=EDGE + timedelta(hours=3), model="opus", query="is:subagent") == "spending"

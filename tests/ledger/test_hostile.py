@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hansard.engine import Hansard
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.sums import MODES
-from hansard.model import Limit, plain
+from hansard.model.ledger import Limit
+from hansard.model.serialize import plain
 from hansard.pricing.names import spellings
 from tests.ledger.conftest import keep
 from tests.ledger.making import HAIKU, ONE, OPUS, START, opened, said

@@ -10,7 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.model import UsageReport, plain
+from hansard.model.ledger import UsageReport
+from hansard.model.serialize import plain
 from tests.ledger.conftest import Kept
 from tests.ledger.making import FORK, ONE, REPLAY, TWO, of, opened, story
 from tests.ledger.slowly import Book, read, said, summed

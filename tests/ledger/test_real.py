@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.model import UsageRow
+from hansard.model.ledger import UsageRow
 from tests.ledger.conftest import Kept, kept_of
 from tests.ledger.test_report import assert_slowly
 

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.model import Counted, Reconciliation, Way, plain
+from hansard.model.reconcile import Counted, CountingMethod, Reconciliation
+from hansard.model.serialize import plain
 from tests.ledger.making import FORK, HAIKU, ONE, OPUS, SONNET, TWO, of, opened, said, story
 from tests.sync.making import FOLDER, Line, Tree, agent_path, main_path, memory_folder, session, user
 
@@ -61,11 +62,11 @@ def tokens(counted: Counted) -> tuple[int, ...]:
     )
 
 
-def way(found: Reconciliation, name: str) -> Way:
+def way(found: Reconciliation, name: str) -> CountingMethod:
     return next(way for way in found.ways if way.name == name)
 
 
-def causes(way: Way) -> dict[str, Amount]:
+def causes(way: CountingMethod) -> dict[str, Amount]:
     return {
         step.cause: (
             step.amount.messages,

@@ -23,7 +23,7 @@ from hansard.ledger.reconcile.peer_rules import AGENTSVIEW, CCUSAGE, CCUSAGE_SES
 from hansard.ledger.reconcile.peers import read
 from hansard.ledger.reconcile.prices import LineRates
 from hansard.ledger.reconcile.rules import Count
-from hansard.model import Counted, PeerCheck
+from hansard.model.reconcile import Counted, PeerCheck
 from tests.ledger.making import ONE, OPUS, opened, said
 from tests.ledger.test_reconcile import causes, reconciled, told
 from tests.sync.making import FOLDER, Line, Tree, agent_path, main_path, session, user

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard.model import Counted, Reconciliation
+from hansard.model.reconcile import Counted, Reconciliation
 from tests.ledger.conftest import kept_of
 from tests.ledger.test_reconcile import causes, check_sums, way
 

@@ -12,7 +12,7 @@ from hansard.errors import UsageError
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
-from hansard.model import UsageReport, UsageRow, Work
+from hansard.model.ledger import UsageReport, UsageRow, Work
 from hansard.pricing.money import total
 from tests.ledger.conftest import Kept
 from tests.ledger.making import opened, story

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard.ledger.tool_usage import server_of
-from hansard.model import ToolReport, ToolSums, Work
+from hansard.model.calls import ToolReport, ToolSums
+from hansard.model.ledger import Work
 from tests.ledger.making import FORK, ONE, OPUS, START, TWO, of, opened, said, story
 from tests.query import slow_calls
 from tests.query.scattered import scatter

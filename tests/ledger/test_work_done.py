@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.model import Work
+from hansard.model.ledger import Work
 from tests.ledger.conftest import Kept
 from tests.ledger.making import FORK, HAIKU, ONE, START, TWO, of, opened, said, story
 from tests.ledger.slowly import values

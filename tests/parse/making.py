@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.lines import Lines, items
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.fold import Fold
 from hansard.parse.state import State
 from hansard.parse.texts import texts
@@ -70,27 +70,27 @@ def tool_result(content: Any, identity: str = "toolu_1", **fields: Any) -> dict[
     return {"type": "tool_result", "tool_use_id": identity, "content": content, **fields}
 
 
-def read(data: bytes, offset: int = 0) -> list[Record | Issue]:
+def read(data: bytes, offset: int = 0) -> list[ParsedLine | Issue]:
     """Everything in a log, in file order."""
     lines = Lines([data if data.endswith(b"\n") else data + b"\n"], offset)
     return [item for start, found in lines for item in items(found, start)]
 
 
-def records(data: bytes, offset: int = 0) -> list[Record]:
-    return [item for item in read(data, offset) if isinstance(item, Record)]
+def records(data: bytes, offset: int = 0) -> list[ParsedLine]:
+    return [item for item in read(data, offset) if isinstance(item, ParsedLine)]
 
 
 def issues(data: bytes, offset: int = 0) -> list[Issue]:
     return [item for item in read(data, offset) if isinstance(item, Issue)]
 
 
-def only(data: bytes) -> Record:
+def only(data: bytes) -> ParsedLine:
     """The one record of a line, whatever issues it has."""
     (record,) = records(data)
     return record
 
 
-def uncovered(data: bytes, found: Iterable[Record | Issue], offset: int = 0) -> bytes:
+def uncovered(data: bytes, found: Iterable[ParsedLine | Issue], offset: int = 0) -> bytes:
     """The bytes that are neither in a record nor in an issue nor white space."""
     left = []
     position = offset

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hansard.index.lines import items
 from hansard.parse import wire
-from hansard.parse.decode import Record, salvage
+from hansard.parse.decode import ParsedLine, salvage
 from hansard.parse.texts import texts
 from tests.parse.making import assert_storable, folding, line, uncovered, user
 
@@ -53,7 +53,7 @@ def swallow(data: bytes) -> None:
             folded = folding()
             folded.feed(item)
             assert_storable(folded)
-            if isinstance(item, Record):
+            if isinstance(item, ParsedLine):
                 for _, _, shown, *_ in texts(item, sidechain=False):
                     shown.encode()
 

@@ -12,7 +12,7 @@ from msgspec.structs import fields
 
 from hansard.index.lines import items
 from hansard.parse import wire
-from hansard.parse.decode import Issue, Record, decode, survivors, text_of
+from hansard.parse.decode import Issue, ParsedLine, decode, survivors, text_of
 from hansard.parse.texts import texts
 from tests.parse.making import (
     SESSION,
@@ -44,7 +44,7 @@ def deep(levels: int = DEEP) -> bytes:
     return b"[" * levels + b"]" * levels
 
 
-def among_neighbours(damaged: bytes) -> list[Record | Issue]:
+def among_neighbours(damaged: bytes) -> list[ParsedLine | Issue]:
     """What is made of a damaged line, after making sure that its neighbours are whole and no byte of it is forgotten."""
     found = read(b"\n".join((GOOD, damaged, ALSO_GOOD)))
     start = len(GOOD) + 1
@@ -143,7 +143,7 @@ def test_a_wrong_type_costs_one_field_and_is_named(path: str, wrong: Any) -> Non
     place[name] = wrong
     issue, record = among_neighbours(line(value))
     assert issue == Issue(0, len(line(value)), "wrong_type", path)
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.length) == (0, len(line(value)))
     assert record.body.uuid == "uuid-of-assistant"
     assert record.body.session_id == SESSION
@@ -197,7 +197,7 @@ def test_no_type_is_an_issue_and_a_record_of_no_kind() -> None:
     for value in ({"cwd": "/"}, {"type": None}, {"type": 7}, {"type": ["user"]}, {}):
         found = among_neighbours(line(value))
         assert [item.reason for item in found if isinstance(item, Issue)] == ["no_type"]
-        assert [item.kind for item in found if isinstance(item, Record)] == [""]
+        assert [item.kind for item in found if isinstance(item, ParsedLine)] == [""]
 
 
 @pytest.mark.parametrize("data", [b"null", b"7", b'"text"', b"[]", b'[{"type":"user"}]', b"true"])
@@ -258,7 +258,7 @@ def test_a_cut_end_with_another_writers_line_behind_it() -> None:
     cut = line(assistant(text("this was cut in the mid")))[:-80]
     torn, record = among_neighbours(cut + ALSO_GOOD)
     assert torn == Issue(0, len(cut), "torn", "beside 1 whole records")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.length, record.body.uuid) == (len(cut), len(ALSO_GOOD), "u9")
 
 
@@ -266,7 +266,7 @@ def test_a_cut_end_with_another_writers_line_behind_it() -> None:
 def test_a_line_that_breaks_off_where_a_nested_object_might_stand(cut: bytes) -> None:
     torn, record = among_neighbours(cut + ALSO_GOOD)
     assert torn == Issue(0, len(cut), "torn", "beside 1 whole records")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.length, record.body.uuid) == (len(cut), len(ALSO_GOOD), "u9")
 
 
@@ -282,7 +282,7 @@ def test_two_writers_in_one_line() -> None:
     cut = 120
     torn, record, rest = among_neighbours(one[:cut] + ALSO_GOOD + one[cut:])
     assert (torn.offset, torn.length) == (0, cut)
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.body.uuid) == (cut, "u9")
     assert (rest.offset, rest.length) == (cut + len(ALSO_GOOD), len(one) - cut)
 
@@ -292,7 +292,7 @@ def test_parts_of_a_torn_record_are_no_records() -> None:
     value = entry("progress", data={"type": "agent_progress", "message": inner})
     for spaced in (line(value), json.dumps(value).encode()):
         for damaged in (spaced[:-20], spaced[60:], b"}" + spaced):
-            kinds = [item.kind for item in among_neighbours(damaged) if isinstance(item, Record)]
+            kinds = [item.kind for item in among_neighbours(damaged) if isinstance(item, ParsedLine)]
             assert kinds in ([], ["progress"])
     block_first = b'{"type":"text","text":"hello"}],"id":"x"},"uuid":"u"}'
     assert among_neighbours(block_first) == [Issue(0, len(block_first), "not_json", "")]
@@ -318,14 +318,14 @@ def test_a_raw_control_character_inside_a_string(control: bytes) -> None:
     damaged = GOOD.replace(b"before", b"be" + control + b"fore")
     issue, record = among_neighbours(damaged)
     assert issue == Issue(0, len(damaged), "odd_json", "")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert [text[:3] for text in texts(record, sidechain=False)] == [(0, "prompt", f"be{control.decode()}fore")]
 
 
 def test_nul_bytes_around_a_record() -> None:
     before, record, after = among_neighbours(b"\x00" * 5 + GOOD + b"\x00" * 3)
     assert before == Issue(0, 5, "nul_bytes", "NUL bytes beside the record")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (record.offset, record.length, record.body.message.content) == (5, len(GOOD), "before")
     assert after == Issue(5 + len(GOOD), 3, "nul_bytes", "NUL bytes beside the record")
     assert among_neighbours(b"\x00" * 4096) == [Issue(0, 4096, "nul_bytes", "NUL bytes beside the record")]
@@ -341,7 +341,7 @@ def test_a_byte_order_mark() -> None:
 
 def test_carriage_returns_and_blank_lines() -> None:
     found = read(GOOD + b"\r\n\r\n  \n" + ALSO_GOOD + b"\r\n")
-    assert all(isinstance(item, Record) for item in found)
+    assert all(isinstance(item, ParsedLine) for item in found)
     assert [item.offset for item in found] == [0, len(GOOD) + 2 + 2 + 3]
 
 
@@ -350,7 +350,7 @@ def test_lone_surrogates(escape: bytes) -> None:
     damaged = GOOD.replace(b"before", b"x" + escape + b"y").replace(b"/home", b"/home" + escape)
     issue, record = among_neighbours(damaged)
     assert issue == Issue(0, len(damaged), "odd_json", "")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     ((_, column, found, *_),) = texts(record, sidechain=False)
     assert column == "prompt"
     assert found.startswith("x\ufffd")
@@ -363,14 +363,14 @@ def test_invalid_utf8(bad: bytes) -> None:
     damaged = GOOD.replace(b"/home", b"/home" + bad).replace(b"before", b"be" + bad + b"fore")
     issue, record = among_neighbours(damaged)
     assert issue == Issue(0, len(damaged), "invalid_utf8", f"first at byte {damaged.find(bad)}")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert record.body.uuid == "uuid-of-user"
     assert record.body.message.content.strip("befor").strip("\ufffd") == ""
     kept_raw = line(assistant(text("be?fore"))).replace(b"?", bad)
     ((_, column, found),) = said(kept_raw)
     assert (column, found.replace("\ufffd", "")) == ("reply", "before")
     glued = among_neighbours(damaged + ALSO_GOOD)
-    assert [(item.offset, item.length) for item in glued if isinstance(item, Record)] == [
+    assert [(item.offset, item.length) for item in glued if isinstance(item, ParsedLine)] == [
         (0, len(damaged)),
         (len(damaged), len(ALSO_GOOD)),
     ]
@@ -394,7 +394,7 @@ def test_nesting_of_any_depth_never_escapes(place: bytes, levels: int) -> None:
     damaged = place % deep(levels)
     for item in among_neighbours(damaged):
         folding().feed(item)
-        if isinstance(item, Record):
+        if isinstance(item, ParsedLine):
             list(texts(item, sidechain=False))
         elif levels == DEEP:
             assert item == Issue(0, len(damaged), "too_deep", "")
@@ -412,7 +412,7 @@ def test_numbers_out_of_range(number: str) -> None:
     compact = entry("system", subtype="compact_boundary", compactMetadata={"preTokens": "#", "postTokens": 4})
     for given in (value, compact, {"type": "pr-link", "prNumber": "#", "prUrl": "u"}):
         damaged = line(given).replace(b'"#"', number.encode())
-        (record,) = (item for item in among_neighbours(damaged) if isinstance(item, Record))
+        (record,) = (item for item in among_neighbours(damaged) if isinstance(item, ParsedLine))
         folded = fold(damaged)
         assert_storable(folded)
         list(texts(record, sidechain=False))
@@ -471,7 +471,7 @@ def test_a_long_line_is_copied_only_a_few_times(letter: str) -> None:
     del output
     tracemalloc.start()
     try:
-        (record,) = (item for item in items(data, 0) if isinstance(item, Record))
+        (record,) = (item for item in items(data, 0) if isinstance(item, ParsedLine))
         folding().feed(record)
         assert [len(shown) for _, _, shown, *_ in texts(record, sidechain=False)] == [length]
         _, peak = tracemalloc.get_traced_memory()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hansard.index.lines import Lines, items
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.fold import Fold
 from hansard.parse.rows import AgentRef
 from hansard.parse.state import State, dump, load
@@ -295,8 +295,8 @@ def test_any_split_of_the_bytes_gives_the_same(seed: int) -> None:
 
 def test_any_kind_of_record_can_be_fed() -> None:
     folded = folding()
-    folded.feed(Record(0, 2, "", None))
-    folded.feed(Record(0, 2, "unheard-of", None, ("",)))
+    folded.feed(ParsedLine(0, 2, "", None))
+    folded.feed(ParsedLine(0, 2, "unheard-of", None, ("",)))
     assert folded.state.kinds == {"": 1, "unheard-of": 1}
 
 

@@ -14,7 +14,7 @@ from hansard.index.history import HistoryFold
 from hansard.index.lines import Lines, items, unfinished
 from hansard.parse import decode as decoding
 from hansard.parse import limits
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.limits import LONG_LINE, MAX_PIECES, MAX_VALUES, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
 from hansard.parse.state import dump
@@ -38,12 +38,12 @@ UNITS = [
 ]
 
 
-def own(damaged: bytes) -> list[Record | Issue]:
+def own(damaged: bytes) -> list[ParsedLine | Issue]:
     """What is made of a line, after making sure that its neighbours are whole and no byte of it is forgotten."""
     lines = Lines([GOOD + b"\n" + damaged + b"\n" + ALSO_GOOD + b"\n"], 0)
     found = [item for start, data in lines for item in items(data, start)]
     start = len(GOOD) + 1
-    assert [item.body.message.content for item in (found[0],) if isinstance(item, Record)] == ["before"]
+    assert [item.body.message.content for item in (found[0],) if isinstance(item, ParsedLine)] == ["before"]
     assert found[-1] == next(items(ALSO_GOOD, start + len(damaged) + 1))
     mine = found[1:-1]
     assert uncovered(damaged, mine, start) == b""
@@ -77,7 +77,7 @@ def test_commas_and_brackets_in_texts_are_no_values() -> None:
     assert not is_ordinary(damaged)
     assert fit(damaged) == (damaged, "", "")
     (record,) = own(damaged)
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert record.body.message.content == code
 
 
@@ -92,7 +92,7 @@ def test_long_texts_are_cut() -> None:
     damaged = line(user([text("a" * LONG_LINE), text("short"), text("é" * LONG_LINE)], cwd="/here"))
     issue, record = own(damaged)
     assert isinstance(issue, Issue)
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert (issue.reason, issue.length, record.length) == ("long_text", len(damaged), len(damaged))
     assert record.body.cwd == "/here"
     first, short, last = (msgspec.json.decode(block.text) for block in record.body.message.content)
@@ -135,7 +135,7 @@ def test_a_torn_long_line() -> None:
     assert own(damaged) == [Issue(0, len(damaged), "not_json", "")]
     torn, record = own(damaged + GOOD)
     assert (torn.offset, torn.length, getattr(torn, "reason", "")) == (0, len(damaged), "torn")
-    assert isinstance(record, Record)
+    assert isinstance(record, ParsedLine)
     assert record.body.message.content == "before"
 
 
@@ -157,7 +157,7 @@ def test_as_many_glued_records_as_are_read() -> None:
     found = own(tiny * (MAX_PIECES + 5))
     *whole, rest = found
     assert len(whole) == MAX_PIECES
-    assert all(isinstance(item, Record) for item in whole)
+    assert all(isinstance(item, ParsedLine) for item in whole)
     assert isinstance(rest, Issue)
     assert (rest.offset, rest.length, rest.reason) == (MAX_PIECES * len(tiny), 5 * len(tiny), "torn")
     assert rest.detail.startswith(f"beside {MAX_PIECES} whole records; not looked at from byte ")
@@ -231,7 +231,7 @@ def test_what_is_told_of_a_line_that_is_too_long() -> None:
 # -- history.jsonl
 
 
-def entries(data: bytes) -> list[Record | Issue]:
+def entries(data: bytes) -> list[ParsedLine | Issue]:
     return [item for start, each in Lines([data + b"\n"], 0) for item in HistoryFold.items(each, start)]
 
 
@@ -246,12 +246,12 @@ def test_a_prompt_history_has_the_same_limits() -> None:
         before, issue, after = entries(good + b"\n" + damaged + b"\n" + good)
         assert isinstance(issue, Issue)
         assert (issue.offset, issue.length, issue.reason) == (len(good) + 1, len(damaged), reason)
-        assert isinstance(before, Record)
-        assert isinstance(after, Record)
+        assert isinstance(before, ParsedLine)
+        assert isinstance(after, ParsedLine)
         assert (before.body.display, after.body.display) == ("hello", "hello")
     issue, long = entries(line({"display": "a" * (LONG_LINE + 1)}))
     assert isinstance(issue, Issue)
-    assert isinstance(long, Record)
+    assert isinstance(long, ParsedLine)
     assert issue.reason == "long_text"
     assert long.body.display.startswith("aaa")
 

@@ -10,7 +10,7 @@ import pytest
 from hansard.demo.history import write_history
 from hansard.index.lines import Lines, items
 from hansard.parse import wire
-from hansard.parse.decode import Issue, Record, decode
+from hansard.parse.decode import Issue, ParsedLine, decode
 from hansard.parse.state import dump, load
 from hansard.parse.texts import texts
 from tests.parse.making import assert_storable, folding, uncovered
@@ -77,7 +77,7 @@ def test_damage_stays_in_its_line(lines: list[bytes], shard: int) -> None:
             _keeps_its_name(line, own)
         for item in own:
             folded.feed(item)
-            if isinstance(item, Record):
+            if isinstance(item, ParsedLine):
                 for _, _, shown, *_ in texts(item, sidechain=False):
                     shown.encode()
         if number % 500 == 499:
@@ -85,10 +85,10 @@ def test_damage_stays_in_its_line(lines: list[bytes], shard: int) -> None:
             folded = folding(load(dump(folded.state)) if number % 5000 != 4999 else None)
 
 
-def _keeps_its_name(line: bytes, own: list[Record | Issue]) -> None:
+def _keeps_its_name(line: bytes, own: list[ParsedLine | Issue]) -> None:
     """Values that went wrong elsewhere in a record leave its kind and its uuid as they were."""
     original = decode(line, 0)
-    (record,) = (item for item in own if isinstance(item, Record))
+    (record,) = (item for item in own if isinstance(item, ParsedLine))
     assert original is not None
     assert record.kind == original.kind
     if record.kind in wire.ENTRY_KINDS:

@@ -18,7 +18,7 @@ import pytest
 from hansard.engine import Hansard
 from hansard.pricing import book as room
 from hansard.pricing.book import FILE_NAME, Book, PricesUnavailable, fetch, fingerprint, load, read
-from hansard.pricing.rates import Asked, find, resolve
+from hansard.pricing.rates import RateKey, find, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +146,7 @@ def test_a_model_that_is_priced_by_the_time_of_day_only_is_not_listed(store: str
     with serving(json.dumps(raw).encode()) as address:
         book = fetch(store, address)
     assert [listed.model for listed in book.models] == ["claude-new-1"]
-    assert not resolve(book, (), Asked("claude-night", "", "", ""))[0].is_priced
+    assert not resolve(book, (), RateKey("claude-night", "", "", ""))[0].is_priced
 
 
 def test_another_package_brings_its_own_data(store: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.model import Rate, Tokens
+from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded, times, total
 
 

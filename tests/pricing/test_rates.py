@@ -13,10 +13,10 @@ from genai_prices.data import providers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.model import PriceOverride, Rate, Tokens
+from hansard.model.ledger import PriceOverride, Rate, Tokens
 from hansard.pricing.book import Book, Card, Listed, Price
 from hansard.pricing.money import cost
-from hansard.pricing.rates import CLASSES, Asked, resolve
+from hansard.pricing.rates import CLASSES, RateKey, resolve
 
 ANTHROPIC = next(provider for provider in providers if provider.id == "anthropic")
 MODELS = {model.id: model for model in ANTHROPIC.models}
@@ -90,7 +90,7 @@ def priced_keys(model: Any, moment: datetime) -> set[str]:
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_the_same_as_genai_prices(book: Book, name: str) -> None:
     model = MODELS[name]
-    rates = resolve(book, (), Asked(name, *PLAIN))
+    rates = resolve(book, (), RateKey(name, *PLAIN))
     for moment in moments():
         for prompt in SIZES:
             tokens = spread(prompt, priced_keys(model, moment), moment)
@@ -101,7 +101,7 @@ def test_the_same_as_genai_prices(book: Book, name: str) -> None:
 def test_batches(book: Book, name: str) -> None:
     """Where the data has a price for batches it is that, before it is half; a search costs what it always does."""
     model = MODELS[name]
-    rates = resolve(book, (), Asked(name, "batch", "", ""))
+    rates = resolve(book, (), RateKey(name, "batch", "", ""))
     for moment in moments():
         is_listed = any(
             variant.when == {"processing": "batch"}
@@ -121,8 +121,8 @@ def test_batches(book: Book, name: str) -> None:
 
 
 def test_models_with_a_date_cost_what_the_model_costs(book: Book) -> None:
-    bare = resolve(book, (), Asked("claude-opus-4-6", *PLAIN))
-    dated = resolve(book, (), Asked("us.anthropic.claude-opus-4-6-20260101-v1:0", *PLAIN))
+    bare = resolve(book, (), RateKey("claude-opus-4-6", *PLAIN))
+    dated = resolve(book, (), RateKey("us.anthropic.claude-opus-4-6-20260101-v1:0", *PLAIN))
     assert [(rate.since, rate.above, rate.priced_as, rate.input) for rate in bare] == [
         (rate.since, rate.above, rate.priced_as, rate.input) for rate in dated
     ]
@@ -135,7 +135,7 @@ def test_models_with_a_date_cost_what_the_model_costs(book: Book) -> None:
 
 
 def test_unknown_models(book: Book) -> None:
-    (rate,) = resolve(book, (), Asked("claude-opus-4-6-turbo", *PLAIN))
+    (rate,) = resolve(book, (), RateKey("claude-opus-4-6-turbo", *PLAIN))
     assert not rate.is_priced
     assert (rate.since, rate.until, rate.above, rate.upto) == (None, None, None, None)
     assert {getattr(rate, name) for name in CLASSES} == {None}
@@ -143,7 +143,7 @@ def test_unknown_models(book: Book) -> None:
 
 
 def test_what_the_data_leaves_out_follows_from_input(book: Book) -> None:
-    (rate,) = resolve(book, (), Asked("claude-2", *PLAIN))
+    (rate,) = resolve(book, (), RateKey("claude-2", *PLAIN))
     assert of(rate, "input", "output") == (8, 24)
     assert of(rate, "cache_read", "cache_write_5m", "cache_write_1h") == (Decimal("0.8"), 10, 16)
     assert rate.web_search == 10
@@ -152,7 +152,7 @@ def test_what_the_data_leaves_out_follows_from_input(book: Book) -> None:
         "1-hour cache writes at twice the input rate",
         "cache reads at a tenth of the input rate",
     )
-    (known,) = resolve(book, (), Asked("claude-opus-5-5", *PLAIN))
+    (known,) = resolve(book, (), RateKey("claude-opus-5-5", *PLAIN))
     assert known.notes == ()
     assert known.cache_read == Decimal("0.2"), "its own price, not a tenth"
 
@@ -171,7 +171,7 @@ def test_what_the_data_leaves_out_follows_from_input(book: Book) -> None:
 )
 def test_what_has_no_price_of_its_own_is_said(book: Book, tier: str, speed: str, place: str, words: list[str]) -> None:
     now = datetime(2026, 11, 1, tzinfo=UTC)
-    rate = the_one(resolve(book, (), Asked("claude-opus-5-5", tier, speed, place)), now, 1)
+    rate = the_one(resolve(book, (), RateKey("claude-opus-5-5", tier, speed, place)), now, 1)
     assert rate.is_priced
     assert len(rate.notes) == len(words)
     for note, word in zip(rate.notes, words, strict=True):
@@ -192,15 +192,15 @@ def test_prices_for_a_speed_and_a_place() -> None:
         "anthropic", "claude-x", ("claude-x",), (), (Card({"input": Price("2"), "output": Price("10")}),), special
     )
     book = made_book(listed)
-    fast, *_ = resolve(book, (), Asked("claude-x", "", "fast", ""))
+    fast, *_ = resolve(book, (), RateKey("claude-x", "", "fast", ""))
     assert of(fast, "input", "output", "cache_read") == (6, 30, Decimal("0.6"))
     assert not any("standard" in note for note in fast.notes)
-    before, after = resolve(book, (), Asked("claude-x", "", "", "us"))
+    before, after = resolve(book, (), RateKey("claude-x", "", "", "us"))
     assert (of(before, "output"), of(after, "output", "input")) == ((10,), (11, 2))
     assert any("surcharge" in note for note in before.notes)
     assert not any("surcharge" in note for note in after.notes)
     # One of two is known: the other is still said.
-    both = resolve(book, (), Asked("claude-x", "", "fast", "eu"))
+    both = resolve(book, (), RateKey("claude-x", "", "fast", "eu"))
     assert of(both[0], "input", "output") == (6, 30)
     assert any("'eu'" in note for note in both[0].notes)
 
@@ -246,7 +246,7 @@ OVERRIDES = st.builds(
     service_tier=st.none() | st.just("batch"),
 )
 ASKED = st.builds(
-    Asked,
+    RateKey,
     st.sampled_from(["claude-x", "claude-x-20250101", "anthropic/claude-x", "claude-z"]),
     st.sampled_from(["", "standard", "batch"]),
     st.sampled_from(["", "fast"]),
@@ -260,7 +260,7 @@ def at_size(price: Price, prompt: int) -> Decimal:
 
 
 def directly(
-    listed: Listed, overrides: list[PriceOverride], asked: Asked, day: date, prompt: int
+    listed: Listed, overrides: list[PriceOverride], asked: RateKey, day: date, prompt: int
 ) -> dict[str, Any] | None:
     """The prices for one message, found without any grid."""
     names = {asked.model, asked.model.removeprefix("anthropic/"), asked.model.removesuffix("-20250101")}
@@ -304,7 +304,7 @@ def directly(
 
 @settings(max_examples=80, deadline=None)
 @given(LISTED, st.lists(OVERRIDES, max_size=3), ASKED, st.data())
-def test_one_rate_for_any_message(listed: Listed, overrides: list[PriceOverride], asked: Asked, data: Any) -> None:
+def test_one_rate_for_any_message(listed: Listed, overrides: list[PriceOverride], asked: RateKey, data: Any) -> None:
     rates = resolve(made_book(listed), overrides, asked)
     assert {(rate.model, rate.service_tier, rate.speed, rate.inference_geo) for rate in rates} == {tuple(asked)}
     for _ in range(20):
@@ -319,7 +319,7 @@ def test_one_rate_for_any_message(listed: Listed, overrides: list[PriceOverride]
 
 @settings(max_examples=60, deadline=None)
 @given(LISTED, st.lists(OVERRIDES, max_size=3), ASKED)
-def test_rates_follow_each_other(listed: Listed, overrides: list[PriceOverride], asked: Asked) -> None:
+def test_rates_follow_each_other(listed: Listed, overrides: list[PriceOverride], asked: RateKey) -> None:
     rates = resolve(made_book(listed), overrides, asked)
     spans = list(dict.fromkeys((rate.since, rate.until) for rate in rates))
     assert spans[0][0] is None
@@ -334,7 +334,7 @@ def test_rates_follow_each_other(listed: Listed, overrides: list[PriceOverride],
 def test_an_override_for_a_time() -> None:
     listed = Listed("anthropic", "claude-x", ("claude-x",), (), (Card({"input": Price("2"), "output": Price("10")}),))
     mine = PriceOverride("claude-x", Decimal(7), Decimal(9), since=date(2026, 1, 1), until=date(2026, 2, 1))
-    before, during, after = resolve(made_book(listed), [mine], Asked("claude-x-20250101", *PLAIN))
+    before, during, after = resolve(made_book(listed), [mine], RateKey("claude-x-20250101", *PLAIN))
     assert [of(rate, "input") for rate in (before, during, after)] == [(2,), (7,), (2,)]
     assert (before.source, during.source) == ("genai-prices 1", "configuration")
     assert during.priced_as == "claude-x"
@@ -345,6 +345,6 @@ def test_an_override_for_a_time() -> None:
 
 def test_an_override_prices_what_the_data_does_not_know() -> None:
     mine = PriceOverride("my-own-model", Decimal(1), Decimal(2), above=1000)
-    small, large = resolve(made_book(), [mine], Asked("my-own-model", *PLAIN))
+    small, large = resolve(made_book(), [mine], RateKey("my-own-model", *PLAIN))
     assert (small.is_priced, small.upto) == (False, 1000)
     assert of(large, "is_priced", "above", "output") == (True, 1000, 2)

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.model import PriceOverride
+from hansard.model.ledger import PriceOverride
 from hansard.pricing.book import FILE_NAME
 from hansard.pricing.settle import Prices
 from tests.pricing.test_book import NEW, serving

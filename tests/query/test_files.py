@@ -13,7 +13,7 @@ from tests.query.scattered import PATHS, scatter
 from tests.sync.making import assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:
-    from hansard.model import ChangedFile
+    from hansard.model.calls import ChangedFile
     from tests.sync.making import Tree
 
 SEEDS = range(6)

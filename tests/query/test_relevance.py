@@ -9,7 +9,7 @@ import pytest
 
 import hansard
 from hansard.errors import UsageError
-from hansard.model import Hit, Place, SessionHits
+from hansard.model.search import Hit, LineLocation, SessionHits
 from hansard.query.known_items import KnownItem
 from hansard.query.relevance import Answer, Judge, Ranks, holds, measure, score
 from tests.sync.making import FOLDER, session, user
@@ -28,7 +28,7 @@ def hit(
     offset: int,
     uuid: str | None = None,
     snippet: str = "",
-    others: tuple[Place, ...] = (),
+    others: tuple[LineLocation, ...] = (),
 ) -> Hit:
     return Hit(
         session_id=session_id,
@@ -87,7 +87,7 @@ def test_the_place_itself_answers(judge: Judge) -> None:
 
 
 def test_a_copy_answers(judge: Judge) -> None:
-    there = Place(FIRST, path(FIRST), 0)
+    there = LineLocation(FIRST, path(FIRST), 0)
     assert judge.is_answer(ITEM, hit(THIRD, path(THIRD), 0, "u1"))
     assert judge.is_answer(ITEM, hit(THIRD, path(THIRD), 0, "u3", others=(there,)))
 

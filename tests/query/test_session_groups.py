@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hansard.engine import Hansard
-    from hansard.model import SessionGroup
+    from hansard.model.sessions import SessionGroup
 
 DAY = 24 * 60
 ZONES = (UTC, ZoneInfo("America/Los_Angeles"), ZoneInfo("Asia/Kathmandu"), timezone(timedelta(hours=14)), None)

@@ -15,7 +15,7 @@ from tests.query.scattered import PATHS, TOOLS, scatter
 from tests.sync.making import START, assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:
-    from hansard.model import Call
+    from hansard.model.calls import Call
     from tests.sync.making import Tree
 
 SEEDS = range(6)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hansard.model import Agent, Tokens
 from hansard.model.display import Item, Part, Plain, Thread, Turn
+from hansard.model.ledger import Tokens
+from hansard.model.threads import Agent
 
 NOON = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from hansard.engine import Hansard
-from hansard.model import plain
+from hansard.model.serialize import plain
 from hansard.render.document import pieces
 from hansard.thread.tree import Tree
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from hansard.model import ToolCall
 from hansard.model.display import Console, Diff
+from hansard.model.threads import ToolCall
 from hansard.render.html import colours
 from hansard.render.html.ansi import shown
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose

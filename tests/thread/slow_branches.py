@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hansard.model import Fork
+from hansard.model.threads import Fork
 
 ASIDE = frozenset({"attachment", "system", "progress"})
 

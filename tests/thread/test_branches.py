@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard.model import Fork
+from hansard.model.threads import Fork
 from hansard.query.reader import Reader
 from hansard.thread.branches import open_branches
 

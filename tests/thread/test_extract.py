@@ -10,7 +10,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import NotFound
-from hansard.model import Session
+from hansard.model.sessions import Session
 from hansard.thread.extract import extract
 from hansard.thread.tree import ThreadTree, Tree
 from tests.recordings import History

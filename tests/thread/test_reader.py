@@ -10,12 +10,12 @@ import pytest
 
 import hansard
 from hansard.errors import NotFound
-from hansard.model import plain
+from hansard.model.serialize import plain
 from hansard.thread.tool_calls import given, patch_of
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
 if TYPE_CHECKING:
-    from hansard.model import Conversation
+    from hansard.model.threads import Conversation
     from tests.sync.making import Tree
 
 A = session(1)

@@ -12,8 +12,8 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import NotFound
-from hansard.model import Session
 from hansard.model.display import Turn
+from hansard.model.sessions import Session
 from hansard.thread.raw_lines import call_of_result
 from hansard.thread.tree import ThreadTree, Tree
 from tests.recordings import History

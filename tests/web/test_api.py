@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import hansard
 from hansard.cli.app import hansard as command
+from hansard.model.serialize import plain
 from hansard.render.document import pieces
 from hansard.thread.tree import Tree
 from hansard.web.api import ENDPOINTS, turns
@@ -285,7 +286,7 @@ def test_what_a_session_consists_of(demo: Site, client: httpx.Client) -> None:
                 ("transcripts", h.transcripts(session.session_id)),
                 ("files", h.file_changes(session.session_id)[:100]),
             ):
-                assert client.get(f"{path}/{name}").json()[name] == hansard.model.plain(value)
+                assert client.get(f"{path}/{name}").json()[name] == plain(value)
 
 
 def test_changes_of_files_come_in_pages(client: httpx.Client) -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.model import PriceData, Pricing, UsageReport, UsageRow
+from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.series import Amount, Measure, measure_of, timeline
 from hansard.web.charts.heatmap import Cell, heat, shades
-from hansard.web.charts.legend import Entry, legend
+from hansard.web.charts.legend import LegendEntry, legend
 from hansard.web.charts.meter import meter
 from hansard.web.charts.scale import per_cent, spread, ticks
 from hansard.web.charts.stacked import Column, Part, stacked
@@ -140,7 +140,7 @@ def test_nothing_in_a_chart_is_style_or_script() -> None:
     drawings = [
         stacked(columns, label=HOSTILE, number=lambda _: HOSTILE),
         heat({TODAY: Cell(2, HOSTILE, HOSTILE)}, TODAY, TODAY, label=HOSTILE, nothing=lambda _: HOSTILE),
-        legend([Entry(HOSTILE, HOSTILE, HOSTILE, HOSTILE)] * 2),
+        legend([LegendEntry(HOSTILE, HOSTILE, HOSTILE, HOSTILE)] * 2),
         meter(Decimal("0.5"), label=HOSTILE, kind=HOSTILE),
     ]
 
@@ -207,8 +207,8 @@ def test_shades_of_a_year() -> None:
 
 
 def test_a_legend_is_for_several() -> None:
-    assert legend([]) == legend([Entry("one")]) == ""
-    drawn = parsed(legend([Entry("one", "$1", "/one"), Entry("others", "$2", series=7)]))
+    assert legend([]) == legend([LegendEntry("one")]) == ""
+    drawn = parsed(legend([LegendEntry("one", "$1", "/one"), LegendEntry("others", "$2", series=7)]))
     assert [item.get("class") for item in drawn.iter("li")] == ["s1", "s8"]
 
 

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hansard.model import document
 from hansard.model.schema import Schemas, Shape
 from hansard.web.api import ENDPOINTS, ROUTES
 from hansard.web.api.endpoint import JSON, Endpoint
@@ -205,15 +204,18 @@ def _line(endpoint: Endpoint) -> str:
 
 
 def test_a_value_fits_its_schema_and_a_wrong_one_does_not(own: Site) -> None:
-    from hansard import engine, model
+    from hansard import engine
+    from hansard.model.ledger import UsageReport
+    from hansard.model.serialize import encoded
+    from hansard.model.sessions import Session
 
     with engine.open(own.settings.home) as h:
         session, report = h.session("@last"), h.usage(by=("day", "model"), breakdown=True, work=True)
-    for kind, value in ((model.Session, session), (model.UsageReport, report)):
+    for kind, value in ((Session, session), (UsageReport, report)):
         schemas = Schemas()
         top = schemas.of(kind)
         validator = jsonschema.Draft202012Validator({**top, "$defs": schemas.definitions})
-        plain = json.loads(document.encoded(value))
+        plain = json.loads(encoded(value))
         validator.validate(plain)
         for name in plain:
             assert not validator.is_valid({key: item for key, item in plain.items() if key != name})
@@ -221,7 +223,7 @@ def test_a_value_fits_its_schema_and_a_wrong_one_does_not(own: Site) -> None:
 
 
 def test_shapes_add_and_leave_out() -> None:
-    from hansard.model import Remarks
+    from hansard.model.sessions import Remarks
 
     schemas = Schemas()
     schemas.of(Shape("More", Remarks, (("extra", int),), frozenset({"notes"})))

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import hansard
-from hansard.model import Limit
+from hansard.model.ledger import Limit
 from hansard.render.money import row_cost
 from hansard.render.words import short
 from tests.sync.making import FOLDER, assistant, raw, session, user

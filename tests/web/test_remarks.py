@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-    from hansard.model import Remarks
+    from hansard.model.sessions import Remarks
     from tests.render.html.browsing import Watched
 
 ONE = session(1)

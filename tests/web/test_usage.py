@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import hansard
 from hansard.cli.app import hansard as command
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.model import Limit, PriceOverride
+from hansard.model.ledger import Limit, PriceOverride
 from hansard.render.money import row_cost
 from hansard.web import answer_cache
 from tests.sync.making import FOLDER, assistant, raw, session, user
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from hansard.engine import Hansard
-    from hansard.model import UsageReport, UsageRow
+    from hansard.model.ledger import UsageReport, UsageRow
 
 REPORTS = (
     "day",

@@ -43,7 +43,7 @@ class Context:
 
     def emit(self, value: Any) -> None:
         """Write the answer as one JSON document."""
-        from hansard.model.document import encoded
+        from hansard.model.serialize import encoded
 
         stream = sys.stdout.buffer
         stream.write(encoded(value))

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.index.lines import Lines, items
-from hansard.parse.decode import Record
+from hansard.parse.decode import ParsedLine
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Conversation, Session
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Conversation
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessageLocation:
     """The entries of a conversation that one line of its transcript made."""
 
     conversation: Conversation
@@ -24,7 +25,9 @@ class Place:
     exact: bool  # False: that line is not shown, and this is the one before it
 
 
-def find_place(h: Hansard, about: Session, conversation: Conversation, offset: int, agent: str | None) -> Place:
+def find_place(
+    h: Hansard, about: Session, conversation: Conversation, offset: int, agent: str | None
+) -> MessageLocation:
     """The entries at an offset; a tool's result is part of its call, and a sidechain has a thread of its own."""
     entries = conversation.entries
     if not entries:
@@ -35,21 +38,21 @@ def find_place(h: Hansard, about: Session, conversation: Conversation, offset: i
         raise NotFound(f"there is nothing at byte {offset:,}: {path} ends at {size:,}")
     here = _covering(conversation, offset)
     if here is not None:
-        return Place(conversation, here, offset, exact=True)
+        return MessageLocation(conversation, here, offset, exact=True)
     before = [number for number, entry in enumerate(entries) if entry.offset <= offset]
     record = _record_at(h, transcript, entries[before[-1]].offset if before else 0, offset)
     if record is not None:
         calls = _answered(record)
         if (here := _calling(conversation, calls)) is not None:
-            return Place(conversation, here, offset, exact=True)
+            return MessageLocation(conversation, here, offset, exact=True)
         if agent is None and conversation.not_shown.get("sidechain"):
             for inside in conversation.agents:
                 thread = h.conversation(about.session_id, agent=inside.agent_id)
                 if thread.entries and thread.entries[0].transcript == path:
                     here = _covering(thread, offset) or _calling(thread, calls)
                     if here is not None:
-                        return Place(thread, here, offset, exact=True)
-    return Place(conversation, _of_line(conversation, before[-1] if before else 0), offset, exact=False)
+                        return MessageLocation(thread, here, offset, exact=True)
+    return MessageLocation(conversation, _of_line(conversation, before[-1] if before else 0), offset, exact=False)
 
 
 def _transcript(h: Hansard, about: Session, path: str) -> tuple[int, int]:
@@ -87,7 +90,7 @@ def _calling(conversation: Conversation, calls: set[str]) -> range | None:
     return None
 
 
-def _record_at(h: Hansard, transcript: int, start: int, offset: int) -> Record | None:
+def _record_at(h: Hansard, transcript: int, start: int, offset: int) -> ParsedLine | None:
     """The record that covers an offset, looked for from the beginning of an earlier line on."""
     lines = Lines(h.record.read(transcript, start, mend=True), start)
     line, place = b"", start
@@ -96,11 +99,11 @@ def _record_at(h: Hansard, transcript: int, start: int, offset: int) -> Record |
             break
     else:
         line, place = lines.rest, lines.offset
-    found = [item for item in items(line, place) if isinstance(item, Record) and item.offset <= offset]
+    found = [item for item in items(line, place) if isinstance(item, ParsedLine) and item.offset <= offset]
     return found[-1] if found else None
 
 
-def _answered(record: Record) -> set[str]:
+def _answered(record: ParsedLine) -> set[str]:
     """The calls whose results a record holds."""
     message = getattr(record.body, "message", None)
     content = getattr(message, "content", None)

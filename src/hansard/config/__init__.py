@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
-    from hansard.model import Limit, PriceOverride
+    from hansard.model.ledger import Limit, PriceOverride
 
 HOME_VARIABLE = "HANSARD_HOME"
 FILE_NAME = "config.toml"

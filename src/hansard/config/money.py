@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from hansard.errors import UsageError
-from hansard.model import Limit, PriceOverride
+from hansard.model.ledger import Limit, PriceOverride
 
 _PRICES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
 _PERIODS = ("day", "week", "month")

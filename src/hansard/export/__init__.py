@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.ledger.calendar import Zone
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

@@ -14,7 +14,8 @@ from hansard.export.files import digest_of, make_folder, write_file
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
-    from hansard.model import Rate, Session
+    from hansard.model.ledger import Rate
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -23,7 +24,7 @@ Stamp = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RenderedSession:
     """The files of a session as they were written."""
 
     file: Stamp
@@ -41,7 +42,7 @@ class Drawer:
         self.home = home
         self._rates: Mapping[int, Rate] | None = None
 
-    def draw(self, session: Session, path: str) -> Drawn:
+    def draw(self, session: Session, path: str) -> RenderedSession:
         """Write a session's file, and its pictures beside it where the format wants them so."""
         assets: dict[str, Stamp] = {}
         folder = assets_of(path)
@@ -50,7 +51,7 @@ class Drawer:
             assets[name] = _keep(folder, name, content)
             return f"{os.path.basename(folder)}/{name}"
 
-        return Drawn(write_file(path, self.pieces(session, keep)), assets)
+        return RenderedSession(write_file(path, self.pieces(session, keep)), assets)
 
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
         """A session's drawing."""

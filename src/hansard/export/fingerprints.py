@@ -9,10 +9,10 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from hansard.model import plain
+from hansard.model.serialize import plain
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
 
 _TRANSCRIPTS = "SELECT id, size, indexed, tail, current, state FROM transcripts"

@@ -10,7 +10,7 @@ from hansard.render.text import one_line
 from hansard.render.words import many, model_name, project_name
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 Listed = Sequence[tuple["Session", str]]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from hansard.model import plain
 from hansard.model.display import Item
+from hansard.model.serialize import plain
 
 if TYPE_CHECKING:
     from hansard.model.display import Turn

@@ -12,7 +12,7 @@ from hansard.render.text import clean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 LONGEST = 120  # characters of a name; with its ending and a folder's it fits every file system
 _SLUG = 60

@@ -15,12 +15,12 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
-from hansard.export.drawing import Drawn, reason
+from hansard.export.drawing import RenderedSession, reason
 from hansard.export.files import NotWritten
 
 if TYPE_CHECKING:
     from hansard.export.drawing import Drawer
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 LEAST = 16 << 20
 """Bytes of transcripts that a helper is worth starting for."""
@@ -30,10 +30,10 @@ Task = tuple["Session", str]
 """A session, and the file to draw it to."""
 
 
-def draw_all(drawer: Drawer, tasks: Sequence[Task]) -> Iterator[tuple[Task, Drawn | str]]:
+def draw_all(drawer: Drawer, tasks: Sequence[Task]) -> Iterator[tuple[Task, RenderedSession | str]]:
     """Draw sessions, the large ones first; for each what was written, or why nothing was."""
     waiting = deque(sorted(tasks, key=lambda task: -task[0].bytes))
-    answers: SimpleQueue[tuple[Task, Drawn | Exception | None]] = SimpleQueue()
+    answers: SimpleQueue[tuple[Task, RenderedSession | Exception | None]] = SimpleQueue()
     helpers = _helpers(drawer, waiting, answers)
     left = len(tasks)
     try:
@@ -55,8 +55,8 @@ def draw_all(drawer: Drawer, tasks: Sequence[Task]) -> Iterator[tuple[Task, Draw
 
 
 def _next(
-    drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[tuple[Task, Drawn | Exception | None]]
-) -> tuple[Task, Drawn | Exception | None] | None:
+    drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[tuple[Task, RenderedSession | Exception | None]]
+) -> tuple[Task, RenderedSession | Exception | None] | None:
     """What a helper has done, or else one session drawn here."""
     with contextlib.suppress(Empty):
         return answers.get_nowait()
@@ -69,7 +69,7 @@ def _next(
     return task, _drawn(drawer, *task)
 
 
-def _drawn(drawer: Drawer, session: Session, path: str) -> Drawn | Exception:
+def _drawn(drawer: Drawer, session: Session, path: str) -> RenderedSession | Exception:
     try:
         return drawer.draw(session, path)
     except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
@@ -96,12 +96,12 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
     return helpers
 
 
-def _read(answer: dict[str, Any]) -> Drawn | Exception:
+def _read(answer: dict[str, Any]) -> RenderedSession | Exception:
     if "not_written" in answer:
         return NotWritten(answer["not_written"])
     if "failed" in answer:
         return HansardError(answer["failed"])
-    return Drawn(tuple(answer["file"]), {name: tuple(stamp) for name, stamp in answer["assets"].items()})
+    return RenderedSession(tuple(answer["file"]), {name: tuple(stamp) for name, stamp in answer["assets"].items()})
 
 
 class _Helper:
@@ -130,7 +130,7 @@ class _Helper:
             answers.put((task, answer))
             alive = answer is not None
 
-    def _ask(self, task: Task) -> Drawn | Exception | None:
+    def _ask(self, task: Task) -> RenderedSession | Exception | None:
         session, path = task
         stdout = self._process.stdout
         if not self._send([session.session_id, path]) or stdout is None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError, UsageError, WouldOverwrite
 from hansard.export import formats
-from hansard.export.drawing import Drawer, Drawn, assets_of, reason
+from hansard.export.drawing import Drawer, RenderedSession, assets_of, reason
 from hansard.export.files import NotWritten, make_folder, remove_remains, write_file
 from hansard.export.fingerprints import Fingerprints
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written
@@ -30,7 +30,7 @@ from hansard.export.result import Exported, ExportedFile, NotExported
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -151,7 +151,7 @@ class Export:
         home = "" if self.single else "index" + formats.ENDINGS[self.form][0]
         return Drawer(self.reader, self.record, self.form, zone=self.zone, home=home)
 
-    def _keep(self, session_id: str, folder: str, drawn: Drawn) -> None:
+    def _keep(self, session_id: str, folder: str, drawn: RenderedSession) -> None:
         self._drawn_now.add(session_id)
         for name, stamp in drawn.assets.items():
             asset = f"{folder}/{name}"

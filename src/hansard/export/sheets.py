@@ -10,11 +10,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hansard.model import plain
+from hansard.model.serialize import plain
 from hansard.render.text import clean
 
 if TYPE_CHECKING:
-    from hansard.model import UsageRow
+    from hansard.model.ledger import UsageRow
 
 # A cell that begins so is a formula, or becomes one when its white space is cut off.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")

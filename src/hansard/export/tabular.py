@@ -15,7 +15,7 @@ from hansard.export.tables import TABLES, Table, choose
 if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.export.run import Export, Progress
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 
 def export_tables(
@@ -78,7 +78,7 @@ def _export_table(
 def _listing(sessions: Sequence[Session]) -> Iterator[bytes]:
     """Sessions as they are listed elsewhere, with what they cost."""
     from hansard.export.sheets import sheet
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
     names = [field.name for field in fields(Session)]
     rows: Iterator[list[Any]] = ([getattr(session, name) for name in names] for session in sessions)

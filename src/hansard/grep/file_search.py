@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreCorrupt
-from hansard.grep.lines import Row, Wanted, count_lines, find_lines, whole_lines
+from hansard.grep.lines import MatchOptions, Row, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import Pattern, compile_pattern
 from hansard.record.schema import CHUNK
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 
-class Place(NamedTuple):
+class FileLocation(NamedTuple):
     """Where the bytes of a file are; a bare tuple, since it goes to another process."""
 
     number: int  # of the generation or snapshot
@@ -23,7 +23,7 @@ class Place(NamedTuple):
     size: int
 
 
-class Job(NamedTuple):
+class SearchJob(NamedTuple):
     """A search, as it can be told to another process."""
 
     path: str  # of the record
@@ -46,9 +46,9 @@ class Job(NamedTuple):
         )
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> MatchOptions:
         """What is to be told of each match."""
-        return Wanted(self.before, self.after, self.max_count, self.only_matching, self.around)
+        return MatchOptions(self.before, self.after, self.max_count, self.only_matching, self.around)
 
 
 Found = Row | tuple[int]
@@ -62,7 +62,7 @@ class Tally:
         self.searched = 0
         self.damaged = 0
 
-    def read(self, record: Record, place: Place, end: int | None = None) -> Iterator[bytes]:
+    def read(self, record: Record, place: FileLocation, end: int | None = None) -> Iterator[bytes]:
         """The bytes of a file; what is damaged is left out, a chunk as that many NULs: all around it keeps its place."""
         if not place.is_log:
             try:
@@ -88,7 +88,7 @@ class Tally:
                 yield bytes(lost)
 
 
-def search(record: Record, place: Place, job: Job, pattern: Pattern, tally: Tally) -> Iterator[Found]:
+def search(record: Record, place: FileLocation, job: SearchJob, pattern: Pattern, tally: Tally) -> Iterator[Found]:
     """What the job wants of one file."""
 
     def lines_before(offset: int) -> int:

@@ -14,7 +14,7 @@ import sys
 from typing import IO, TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
-from hansard.grep.file_search import Job, Place, Tally, search
+from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.record.store import Record
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def weight(rows: list[Found]) -> int:
 
 def serve(stdin: IO[bytes], stdout: IO[bytes]) -> None:
     """Do the tasks that come in, one after the other."""
-    job = Job(*receive(stdin))
+    job = SearchJob(*receive(stdin))
     pattern = job.compile()
     with Record.open(job.path, readonly=True) as record:
         send(stdout, READY)
@@ -57,7 +57,7 @@ def serve(stdin: IO[bytes], stdout: IO[bytes]) -> None:
             for number, place in enumerate(task):
                 rows: list[Found] = []
                 held = 0
-                for row in search(record, Place(*place), job, pattern, tally):
+                for row in search(record, FileLocation(*place), job, pattern, tally):
                     rows.append(row)
                     held += _ROW_COST + (len(row[5]) if len(row) > 1 else 0)
                     if held >= _BATCH:

@@ -15,7 +15,7 @@ Row = tuple[int, int, int, int | None, int | None, bytes, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MatchOptions:
     """What is to be told of each match."""
 
     before: int = 0  # lines of context
@@ -58,7 +58,7 @@ def count_lines(blocks: Iterable[bytes], pattern: Pattern, most: int | None) -> 
 
 
 def find_lines(
-    blocks: Iterable[bytes], pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]
+    blocks: Iterable[bytes], pattern: Pattern, wanted: MatchOptions, lines_before: Callable[[int], int]
 ) -> Iterator[Row]:
     """The matching lines of blocks of whole lines, and those around them, each once and in order.
 
@@ -70,7 +70,7 @@ def find_lines(
 class _Search:
     """Where a search through one file stands: everything before `number` has been told or dropped."""
 
-    def __init__(self, pattern: Pattern, wanted: Wanted, lines_before: Callable[[int], int]) -> None:
+    def __init__(self, pattern: Pattern, wanted: MatchOptions, lines_before: Callable[[int], int]) -> None:
         self.lines_before = lines_before
         self.counted = True  # False: `number` is not known, since nothing was told so far
         self.pattern = pattern

@@ -22,7 +22,7 @@ from hansard.record.store import Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from hansard.grep.file_search import Found, Job, Place
+    from hansard.grep.file_search import FileLocation, Found, SearchJob
 
 AHEAD = 1 << 18
 """Bytes that one task may have waiting for its turn; a single larger line waits alone."""
@@ -39,7 +39,7 @@ def command() -> list[str]:
     return [sys.executable, "-P", "-m", "hansard.grep.helper"]
 
 
-def start_helpers(job: Job, count: int) -> list[Helper]:
+def start_helpers(job: SearchJob, count: int) -> list[Helper]:
     """So many helpers, or as many as the system allows."""
     helpers: list[Helper] = []
     with contextlib.suppress(OSError):
@@ -50,14 +50,14 @@ def start_helpers(job: Job, count: int) -> list[Helper]:
 class Helper:
     """A process that searches."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: SearchJob) -> None:
         self.tally = Tally()
         self._job = job
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter, no shell
             command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
 
-    def search(self, tasks: Iterator[list[Place]]) -> Iterator[Iterator[Answer]]:
+    def search(self, tasks: Iterator[list[FileLocation]]) -> Iterator[Iterator[Answer]]:
         """What is found by each task; where no other process can be had, this one does it."""
         try:
             self._send(*self._job)
@@ -67,7 +67,7 @@ class Helper:
         for task in tasks:
             yield self._ask(task) if ready else self._do(task)
 
-    def _ask(self, task: list[Place]) -> Iterator[Answer]:
+    def _ask(self, task: list[FileLocation]) -> Iterator[Answer]:
         with contextlib.suppress(OSError):
             self._send(*[tuple(place) for place in task])
         while (answer := self._receive()) is not None:
@@ -78,7 +78,7 @@ class Helper:
             yield answer
         raise StoreUnusable("a helper process of this search ended before its time. Try again")
 
-    def _do(self, task: list[Place]) -> Iterator[Answer]:
+    def _do(self, task: list[FileLocation]) -> Iterator[Answer]:
         pattern = self._job.compile()
         with Record.open(self._job.path, readonly=True) as record:
             for number, place in enumerate(task):
@@ -116,7 +116,7 @@ class _StoppedError(Exception):
 class Pool:
     """Helpers at work on files ahead of those that are taken, each with a thread that listens to it."""
 
-    def __init__(self, helpers: Sequence[Helper], places: Sequence[Place]) -> None:
+    def __init__(self, helpers: Sequence[Helper], places: Sequence[FileLocation]) -> None:
         self._helpers = helpers
         self._starts, self._tasks = _tasks(places)
         self._changed = threading.Condition()
@@ -176,7 +176,7 @@ class Pool:
     def _listen(self, helper: Helper) -> None:
         begun: list[int] = []
 
-        def tasks() -> Iterator[list[Place]]:
+        def tasks() -> Iterator[list[FileLocation]]:
             while (number := self._begin()) is not None:
                 begun.append(number)
                 yield self._tasks[number]
@@ -217,10 +217,10 @@ class Pool:
                 self._changed.notify_all()
 
 
-def _tasks(places: Sequence[Place]) -> tuple[list[int], list[list[Place]]]:
+def _tasks(places: Sequence[FileLocation]) -> tuple[list[int], list[list[FileLocation]]]:
     """Files that are searched by one helper in one go, and the number of the first of each."""
     starts: list[int] = []
-    tasks: list[list[Place]] = []
+    tasks: list[list[FileLocation]] = []
     held = _TASK
     for number, place in enumerate(places):
         if held + place.size >= _TASK:

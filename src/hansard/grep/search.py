@@ -17,9 +17,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.grep.file_search import Job, Place, Tally, search
+from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
-from hansard.model import GrepCount, GrepFile, GrepLine
+from hansard.model.grep import GrepCount, GrepFile, GrepLine
 from hansard.query.sessions import SessionFilter
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sources.claude_code import agent_of, project_dir_of, session_of
@@ -58,7 +58,9 @@ def grep(
     """Search the record; `sessions` are ids, `kinds` are those of files, `around` None gives whole lines."""
     if min(before, after, 0 if limit is None else limit, 0 if max_count is None else max_count) < 0:
         raise UsageError("a number of lines cannot be below 0")
-    job = Job(record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around)
+    job = SearchJob(
+        record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around
+    )
     places = _places(reader, record, sessions, project, kinds, all_generations=all_generations)
     return Grep(record, job, places, limit, _usual_helpers() if helpers is None else helpers, progress)
 
@@ -71,7 +73,7 @@ def _places(
     kinds: Collection[str] | None,
     *,
     all_generations: bool,
-) -> list[tuple[GrepFile, Place]]:
+) -> list[tuple[GrepFile, FileLocation]]:
     """The files to search, newest first; the record says which there are, the index whose they are."""
     folders: set[str] = set()  # whose files belong to the project without belonging to a session
     if project is not None:
@@ -81,7 +83,7 @@ def _places(
         folders = {row[1] for row in rows} if sessions is None else folders
         sessions = of_project if sessions is None else of_project & set(sessions)
     roots = {root.id: root.path for root in record.roots()}
-    result: list[tuple[int, GrepFile, Place]] = []
+    result: list[tuple[int, GrepFile, FileLocation]] = []
 
     def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None] | None) -> None:
         path = version.path
@@ -92,7 +94,7 @@ def _places(
             root, current = roots[version.root_id], version.current
             file = GrepFile(root, path, version.kind, generation, current, version.size, session_id, agent_id)
             at = version.mtime_ns // 1_000_000 if last is None else last
-            result.append((at, file, Place(version.id, isinstance(version, Generation), version.size)))
+            result.append((at, file, FileLocation(version.id, isinstance(version, Generation), version.size)))
 
     logs = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, last_ts FROM transcripts")}
     for log in record.generations():
@@ -112,8 +114,8 @@ class Grep:
     def __init__(
         self,
         record: Record,
-        job: Job,
-        places: list[tuple[GrepFile, Place]],
+        job: SearchJob,
+        places: list[tuple[GrepFile, FileLocation]],
         limit: int | None,
         helpers: int,
         progress: Progress | None,
@@ -180,7 +182,7 @@ class Grep:
                 self.matched_lines += count
                 yield GrepCount(file, count)
 
-    def _search(self, job: Job) -> Generator[tuple[GrepFile, list[Any]]]:
+    def _search(self, job: SearchJob) -> Generator[tuple[GrepFile, list[Any]]]:
         if job.max_count == 0 or self._limit == 0:
             return
         wanted = self._helpers if self.total_bytes >= _SMALL else 1

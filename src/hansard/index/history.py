@@ -9,7 +9,7 @@ import msgspec
 
 from hansard.index.sides import storable
 from hansard.parse import wire
-from hansard.parse.decode import REFUSED, Issue, Record
+from hansard.parse.decode import REFUSED, Issue, ParsedLine
 from hansard.parse.limits import fit, length_of
 from hansard.parse.meaning import milliseconds
 from hansard.parse.rows import Rows
@@ -27,7 +27,7 @@ class HistoryFold:
         self.rows = Rows()
 
     @staticmethod
-    def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
+    def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
         """The entry on one line, or what is wrong with it."""
         length = length_of(line)
         line, limit, detail = fit(line)
@@ -36,7 +36,7 @@ class HistoryFold:
         if not line:
             return
         try:
-            yield Record(offset, length, "", _line(line))
+            yield ParsedLine(offset, length, "", _line(line))
         except REFUSED as error:
             try:
                 entry = _by_fields(line)
@@ -45,11 +45,11 @@ class HistoryFold:
                 return
             if entry is not None:
                 yield Issue(offset, length, "wrong_type", str(error))
-                yield Record(offset, length, "", entry)
+                yield ParsedLine(offset, length, "", entry)
             elif line.strip():
                 yield Issue(offset, length, "not_json", str(error))
 
-    def feed(self, item: Record | Issue) -> None:
+    def feed(self, item: ParsedLine | Issue) -> None:
         """Take the next entry or issue."""
         state = self.state
         if isinstance(item, Issue):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import apsw
 
 from hansard.errors import HansardError
-from hansard.parse.decode import Issue, Record, decode, salvage
+from hansard.parse.decode import Issue, ParsedLine, decode, salvage
 from hansard.parse.limits import MAX_LINE, LongLine, length_of
 
 
@@ -70,7 +70,7 @@ def _whole(parts: list[bytes], size: int) -> bytes:
     return b"".join(parts) if len(parts) != 1 else parts[0]
 
 
-def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
+def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
     """The records and issues of one line."""
     record = decode(line, offset)
     if record is not None:
@@ -80,13 +80,13 @@ def items(line: bytes, offset: int) -> Iterator[Record | Issue]:
 
 
 def unfinished(
-    rest: bytes, offset: int, read: Callable[[bytes, int], Iterator[Record | Issue]] = items
-) -> list[Record | Issue]:
+    rest: bytes, offset: int, read: Callable[[bytes, int], Iterator[ParsedLine | Issue]] = items
+) -> list[ParsedLine | Issue]:
     """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
     if not isinstance(rest, LongLine) and not rest.strip():
         return []
     found = list(read(rest, offset))
-    if found and all(isinstance(item, Record) for item in found):
+    if found and all(isinstance(item, ParsedLine) for item in found):
         return found
     return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]
 

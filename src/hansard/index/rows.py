@@ -12,7 +12,7 @@ from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
-from hansard.parse.decode import Issue, Record, entry
+from hansard.parse.decode import Issue, ParsedLine, entry
 from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
@@ -165,7 +165,7 @@ class RowIndex(Disposable):
                     checkpoint = lines.offset
                     self._save(transcript, state, dump(state), None, checkpoint, checkpoint, tail=0)
         cursor_state = dump(state)
-        rest: list[Record | Issue] = []
+        rest: list[ParsedLine | Issue] = []
         try:
             rest = unfinished(lines.rest, lines.offset, read)
             for item in rest:

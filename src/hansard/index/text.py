@@ -14,7 +14,7 @@ from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, Origin, is_store_error, telling
 from hansard.index.tokens import searchable
-from hansard.parse.decode import Issue, Record, entry, is_progress
+from hansard.parse.decode import Issue, ParsedLine, entry, is_progress
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import TextFold
 
@@ -101,7 +101,7 @@ class TextIndex(Disposable):
             kept = fold.kept()
         try:
             for item in unfinished(lines.rest, lines.offset, items if fold is not None else HistoryFold.items):
-                if type(item) is Record:
+                if type(item) is ParsedLine:
                     self._put(base, item, fold)
         except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
             self._note(base, internal_error(error, lines.rest, lines.offset))
@@ -121,10 +121,10 @@ class TextIndex(Disposable):
                         continue
                     body = entry(line)
                     if body is not None:
-                        put(base, Record(offset, len(line), str(body.type), body), fold)
+                        put(base, ParsedLine(offset, len(line), str(body.type), body), fold)
                         continue
                 for item in read(line, offset):
-                    if type(item) is Record:
+                    if type(item) is ParsedLine:
                         put(base, item, fold)
             except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
                 self._note(base, internal_error(error, line, offset))
@@ -135,7 +135,7 @@ class TextIndex(Disposable):
             (base + issue.offset, issue.length, issue.reason, issue.detail),
         )
 
-    def _put(self, base: int, record: Record, fold: TextFold | None) -> None:
+    def _put(self, base: int, record: ParsedLine, fold: TextFold | None) -> None:
         row_id = base + record.offset
         if fold is None:
             # An entry of history.jsonl; a search gives it where no transcript has the prompt itself.

@@ -10,7 +10,7 @@ from hansard.index.schema import QUARTER
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
-    from hansard.model import Block, Blocks
+    from hansard.model.ledger import BillingBlock, Blocks
     from hansard.query.reader import Reader
 
 _HOUR = 3_600_000
@@ -72,12 +72,12 @@ def block_of(blocks: list[Stretch], quarter: int) -> Stretch | None:
 def make_blocks(ledger: Ledger) -> Blocks:
     """The blocks of a history with what was used in each, the silences between them, and where the present one leads."""
     from hansard.ledger.report import make_report
-    from hansard.model import Block, Blocks
+    from hansard.model.ledger import BillingBlock, Blocks
 
     report = make_report(ledger, ("block",))
     used = {row.key["block"]: row for row in report.rows}
     now = int(ledger.now.timestamp() * 1000)
-    found: list[Block] = []
+    found: list[BillingBlock] = []
     last: Stretch | None = None
     for stretch in find_blocks(ledger.reader):
         row = used.get(f"{stretch.started_at:%Y-%m-%dT%H:%M:%SZ}")
@@ -85,15 +85,15 @@ def make_blocks(ledger: Ledger) -> Blocks:
             continue
         if last is not None and stretch.first - last.last > _LENGTH:
             silence = _moment(last.last), _moment(stretch.first)
-            found.append(Block(*silence, is_gap=True, is_active=False, usage=None))
+            found.append(BillingBlock(*silence, is_gap=True, is_active=False, usage=None))
         active = stretch.start <= now < stretch.end and now - stretch.last <= _LENGTH
-        block = Block(stretch.started_at, stretch.ended_at, is_gap=False, is_active=active, usage=row)
+        block = BillingBlock(stretch.started_at, stretch.ended_at, is_gap=False, is_active=active, usage=row)
         found.append(_projected(block, stretch, now) if active else block)
         last = stretch
     return Blocks(tuple(found), report.pricing)
 
 
-def _projected(block: Block, stretch: Stretch, now: int) -> Block:
+def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
     """The active block with how fast it is being used, measured from its first message to now."""
     from dataclasses import replace
     from decimal import Decimal

@@ -7,13 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.ledger.filters import Wanted
+from hansard.ledger.filters import UsageFilter
 from hansard.ledger.report import Ledger, make_report
-from hansard.model import Budget
+from hansard.model.ledger import Budget
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import Limit
+    from hansard.model.ledger import Limit
     from hansard.query.reader import Reader
 
 PERIODS = ("day", "week", "month")
@@ -34,7 +34,7 @@ def period_start(period: str, zone: Zone, now: datetime) -> datetime:
 
 def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
     since = period_start(limit.period, zone, now)
-    wanted = Wanted(project=limit.project, since=since)
+    wanted = UsageFilter(project=limit.project, since=since)
     totals = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
     spent = totals.cost_usd or Decimal(0)
     share = spent / limit.limit_usd

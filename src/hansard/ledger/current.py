@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hansard.ledger.calendar import Zone
-    from hansard.model import Limit, Standing
+    from hansard.model.current import CurrentUsage
+    from hansard.model.ledger import Limit
     from hansard.query.reader import Reader
 
     Ask = Callable[[str, tuple[Any, ...]], Iterable[Any]]
@@ -238,18 +239,18 @@ def _open(path: str, apsw: Any) -> Any:
 
 def find_standing(
     reader: Reader, session_id: str | None, *, limits: Sequence[Limit], zone: Zone, now: datetime | None
-) -> Standing:
+) -> CurrentUsage:
     """Where a session, today, the present block and the budgets stand."""
     import json
     from datetime import UTC, datetime
     from decimal import Decimal
 
     from hansard.ledger.budgets import check_budgets
-    from hansard.model import Spent, Standing
+    from hansard.model.current import CurrentTotal, CurrentUsage
 
-    def spent(found: dict[str, Any]) -> Spent:
+    def spent(found: dict[str, Any]) -> CurrentTotal:
         models = found["models"]
-        return Spent(
+        return CurrentTotal(
             cost_usd=None if found["cost"] is None else Decimal(found["cost"]),
             tokens=found["tokens"],
             api_messages=found["messages"],
@@ -268,7 +269,7 @@ def find_standing(
     used = spent(block) if block else None
     passed = at - block["first"] if block else 0
     cost = used.cost_usd if used is not None and passed >= _MINUTE else None
-    return Standing(
+    return CurrentUsage(
         at=now,
         session_id=session_id,
         session=spent(session) if session else None,

@@ -11,7 +11,7 @@ from hansard.errors import UsageError
 from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of
 
 if TYPE_CHECKING:
-    from hansard.model import Rate
+    from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
 
 DIMENSIONS = {

@@ -17,12 +17,13 @@ from hansard.index.schema import QUARTER
 from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_messages, found_by
 from hansard.ledger.sums import Sums, charge
 from hansard.ledger.targets import Target, find_target
-from hansard.model import ExplainedRate, Explanation, Rate, Tokens
+from hansard.model.explain import ExplainedRate, Explanation
+from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.money import EXACT, ZERO
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
-    from hansard.model import UsageRow
+    from hansard.model.ledger import UsageRow
     from hansard.record.store import Record
 
 _COUNTED = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class UsageFilter:
     """What a report is to count; everything given must hold."""
 
     query: str | None = None
@@ -34,7 +34,7 @@ class Wanted:
 class Selection:
     """A condition over the columns that `spending` and `charges` share, and which of the two it needs."""
 
-    def __init__(self, reader: Reader, wanted: Wanted, zone: Zone, now: datetime) -> None:
+    def __init__(self, reader: Reader, wanted: UsageFilter, zone: Zone, now: datetime) -> None:
         self.is_fine = False  # whether sums per quarter of an hour are too coarse
         self._terms: list[str] = []
         self._values: list[object] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.lines import items
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.parse.decode import Record as Decoded
+from hansard.parse.decode import ParsedLine
 from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, stated
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SILENT = "states no tokens"
 _PIECE = 256 * 1024
 
 
-class Place(NamedTuple):
+class TranscriptFile(NamedTuple):
     """The transcript that a line stands in."""
 
     root: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
     """One line about a message, and what it states of it."""
 
     id: int
-    place: Place
+    place: TranscriptFile
     length: int
     uuid: str | None
     ts: int
@@ -87,7 +87,7 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
             "SELECT root, path, generation, state, session_id, agent_id, copied FROM transcripts WHERE id = ?",
             (transcript,),
         )
-        place = Place(*row)
+        place = TranscriptFile(*row)
         window = _Window(record, transcript)
         records: Iterator[Any] = reader.rows(
             "SELECT id, length, uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ?"
@@ -144,13 +144,13 @@ def _first_lines(reader: Reader, key: str) -> list[int]:
 def _decoded(data: bytes) -> wire.Entry | None:
     """The answer that stands in these bytes; None where they are damaged."""
     for item in items(data, 0):
-        if isinstance(item, Decoded) and item.kind == "assistant":
+        if isinstance(item, ParsedLine) and item.kind == "assistant":
             body: wire.Entry = item.body
             return body
     return None
 
 
-def _agent(body: wire.Entry, place: Place) -> str:
+def _agent(body: wire.Entry, place: TranscriptFile) -> str:
     agent_id = body.agent_id or place.agent_id
     return SIDECHAIN if not agent_id and (body.is_sidechain or body.stream_parent_tool) else agent_id
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.ledger.lines import ADVISOR, UNREADABLE, Line, lines_of
 from hansard.ledger.sums import charge
-from hansard.model import Charge, ExplainedClass, ExplainedLine, ExplainedMessage, Tokens
+from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, ExplainedMessage
+from hansard.model.ledger import Tokens
 from hansard.parse.usage import merge
 from hansard.pricing.money import parts, recorded
 from hansard.query.reader import moment
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
-    from hansard.model import Rate
+    from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

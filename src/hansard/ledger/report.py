@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import UsageError
 from hansard.ledger.calendar import Zone
 from hansard.ledger.dimensions import Dimension, Dimensions
-from hansard.ledger.filters import Selection, Wanted
+from hansard.ledger.filters import Selection, UsageFilter
 from hansard.ledger.sums import MODES, SUMS, Sums
-from hansard.model import Pricing, Rate, UsageReport, UsageRow
+from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow
 from hansard.pricing.stored import data_of, rates_of
 
 if TYPE_CHECKING:
-    from hansard.model import PriceData
+    from hansard.model.ledger import PriceData
     from hansard.query.reader import Reader
 
 SORTS = {
@@ -36,7 +36,7 @@ class Ledger:
     """Asks one index for sums."""
 
     def __init__(
-        self, reader: Reader, wanted: Wanted, *, zone: Zone, mode: str = "auto", now: datetime | None = None
+        self, reader: Reader, wanted: UsageFilter, *, zone: Zone, mode: str = "auto", now: datetime | None = None
     ) -> None:
         if mode not in MODES:
             raise UsageError(f"there is no mode {mode!r}; choose among {', '.join(MODES)}")
@@ -130,7 +130,7 @@ def _messages(count: int) -> str:
 
 def price_data(reader: Reader) -> PriceData:
     """Where the rates of an index come from."""
-    from hansard.model import PriceData
+    from hansard.model.ledger import PriceData
 
     return data_of(reader.rows) or PriceData("genai-prices", "", "", None, 0)
 

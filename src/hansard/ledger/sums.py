@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import add, mul
 from typing import Any, NamedTuple
 
-from hansard.model import Rate, Tokens, UsageRow
+from hansard.model.ledger import Rate, Tokens, UsageRow
 from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded
 from hansard.query.reader import moment
 

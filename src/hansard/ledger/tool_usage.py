@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
 from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
-from hansard.model import ToolDay, ToolReport, ToolSums
+from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.parse.usage import dated
 from hansard.query.reader import moment
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hansard.ledger.sums import Sums
-from hansard.model import UsageRow, Work
+from hansard.model.ledger import UsageRow, Work
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CurrentTotal:
     """What some messages used and cost."""
 
     cost_usd: Decimal | None  # of what has a price; None where nothing has
@@ -24,15 +24,15 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentUsage:
     """What a session, today and the present five-hour block have cost so far, as far as the store is up to date."""
 
     at: datetime
     session_id: str | None
-    session: Spent | None  # with its subagents; None: nothing of it is in the store
-    today: Spent
+    session: CurrentTotal | None  # with its subagents; None: nothing of it is in the store
+    today: CurrentTotal
     today_since: datetime
-    block: Spent | None  # None: a message sent now would begin a new block
+    block: CurrentTotal | None  # None: a message sent now would begin a new block
     block_start: datetime | None
     block_end: datetime | None
     burn_usd_per_hour: Decimal | None  # in the block, from its first message to now

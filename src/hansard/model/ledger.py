@@ -183,7 +183,7 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BillingBlock:
     """Five hours from the first message after a pause, as the plans' limits count; or the pause between two."""
 
     start: datetime
@@ -202,7 +202,7 @@ class Block:
 class Blocks:
     """Blocks in order, at which prices."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BillingBlock, ...]
     pricing: Pricing
 
 

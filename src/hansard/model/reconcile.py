@@ -73,7 +73,7 @@ def _plus(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class DifferenceStep:
     """One cause of a difference, and its size."""
 
     cause: str  # a word for programs
@@ -82,7 +82,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CountingMethod:
     """A way of counting: from ours to its total, cause by cause; the steps add up to the difference."""
 
     name: str  # lines, ccusage, agentsview, tokscale, cost-state, stats-cache
@@ -90,7 +90,7 @@ class Way:
     rule: str  # how it counts, in a sentence
     compared: Counted  # ours, of the same part of the history
     total: Counted
-    steps: tuple[Step, ...]
+    steps: tuple[DifferenceStep, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -142,7 +142,7 @@ class PeerCheck:
     tool: str
     report: str  # daily, session, models, ...
     stated: Counted
-    simulated: Way
+    simulated: CountingMethod
     unexplained: Counted  # what the rule as we know it does not give
     models: tuple[PeerModel, ...]  # where something is left over; the greatest first
     notes: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Reconciliation:
     transcripts: int
     bytes_read: int
     damaged: int  # places of the record that could not be read
-    ways: tuple[Way, ...]
+    ways: tuple[CountingMethod, ...]
     client: ClientCheck | None
     peer: PeerCheck | None
     pricing: Pricing

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from decimal import Decimal
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -112,4 +114,8 @@ def _row(told: Schema) -> Schema:
 
 def _names() -> dict[str, Any]:
     """What annotations name that modules import for type checkers only."""
-    return {name: getattr(model, name) for name in model.__all__} | {"datetime": datetime, "Decimal": Decimal}
+    values = {"datetime": datetime, "Decimal": Decimal}
+    for module in pkgutil.iter_modules(model.__path__):
+        if module.name not in ("schema", "serialize"):
+            values |= vars(import_module(f"{model.__name__}.{module.name}"))
+    return values

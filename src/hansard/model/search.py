@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineLocation:
     """Where something stands: a line of a transcript."""
 
     session_id: str
@@ -41,7 +41,7 @@ class Hit:
     before: tuple[str, ...]  # lines, where they were asked for
     after: tuple[str, ...]
     score: float
-    others: tuple[Place, ...]  # where the same record stands too: forks, replays, former generations
+    others: tuple[LineLocation, ...]  # where the same record stands too: forks, replays, former generations
 
 
 @dataclass(frozen=True, slots=True)

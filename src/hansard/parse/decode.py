@@ -47,7 +47,7 @@ UNREAD = _UNREADABLE | {"torn", "not_an_object"}
 _UNFIT = object()
 
 
-class Record(NamedTuple):
+class ParsedLine(NamedTuple):
     """One decoded record: where it stands, what kind it is, its wire struct, and fields of it that nobody has seen."""
 
     offset: int
@@ -96,26 +96,26 @@ def is_main_progress(line: bytes) -> bool:
     return own > 0 and line.find(b"{", 1, own) < 0 and is_progress(line) and b'"parent_tool_use_id"' not in line
 
 
-def decode(line: bytes, offset: int) -> Record | None:
+def decode(line: bytes, offset: int) -> ParsedLine | None:
     """Decode one intact line, or return None when it needs `salvage`."""
     if line.startswith(_TAGGED):
         kind = _METADATA_NAMES.get(line[9 : line.find(b'"', 9)])
         if kind is not None:
             return _side_record(line, offset, kind) if is_ordinary(line) else None
     body = entry(line)
-    return Record(offset, len(line), str(body.type), body) if body is not None else None
+    return ParsedLine(offset, len(line), str(body.type), body) if body is not None else None
 
 
-def _side_record(line: bytes, offset: int, kind: str) -> Record | None:
+def _side_record(line: bytes, offset: int, kind: str) -> ParsedLine | None:
     """Decode a record beside the conversation."""
     try:
         strange = tuple(key for key in _keys(line) if key not in wire.METADATA_FIELDS[kind])
-        return Record(offset, len(line), kind, _metadata[kind](line), strange)
+        return ParsedLine(offset, len(line), kind, _metadata[kind](line), strange)
     except REFUSED:
         return None
 
 
-def salvage(line: bytes, offset: int) -> Iterator[Record | Issue]:
+def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
     """Get what can be had from a line that `decode` refused."""
     if isinstance(line, LongLine):
         yield Issue(offset, line.length, *fit(line)[1:])
@@ -137,11 +137,11 @@ def salvage(line: bytes, offset: int) -> Iterator[Record | Issue]:
         yield Issue(offset + end, len(line) - end, *_NULS)
 
 
-def _one(line: bytes, offset: int) -> list[Record | Issue]:
+def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:
     """A single record in full, by ever slower means, after what is odd about it; an issue alone for anything else."""
     length = len(line)
     fitting, limit, about = fit(line)
-    found: list[Record | Issue] = [Issue(offset, length, limit, about)] if limit else []
+    found: list[ParsedLine | Issue] = [Issue(offset, length, limit, about)] if limit else []
     if not fitting:
         return found
     clean, reason, detail = _in_utf8(fitting)
@@ -160,7 +160,7 @@ def _one(line: bytes, offset: int) -> list[Record | Issue]:
     kind = _kind(keys)
     if kind is None:
         found.append(Issue(offset, length, "no_type", "an object without a type"))
-        return [*found, Record(offset, length, "", wire.Tail(), tuple(keys))]
+        return [*found, ParsedLine(offset, length, "", wire.Tail(), tuple(keys))]
     is_entry = kind in wire.ENTRY_KINDS
     body: Any
     try:
@@ -176,7 +176,7 @@ def _one(line: bytes, offset: int) -> list[Record | Issue]:
             found.append(Issue(offset, length, "no_content", "a message without content"))
     elif kind not in _metadata:
         strange = ("",)
-    return [*found, Record(offset, length, kind, body, strange)]
+    return [*found, ParsedLine(offset, length, kind, body, strange)]
 
 
 def _in_utf8(line: bytes) -> tuple[bytes, str, str]:
@@ -301,10 +301,10 @@ def _block(raw: Raw) -> wire.Block:
     return wire.Block(type="text", text=raw) if bytes(memoryview(raw)[:1]) == b'"' else wire.Block()
 
 
-def _pieces(line: bytes, whole: Issue) -> Iterator[Record | Issue]:
+def _pieces(line: bytes, whole: Issue) -> Iterator[ParsedLine | Issue]:
     """Glued and torn lines: every whole record in them, and an issue for each stretch that is lost to reading."""
     offset = whole.offset
-    found: list[Record | Issue] = []
+    found: list[ParsedLine | Issue] = []
     gaps: list[tuple[int, int]] = []
     gap = records = size = 0
     objects = Objects(line)
@@ -337,9 +337,9 @@ def _pieces(line: bytes, whole: Issue) -> Iterator[Record | Issue]:
     yield from sorted([*torn, *found], key=lambda item: item.offset)
 
 
-def _stands_alone(piece: Record | Issue, line: bytes, start: int) -> bool:
+def _stands_alone(piece: ParsedLine | Issue, line: bytes, start: int) -> bool:
     """Whether an object inside a damaged line is a record of its own and no part of one."""
-    if not isinstance(piece, Record) or not piece.kind:
+    if not isinstance(piece, ParsedLine) or not piece.kind:
         return False
     body = piece.body
     known = piece.kind in wire.ENTRY_KINDS or piece.kind in _metadata

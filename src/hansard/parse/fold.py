@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from hansard.parse import wire
-from hansard.parse.decode import Issue, Record
+from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
 from hansard.parse.forks import note_line, note_prompt
 from hansard.parse.meaning import (
@@ -91,7 +91,7 @@ class Fold:
         self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
         self._said: object = None
 
-    def feed(self, item: Record | Issue) -> None:
+    def feed(self, item: ParsedLine | Issue) -> None:
         """Take the next record or issue of the transcript, of whatever kind."""
         if isinstance(item, Issue):
             self._issue(item)
@@ -103,7 +103,7 @@ class Fold:
         if item.strange:
             self._drift(item)
 
-    def _side_record(self, item: Record) -> None:
+    def _side_record(self, item: ParsedLine) -> None:
         state = self.state
         body = item.body
         state.records += 1
@@ -454,7 +454,7 @@ class Fold:
         self.state.first_prompt = self.state.first_prompt or preview(text)
         self._prompt(record_id, "queued", ts, text)
 
-    def _queue(self, item: Record, body: wire.QueueOperation) -> None:
+    def _queue(self, item: ParsedLine, body: wire.QueueOperation) -> None:
         state = self.state
         self._session(body.session_id)
         if state.began is None and not state.root_uuid:
@@ -505,7 +505,7 @@ class Fold:
         if worktree is not None and worktree.original_cwd:
             state.worktree_of = worktree.original_cwd
 
-    def _drift(self, item: Record) -> None:
+    def _drift(self, item: ParsedLine) -> None:
         version = getattr(item.body, "version", None) or self.state.version
         drift = self.state.drift
         for field in item.strange:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from hansard.parse import wire
-from hansard.parse.decode import Record
+from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import (
     attachment_of,
     command_of,
@@ -51,7 +51,7 @@ class Text(NamedTuple):
     has_image: bool = False
 
 
-class Kept(msgspec.Struct, gc=False, omit_defaults=True):
+class TextState(msgspec.Struct, gc=False, omit_defaults=True):
     """What must be remembered of a transcript's earlier lines; a pure function of its bytes up to a line border."""
 
     calls: dict[str, str] = {}  # tool calls without a result so far: id -> tool
@@ -61,26 +61,26 @@ class Kept(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Kept).decode
+_decode = msgspec.msgpack.Decoder(TextState).decode
 
 
 class TextFold:
     """Goes through the records of one transcript in order and gives their texts."""
 
     def __init__(self, kept: bytes = b"", *, is_agent: bool) -> None:
-        self._kept = _decode(kept) if kept else Kept()
+        self._kept = _decode(kept) if kept else TextState()
         self._is_agent = is_agent
 
     def kept(self) -> bytes:
         """What the next fold of this transcript goes on from."""
         return _encode(self._kept)
 
-    def is_aside(self, record: Record) -> bool:
+    def is_aside(self, record: ParsedLine) -> bool:
         """Whether a record belongs to a subagent."""
         body = record.body
         return self._is_agent or bool(getattr(body, "is_sidechain", None) or getattr(body, "stream_parent_tool", None))
 
-    def texts(self, record: Record) -> Iterator[Text]:
+    def texts(self, record: ParsedLine) -> Iterator[Text]:
         """The texts of the next record."""
         body = record.body
         kept = self._kept
@@ -119,13 +119,13 @@ class TextFold:
 _ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
 
-def texts(record: Record, *, sidechain: bool) -> Iterator[Text]:
+def texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:
     """The searchable texts of a record by itself, without escape sequences."""
     for text in _texts(record, sidechain=sidechain):
         yield text._replace(text=_ESCAPES.sub("", text.text)) if "\x1b" in text.text else text
 
 
-def _texts(record: Record, *, sidechain: bool) -> Iterator[Text]:
+def _texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:
     body = record.body
     kind = record.kind
     if kind == "assistant":

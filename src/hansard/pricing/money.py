@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Context, Decimal, Inexact
 
-from hansard.model import Rate, Tokens
+from hansard.model.ledger import Rate, Tokens
 
 # More digits than any sum of a history can have; a result that would need rounding raises instead.
 EXACT = Context(prec=200, traps=[Inexact])

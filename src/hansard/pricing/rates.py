@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from hansard.model import PriceOverride, Rate
+from hansard.model.ledger import PriceOverride, Rate
 from hansard.pricing.book import Book, Card, Listed, Price
 from hansard.pricing.names import seller, spellings
 
@@ -27,7 +27,7 @@ _PLAIN_PLACES = frozenset({"", "not_available", "global"})
 CLASSES = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
 
 
-class Asked(NamedTuple):
+class RateKey(NamedTuple):
     """What a message says that its price depends on, beside its time and size."""
 
     model: str
@@ -45,7 +45,7 @@ class _Cell(NamedTuple):
     notes: tuple[str, ...]
 
 
-def resolve(book: Book, overrides: Sequence[PriceOverride], asked: Asked) -> list[Rate]:
+def resolve(book: Book, overrides: Sequence[PriceOverride], asked: RateKey) -> list[Rate]:
     """The rates of a model as messages name it, in order of time, then of size."""
     listed = find(book, asked.model)
     mine = [override for override in overrides if _applies(override, asked)]
@@ -105,7 +105,7 @@ def _sellers(book: Book, name: str, bare: str) -> Iterable[str]:
     return dict.fromkeys(("anthropic", seller(name), *claimed))
 
 
-def _applies(override: PriceOverride, asked: Asked) -> bool:
+def _applies(override: PriceOverride, asked: RateKey) -> bool:
     return (
         override.model.strip().lower() in spellings(asked.model)
         and override.speed in (None, asked.speed)
@@ -114,7 +114,12 @@ def _applies(override: PriceOverride, asked: Asked) -> bool:
 
 
 def _cell(
-    listed: Listed | None, overrides: list[PriceOverride], asked: Asked, day: date | None, size: int | None, source: str
+    listed: Listed | None,
+    overrides: list[PriceOverride],
+    asked: RateKey,
+    day: date | None,
+    size: int | None,
+    source: str,
 ) -> _Cell:
     for override in reversed(overrides):
         begun = override.since is None or (day is not None and day >= override.since)
@@ -135,7 +140,7 @@ def _cell(
     return _finished(listed.model, dict(found), source, notes)
 
 
-def _modify(found: dict[str, Decimal], asked: Asked, known: frozenset[str]) -> list[str]:
+def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) -> list[str]:
     """Halve the prices of a batch, and tell what has a price of its own that nobody knows."""
     notes = []
     has_tier = not known.isdisjoint(("service_tier", "processing"))
@@ -152,7 +157,7 @@ def _modify(found: dict[str, Decimal], asked: Asked, known: frozenset[str]) -> l
 
 
 def _special(
-    listed: Listed, asked: Asked, day: date | None, size: int | None
+    listed: Listed, asked: RateKey, day: date | None, size: int | None
 ) -> tuple[dict[str, Decimal], frozenset[str]]:
     """Prices of their own that the data has for a tier, a speed or a place, and for which of these."""
     context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}

@@ -14,7 +14,7 @@ from hansard.index.schema import QUARTER
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql
-    from hansard.model import PriceOverride, Rate
+    from hansard.model.ledger import PriceOverride, Rate
     from hansard.pricing.book import Book
 
 FOREVER = 1 << 62
@@ -119,7 +119,7 @@ def _resolve(db: Sql, prices: Prices) -> None:
         return
     import json
 
-    from hansard.pricing.rates import Asked, resolve
+    from hansard.pricing.rates import RateKey, resolve
 
     data = prices.book
     # In a store that was empty the data is written only now, which changes what it is recognised by.
@@ -129,7 +129,7 @@ def _resolve(db: Sql, prices: Prices) -> None:
         (json.dumps([data.version, data.dated, data.fetched_at, len(prices.overrides)]),),
     )
     for row in sorted(new):
-        rates = resolve(data, prices.overrides, Asked(*row))
+        rates = resolve(data, prices.overrides, RateKey(*row))
         db.executemany(f"INSERT INTO rates VALUES (NULL,{','.join('?' * 17)})", map(_row, rates))
 
 
@@ -161,7 +161,7 @@ def _sessions(db: Sql) -> None:
     """What the sessions cost whose quarters were summed again."""
     import json
 
-    from hansard.model import Tokens
+    from hansard.model.ledger import Tokens
     from hansard.pricing.money import EXACT, ZERO, cost, recorded
     from hansard.pricing.stored import rates_of
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hansard.model import PriceData, Rate
+from hansard.model.ledger import PriceData, Rate
 
 _ALWAYS = 1 << 61
 _COLUMNS = (

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import Activity
+from hansard.model.sessions import Activity
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

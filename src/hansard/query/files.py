@@ -9,7 +9,7 @@ from os.path import commonprefix
 from typing import Any
 
 from hansard.errors import NotFound, UsageError
-from hansard.model import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
+from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
 from hansard.query.reader import Reader, moment
 from hansard.query.tool_calls import CallFilter, list_calls, once
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
-from hansard.model import Drift, IssueExample, IssueKind
+from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader, moment

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hansard.index.lines import Lines, items, unfinished
-from hansard.parse.decode import Record as Decoded
+from hansard.parse.decode import ParsedLine
 from hansard.parse.texts import Text, TextFold
 
 if TYPE_CHECKING:
@@ -165,10 +165,10 @@ def shown_texts(reader: Reader, record: Record, session_id: str) -> Iterator[tup
                 yield place, text
 
 
-def _decoded(lines: Lines) -> Iterator[Decoded]:
+def _decoded(lines: Lines) -> Iterator[ParsedLine]:
     for offset, line in lines:
-        yield from (item for item in items(line, offset) if isinstance(item, Decoded))
-    yield from (item for item in unfinished(lines.rest, lines.offset) if isinstance(item, Decoded))
+        yield from (item for item in items(line, offset) if isinstance(item, ParsedLine))
+    yield from (item for item in unfinished(lines.rest, lines.offset) if isinstance(item, ParsedLine))
 
 
 def _collect(place: _Source, text: Text, own: dict[str, _Reservoir], often: Counter[str], rng: random.Random) -> None:

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import FileChange, Prompt, PromptPage
+from hansard.model.files import FileChange
+from hansard.model.prompts import Prompt, PromptPage
 from hansard.query.reader import Reader, like, moment
 
 SOURCES = ("prompt", "queued", "command", "bash", "history")

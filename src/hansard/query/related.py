@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.index.tokens import fold, searchable
-from hansard.model import Related, Session
+from hansard.model.related import Related
+from hansard.model.sessions import Session
 from hansard.query.search.words import STOP_WORDS
 from hansard.query.sessions import find_session
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.index.lines import Lines, items
-from hansard.parse.decode import Record as Decoded
+from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import leaf_strings
 from hansard.parse.texts import texts
 from hansard.query.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
 
 if TYPE_CHECKING:
-    from hansard.model import Hit, Place, SessionHits
+    from hansard.model.search import Hit, LineLocation, SessionHits
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -184,7 +184,7 @@ class Judge:
 
     def is_answer(self, item: KnownItem, hit: Hit) -> bool:
         """Whether a hit is the item, a copy of it, or a block with the same passage."""
-        places: tuple[Hit | Place, ...] = (hit, *hit.others)
+        places: tuple[Hit | LineLocation, ...] = (hit, *hit.others)
         if item.kind == TITLED:
             if any(place.session_id == item.session_id for place in places):
                 return True
@@ -216,7 +216,7 @@ class Judge:
         )
         for (transcript,) in rows:
             line = _line(self._record, transcript, hit.offset)
-            found = [item for item in items(line, hit.offset) if isinstance(item, Decoded)]
+            found = [item for item in items(line, hit.offset) if isinstance(item, ParsedLine)]
             if hit.uuid is None or hit.uuid in {getattr(item.body, "uuid", None) for item in found}:
                 shown = [
                     text.text for item in found for text in texts(item, sidechain=False) if text.number == hit.block

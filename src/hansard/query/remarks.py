@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hansard.errors import Ambiguous, NotFound
-from hansard.model import Remarks, Tagged
+from hansard.model.sessions import Remarks, Tagged
 from hansard.query.reader import like
 from hansard.query.sessions import find_session
 

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
-from hansard.model import SessionGroup, SessionGroups
+from hansard.model.sessions import SessionGroup, SessionGroups
 from hansard.query.compile import ALL_TOKENS, Condition
 from hansard.query.reader import Reader, moment
 from hansard.query.sessions import SessionFilter, in_order, together

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
-from hansard.model import Project, Session, SessionPage
+from hansard.model.sessions import Project, Session, SessionPage
 from hansard.query.costs import COST
 from hansard.query.reader import Reader, like, moment
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
-from hansard.model import Call, CallPage
+from hansard.model.calls import Call, CallPage
 from hansard.query.compile import in_project
 from hansard.query.duplicates import SPOKEN, find_copies
 from hansard.query.reader import Reader, like, moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound
-from hansard.model import Link, SideFile, Todo, Transcript
+from hansard.model.files import Link, SideFile, Todo, Transcript
 from hansard.query.reader import Reader, moment
 from hansard.query.sessions import find_session
 from hansard.sources.claude_code import session_of

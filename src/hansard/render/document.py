@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hansard.model import plain
+from hansard.model.serialize import plain
 
 if TYPE_CHECKING:
     from hansard.thread.tree import ThreadTree, Tree

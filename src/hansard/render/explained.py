@@ -11,16 +11,15 @@ from hansard.render.text import fit, one_line
 from hansard.render.words import many, project_name
 
 if TYPE_CHECKING:
-    from hansard.model import (
+    from hansard.model.explain import (
         Charge,
         ExplainedClass,
         ExplainedLine,
         ExplainedMessage,
         ExplainedRate,
         Explanation,
-        Rate,
-        UsageRow,
     )
+    from hansard.model.ledger import Rate, UsageRow
 
 CLASSES = {
     "input_tokens": "input",

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.model import plain
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
+from hansard.model.serialize import plain
 from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
 from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
 from hansard.render.money import dollars, session_cost
@@ -19,8 +19,8 @@ from hansard.render.text import clean, fit, one_line
 from hansard.render.words import duration, many, remark, short
 
 if TYPE_CHECKING:
-    from hansard.model import Session
     from hansard.model.display import Item, Thread, Turn
+    from hansard.model.sessions import Session
     from hansard.thread.extract import Extract
     from hansard.thread.tree import Tree
 
@@ -232,7 +232,7 @@ class _Drawing:
 
     def agent_words(self, agent: object) -> str:
         """Who a subagent is."""
-        from hansard.model import Agent
+        from hansard.model.threads import Agent
 
         if not isinstance(agent, Agent):
             return "**Subagent**"

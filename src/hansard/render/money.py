@@ -11,7 +11,8 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model import Budget, Session, UsageRow
+    from hansard.model.ledger import Budget, UsageRow
+    from hansard.model.sessions import Session
 
 _CENT = Decimal("0.01")
 
@@ -28,7 +29,7 @@ def dollars(amount: Decimal | None) -> str:
 
 def exact(amount: Decimal) -> str:
     """An amount with all its digits."""
-    from hansard.model.document import money
+    from hansard.model.serialize import money
 
     digits = money(amount)
     whole, point, rest = digits.partition(".")

@@ -10,7 +10,7 @@ from hansard.render.text import one_line
 from hansard.render.words import short
 
 if TYPE_CHECKING:
-    from hansard.model import Rate
+    from hansard.model.ledger import Rate
 
 PRICED = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")
 """What has a price, as a `Rate` names it."""

@@ -12,7 +12,7 @@ from hansard.render.words import many, model_name, project_name
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import Block, PriceData, Pricing, UsageRow
+    from hansard.model.ledger import BillingBlock, PriceData, Pricing, UsageRow
 
 PERIODS = {"day": "today", "week": "this week", "month": "this month"}
 """The times that budgets are for."""
@@ -49,7 +49,7 @@ def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
 # -- blocks
 
 
-def pause(blocks: Sequence[Block], number: int) -> str:
+def pause(blocks: Sequence[BillingBlock], number: int) -> str:
     """How long nothing happened in a gap: from message to message, which is more than what no block covers."""
     start, end = blocks[number].start, blocks[number].end
     if number and (before := blocks[number - 1].usage) is not None:

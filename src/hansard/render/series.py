@@ -19,7 +19,7 @@ from hansard.render.words import model_name, project_name, tool_name
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import UsageReport, UsageRow
+    from hansard.model.ledger import UsageReport, UsageRow
 
 Key = str | None
 

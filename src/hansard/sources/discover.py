@@ -5,7 +5,7 @@ import stat
 import sys
 from dataclasses import dataclass
 
-from hansard.sources.layout import LOOSE, TOPS, FileKind, Place
+from hansard.sources.layout import LOOSE, TOPS, FileKind, LayoutFolder
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import Root, path_inside
 from hansard.sources.tail import FileStatus, file_status
@@ -86,7 +86,9 @@ class _Walk:
         self.found: list[Found] = []
         self.unreadable: list[Unreadable] = []
         self.left_out: list[LeftOut] = []
-        self.links: list[tuple[str, str, str, Place]] = []  # relative path, absolute path, real name, place it lies in
+        self.links: list[
+            tuple[str, str, str, LayoutFolder]
+        ] = []  # relative path, absolute path, real name, place it lies in
         self.walked: set[str] = set()  # real paths of the trees that were walked
 
     def top(self, name: str) -> None:
@@ -100,7 +102,7 @@ class _Walk:
         else:
             self.tree(folder, name, TOPS[name], self._own_data_in(folder, real))
 
-    def tree(self, folder: str, relative: str, place: Place, own_data: str, real: str = "") -> None:
+    def tree(self, folder: str, relative: str, place: LayoutFolder, own_data: str, real: str = "") -> None:
         """Walk a folder and the plain folders in it but `own_data`; `real` is its real path where that must be watched."""
         add = self.found.append
         scandir = os.scandir
@@ -182,7 +184,7 @@ class _Walk:
                 except OSError as error:
                     self._cannot_read(absolute, path, error)
 
-    def _follow(self, path: str, absolute: str, name: str, place: Place) -> None:
+    def _follow(self, path: str, absolute: str, name: str, place: LayoutFolder) -> None:
         if name[0] == "." and place.kind(name) is None:
             self._note(path, 0, _NOT_OURS)  # an editor's lock, which leads nowhere
             return

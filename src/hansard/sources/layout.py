@@ -40,7 +40,7 @@ _AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class LayoutFolder:
     """A folder of the layout: what its files are, and what its folders are."""
 
     log: FileKind | None = None  # *.jsonl
@@ -48,10 +48,10 @@ class Place:
     named: dict[str, FileKind] = field(default_factory=dict)
     suffixes: dict[str, FileKind] = field(default_factory=dict)
     rest: FileKind | None = None  # any other name that begins with no dot
-    folders: dict[str, "Place"] = field(default_factory=dict)
-    deeper: "Place | None" = None  # any other folder; None is one like this
+    folders: dict[str, "LayoutFolder"] = field(default_factory=dict)
+    deeper: "LayoutFolder | None" = None  # any other folder; None is one like this
 
-    def inside(self, folder: str) -> "Place":
+    def inside(self, folder: str) -> "LayoutFolder":
         """Give the place that a folder in this place is."""
         return self.folders.get(folder) or self.deeper or self
 
@@ -76,32 +76,32 @@ class Place:
 _PASSING = frozenset({".tmp", ".lock", ".swp", ".part"})
 _TEXTS = {".json": FileKind.OTHER, ".txt": FileKind.OTHER, ".md": FileKind.OTHER}
 
-_ANYWHERE = Place(log=FileKind.LOG, suffixes=_TEXTS)
-_RUN = Place(log=FileKind.LOG, agents=True, named={"journal.jsonl": FileKind.JOURNAL}, suffixes=_TEXTS)
-_RUNS = Place(log=FileKind.LOG, agents=True, suffixes=_TEXTS, deeper=_RUN)
-_SUBAGENTS = Place(log=FileKind.LOG, agents=True, suffixes=_TEXTS, folders={"workflows": _RUNS})
-_WORKFLOWS = Place(log=FileKind.LOG, suffixes={**_TEXTS, ".json": FileKind.WORKFLOW, ".js": FileKind.OTHER})
-_SESSION = Place(
+_ANYWHERE = LayoutFolder(log=FileKind.LOG, suffixes=_TEXTS)
+_RUN = LayoutFolder(log=FileKind.LOG, agents=True, named={"journal.jsonl": FileKind.JOURNAL}, suffixes=_TEXTS)
+_RUNS = LayoutFolder(log=FileKind.LOG, agents=True, suffixes=_TEXTS, deeper=_RUN)
+_SUBAGENTS = LayoutFolder(log=FileKind.LOG, agents=True, suffixes=_TEXTS, folders={"workflows": _RUNS})
+_WORKFLOWS = LayoutFolder(log=FileKind.LOG, suffixes={**_TEXTS, ".json": FileKind.WORKFLOW, ".js": FileKind.OTHER})
+_SESSION = LayoutFolder(
     log=FileKind.LOG,
     named={"custom-title.json": FileKind.TITLE},
     suffixes={**_TEXTS, ".cast": FileKind.CAST},
     folders={
         "subagents": _SUBAGENTS,
-        "tool-results": Place(rest=FileKind.TOOL_RESULT),  # any name: .txt, .png, none at all
+        "tool-results": LayoutFolder(rest=FileKind.TOOL_RESULT),  # any name: .txt, .png, none at all
         "workflows": _WORKFLOWS,
     },
     deeper=_ANYWHERE,
 )
-_RESERVED = Place(log=FileKind.LOG, rest=FileKind.OTHER)
+_RESERVED = LayoutFolder(log=FileKind.LOG, rest=FileKind.OTHER)
 PROJECT_FOLDERS = {
-    "memory": Place(rest=FileKind.MEMORY),
-    "tiny_memory": Place(rest=FileKind.MEMORY),
+    "memory": LayoutFolder(rest=FileKind.MEMORY),
+    "tiny_memory": LayoutFolder(rest=FileKind.MEMORY),
     "bagel": _RESERVED,
     "cloud-snapshots": _RESERVED,
     "connector-downloads": _RESERVED,
 }
 """Folders of a project that are no session's: the names that the client reserves."""
-_PROJECT = Place(
+_PROJECT = LayoutFolder(
     log=FileKind.MAIN,
     agents=True,
     named={"sessions-index.json": FileKind.SESSIONS_INDEX, ".session-aliases": FileKind.SESSION_ALIASES},
@@ -111,12 +111,12 @@ _PROJECT = Place(
 )
 
 TOPS = {
-    "projects": Place(log=FileKind.MAIN, suffixes=_TEXTS, deeper=_PROJECT),
-    "todos": Place(suffixes={".json": FileKind.TODO}),
-    "tasks": Place(suffixes={".json": FileKind.TASK}),
-    "plans": Place(suffixes={".md": FileKind.PLAN}),
-    "paste-cache": Place(rest=FileKind.PASTE),
-    "file-history": Place(rest=FileKind.FILE_HISTORY),
+    "projects": LayoutFolder(log=FileKind.MAIN, suffixes=_TEXTS, deeper=_PROJECT),
+    "todos": LayoutFolder(suffixes={".json": FileKind.TODO}),
+    "tasks": LayoutFolder(suffixes={".json": FileKind.TASK}),
+    "plans": LayoutFolder(suffixes={".md": FileKind.PLAN}),
+    "paste-cache": LayoutFolder(rest=FileKind.PASTE),
+    "file-history": LayoutFolder(rest=FileKind.FILE_HISTORY),
 }
 HISTORY = "history.jsonl"
 LOOSE = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}

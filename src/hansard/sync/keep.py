@@ -23,7 +23,7 @@ _TRIES = 3  # of a file that is written while it is read
 
 
 @dataclass(slots=True)
-class Kept:
+class KeepResult:
     """What was taken over into the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new
@@ -51,7 +51,7 @@ class Keeper:
     ) -> None:
         """`committed` is called after each commit, `compare_bytes` None is no limit."""
         self.record = record
-        self.kept = Kept()
+        self.kept = KeepResult()
         self._teller = teller
         self._committed = committed
         self._reread = reread
@@ -59,7 +59,7 @@ class Keeper:
         self._uncommitted = 0
         self._enough = _FIRST_COMMIT
 
-    def keep(self, surveys: Sequence[RootSurvey]) -> Kept:
+    def keep(self, surveys: Sequence[RootSurvey]) -> KeepResult:
         """Keep what the surveys found; every exception but that of the store itself stays with its file."""
         total = sum(result.bytes for result in surveys)
         self._teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)

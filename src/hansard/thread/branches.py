@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_MASK
-from hansard.model import Fork
+from hansard.model.threads import Fork
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

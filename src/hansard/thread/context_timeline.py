@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_BITS
 from hansard.ledger.sums import SUMS, Sums
-from hansard.model import Tokens
+from hansard.model.ledger import Tokens
 from hansard.pricing.stored import rates_of
 
 if TYPE_CHECKING:
-    from hansard.model import Agent, Rate
+    from hansard.model.ledger import Rate
+    from hansard.model.threads import Agent
     from hansard.query.reader import Reader
     from hansard.thread.reader import ThreadReader
 
@@ -40,7 +41,7 @@ class Request(NamedTuple):
     model: str
 
 
-class Used(NamedTuple):
+class ContextUsage(NamedTuple):
     """What a turn or a subagent used."""
 
     api_messages: int
@@ -52,7 +53,7 @@ class Course(NamedTuple):
     """All requests of a thread, and what each of its turns used, subagents included."""
 
     requests: list[Request]
-    turns: list[Used]
+    turns: list[ContextUsage]
 
 
 def read_course(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent]) -> Course:
@@ -84,7 +85,7 @@ def read_course(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Ag
     return Course(requests, [_used(one, rates) for one in sums])
 
 
-def agents_used(reader: Reader, session_id: str) -> dict[str, Used]:
+def agents_used(reader: Reader, session_id: str) -> dict[str, ContextUsage]:
     """What each subagent with a log of its own used, without those that it made."""
     rates = rates_of(reader.rows)
     return {agent_id: _used(sums, rates) for agent_id, sums in _of_agents(reader, session_id).items()}
@@ -134,7 +135,7 @@ def _add_agents(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Ag
             turn.add(rate, has_recorded, [*counts, used.first, used.last])
 
 
-def _used(sums: Sums, rates: dict[int, Rate]) -> Used:
+def _used(sums: Sums, rates: dict[int, Rate]) -> ContextUsage:
     row = sums.row({}, {}, rates, "auto")
     tokens = Tokens(
         row.input_tokens,
@@ -144,4 +145,4 @@ def _used(sums: Sums, rates: dict[int, Rate]) -> Used:
         row.cache_write_1h_tokens,
         row.web_searches,
     )
-    return Used(row.api_messages, tokens, row.cost_usd)
+    return ContextUsage(row.api_messages, tokens, row.cost_usd)

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
 
 

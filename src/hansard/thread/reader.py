@@ -15,11 +15,11 @@ import msgspec
 from hansard.errors import NotFound
 from hansard.index.lines import Lines, items, unfinished
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import Agent, Conversation, Entry, Session, ToolCall
+from hansard.model.sessions import Session
+from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.parse import meaning as m
 from hansard.parse import wire
-from hansard.parse.decode import UNREAD, Issue, decode, is_main_progress, is_progress, salvage
-from hansard.parse.decode import Record as Decoded
+from hansard.parse.decode import UNREAD, Issue, ParsedLine, decode, is_main_progress, is_progress, salvage
 from hansard.query.reader import Reader, like, moment
 from hansard.thread.branches import open_branches
 from hansard.thread.tool_calls import Pending, blocks_of, given, has_image, patch_of
@@ -251,7 +251,7 @@ class ThreadReader:
                         self.fetched.add(tool_use_id)
                     break
 
-    def _take(self, record: Decoded) -> None:
+    def _take(self, record: ParsedLine) -> None:
         if record.kind in wire.ENTRY_KINDS:
             body = record.body
             if self.only is not None:
@@ -266,7 +266,7 @@ class ThreadReader:
         else:
             self._skip(record.kind or "without type")
 
-    def _decoded(self, start: int, end: int | None) -> Iterator[Decoded | Issue]:
+    def _decoded(self, start: int, end: int | None) -> Iterator[ParsedLine | Issue]:
         """The records from one offset up to another, and what of the lines cannot be read."""
         lines = Lines(self.record.read(self.transcript, start, end), start)
         sound, is_idle = self.sound, is_progress if self.is_agent_file else is_main_progress
@@ -305,10 +305,10 @@ class ThreadReader:
             )
         )
 
-    def _add(self, record: Decoded, kind: str, text: str, **more: Any) -> None:
+    def _add(self, record: ParsedLine, kind: str, text: str, **more: Any) -> None:
         self.entries.append(self._said(record, kind, text, **more))
 
-    def _said(self, record: Decoded, kind: str, text: str, **more: Any) -> Entry:
+    def _said(self, record: ParsedLine, kind: str, text: str, **more: Any) -> Entry:
         uuid: str | None = getattr(record.body, "uuid", None)
         return Entry(
             kind=kind,
@@ -322,7 +322,7 @@ class ThreadReader:
             **more,
         )
 
-    def _entry(self, record: Decoded, body: wire.Entry) -> None:
+    def _entry(self, record: ParsedLine, body: wire.Entry) -> None:
         kind = record.kind
         if kind == "user":
             self._user(record, body)
@@ -341,7 +341,7 @@ class ThreadReader:
         else:
             self._skip(kind)
 
-    def _user(self, record: Decoded, body: wire.Entry) -> None:
+    def _user(self, record: ParsedLine, body: wire.Entry) -> None:
         content = body.message.content if body.message else None
         images = 0
         has_result = False
@@ -366,7 +366,7 @@ class ThreadReader:
         else:
             self._add(record, shown, m.inner_text(text) if shown == "output" else text, images=images)
 
-    def _assistant(self, record: Decoded, body: wire.Entry) -> None:
+    def _assistant(self, record: ParsedLine, body: wire.Entry) -> None:
         message = body.message
         if message is None:
             self._skip("assistant")
@@ -391,7 +391,7 @@ class ThreadReader:
             else:
                 self._skip(f"block/{block.type}")
 
-    def _tool_use(self, record: Decoded, block: wire.Block, model: str | None) -> None:
+    def _tool_use(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
         call = Pending(record, block, model)
         if block.id:
             self.places[block.id] = self.given + len(self.entries)
@@ -400,7 +400,7 @@ class ThreadReader:
         if result_id is not None and result_id < self.low + record.offset:
             self._fetch(call)
 
-    def _tool_result(self, record: Decoded, block: wire.Block) -> None:
+    def _tool_result(self, record: ParsedLine, block: wire.Block) -> None:
         tool_use_id = block.tool_use_id or ""
         place = self.places.get(tool_use_id, -1) - self.given
         call = self.entries[place] if place >= 0 else None
@@ -443,7 +443,7 @@ class ThreadReader:
         )
         return self._said(call.record, "tool", "", model=call.model, tool=made)
 
-    def _is_answer(self, tool_use_id: str, record: Decoded) -> bool:
+    def _is_answer(self, tool_use_id: str, record: ParsedLine) -> bool:
         """Whether a line has the result of a call that was given with it, or that stands where it was not read: before or behind."""
         if tool_use_id in self.fetched:
             self.fetched.remove(tool_use_id)
@@ -476,7 +476,7 @@ class ThreadReader:
             snapshot = row[0] if row is not None else None
         return self.record.read_snapshot(snapshot).decode("utf-8", "replace") if snapshot is not None else None
 
-    def _system(self, record: Decoded, body: wire.Entry) -> None:
+    def _system(self, record: ParsedLine, body: wire.Entry) -> None:
         sub = body.subtype
         text = m.string(body.content)
         if sub == "compact_boundary":
@@ -494,5 +494,5 @@ class ThreadReader:
             self._skip(m.full_kind("system", sub))
 
 
-def _is_shown(item: Decoded | Issue) -> bool:
-    return isinstance(item, Decoded) or item.reason in UNREAD
+def _is_shown(item: ParsedLine | Issue) -> bool:
+    return isinstance(item, ParsedLine) or item.reason in UNREAD

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import NotFound
 from hansard.index.lines import items
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.model import ToolCall
+from hansard.model.threads import ToolCall
 from hansard.parse import meaning as m
-from hansard.parse.decode import Record as Decoded
+from hansard.parse.decode import ParsedLine
 from hansard.query.reader import Reader, moment
 from hansard.thread.tool_calls import blocks_of, given, patch_of
 
 if TYPE_CHECKING:
-    from hansard.model import Call
+    from hansard.model.calls import Call
     from hansard.parse import wire
     from hansard.record.store import Record
 
@@ -105,7 +105,7 @@ def _block(reader: Reader, record: Record, id_: int) -> tuple[Any, wire.Block] |
     offset = (id_ & OFFSET_MASK) - number
     line = record.glimpse(id_ >> OFFSET_BITS, offset, offset + min(length, _LONGEST))
     for item in items(line, offset):
-        if isinstance(item, Decoded) and item.offset == offset:
+        if isinstance(item, ParsedLine) and item.offset == offset:
             blocks = blocks_of(item)
             return (item, blocks[number]) if number < len(blocks) else None
     return None

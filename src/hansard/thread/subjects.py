@@ -9,7 +9,7 @@ from hansard.thread.single_calls import read_listed
 from hansard.thread.tool_views import output_of, view
 
 if TYPE_CHECKING:
-    from hansard.model import Call, CallPage
+    from hansard.model.calls import Call, CallPage
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

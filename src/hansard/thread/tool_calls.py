@@ -11,7 +11,7 @@ from hansard.parse import meaning as m
 
 if TYPE_CHECKING:
     from hansard.parse import wire
-    from hansard.parse.decode import Record
+    from hansard.parse.decode import ParsedLine
 
 _any = msgspec.json.Decoder().decode
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -26,14 +26,14 @@ class Pending:
 
     __slots__ = ("answer", "block", "model", "record")
 
-    def __init__(self, record: Record, block: wire.Block, model: str | None) -> None:
+    def __init__(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
         self.record = record
         self.block = block
         self.model = model
-        self.answer: tuple[Record, wire.Block] | None = None
+        self.answer: tuple[ParsedLine, wire.Block] | None = None
 
 
-def blocks_of(record: Record) -> list[wire.Block]:
+def blocks_of(record: ParsedLine) -> list[wire.Block]:
     """The content blocks of a record; none where its content is a text, or where it has none."""
     content = getattr(getattr(record.body, "message", None), "content", None)
     return content if isinstance(content, list) else []

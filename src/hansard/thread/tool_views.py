@@ -12,7 +12,7 @@ from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, P
 from hansard.thread.languages import language_of
 
 if TYPE_CHECKING:
-    from hansard.model import ToolCall
+    from hansard.model.threads import ToolCall
 
 _NUMBER = re.compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
 _USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)

@@ -13,10 +13,12 @@ from hansard.thread.notices import notice
 from hansard.thread.reader import ThreadReader, list_agents, open_thread
 from hansard.thread.tool_views import view
 from hansard.thread.turn_starts import Start, find_starts
-from hansard.thread.turn_usage import Spent
+from hansard.thread.turn_usage import UsageReader
 
 if TYPE_CHECKING:
-    from hansard.model import Agent, Entry, Fork, Rate, Session
+    from hansard.model.ledger import Rate
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent, Entry, Fork
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -49,7 +51,7 @@ class Tree:
         self.pictures = pictures
         self.agents = agents
         self._rates = rates
-        self._spent: Spent | None = None
+        self._spent: UsageReader | None = None
         self._open: set[str] = set()  # subagents that are being read, so that a circle ends
         self._drawn: set[str] = set()  # those that were shown where they were called
 
@@ -81,10 +83,10 @@ class Tree:
         """A thread to be read turn by turn."""
         return ThreadTree(self, open_thread(self.reader, self.record, self.session, agent_id))
 
-    def spent(self, agents: Iterable[Agent]) -> Spent:
+    def spent(self, agents: Iterable[Agent]) -> UsageReader:
         """What the session's messages used; `agents` are all that it has."""
         if self._spent is None:
-            self._spent = Spent(self.reader, self.session.session_id, agents, self._rates)
+            self._spent = UsageReader(self.reader, self.session.session_id, agents, self._rates)
         return self._spent
 
     def of_agent(self, agent_id: str | None) -> Thread | None:

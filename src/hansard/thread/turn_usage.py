@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.ledger.sums import Sums
-from hansard.model import Tokens
+from hansard.model.ledger import Tokens
 from hansard.pricing.stored import rates_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
     from decimal import Decimal
 
-    from hansard.model import Agent, Rate
+    from hansard.model.ledger import Rate
+    from hansard.model.threads import Agent
     from hansard.query.reader import Reader
 
 _COLUMNS = (
@@ -29,7 +30,7 @@ _OWNED = (
 )
 
 
-class Used(NamedTuple):
+class TurnUsage(NamedTuple):
     """What a stretch of a session used."""
 
     api_messages: int
@@ -37,7 +38,7 @@ class Used(NamedTuple):
     cost_usd: Decimal | None
 
 
-class Spent:
+class UsageReader:
     """The messages that a session owns, asked for by the transcript and the place of their owner lines."""
 
     def __init__(
@@ -64,7 +65,7 @@ class Spent:
         high: int | None,
         agents: Iterable[str] = (),
         inside: Container[int] | None = None,
-    ) -> Used:
+    ) -> TurnUsage:
         """What the lines from one offset up to another used, with these subagents and those that they made.
 
         With `inside` only lines at these offsets count: those of a subagent in another thread's file.
@@ -89,7 +90,7 @@ class Spent:
             row.cache_write_1h_tokens,
             row.web_searches,
         )
-        return Used(row.api_messages, tokens, row.cost_usd)
+        return TurnUsage(row.api_messages, tokens, row.cost_usd)
 
     def _add(
         self, sums: Sums, transcript: int, low: int, high: int | None, inside: Container[int] | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hansard.model.document import encoded
+from hansard.model.serialize import encoded
 from hansard.web.guard import with_headers
 
 HEAD_SECONDS = 15.0  # for the head of a request, from the first byte or the last answer on

@@ -22,8 +22,9 @@ from hansard.thread.windows import Budget, Window, Windows
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Agent, Session
     from hansard.model.display import Turn
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
     from hansard.record.store import Record
     from hansard.thread.context_timeline import Course
     from hansard.thread.reader import ThreadReader

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.model import Explanation, UsageReport
+    from hansard.model.explain import Explanation
+    from hansard.model.ledger import UsageReport
     from hansard.web.answer_cache import AnswerCache
 
 STACKS = ("model", "project", "agent", "none")

@@ -17,7 +17,7 @@ from hansard.render.words import duration, tool_name
 from hansard.web.urls import day_place, place, session_place
 
 if TYPE_CHECKING:
-    from hansard.model import UsageReport, UsageRow, Work
+    from hansard.model.ledger import UsageReport, UsageRow, Work
     from hansard.web.report_request import ReportRequest
 
 _LENGTH = timedelta(hours=5)  # of a block

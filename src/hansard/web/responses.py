@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
-from hansard.model.document import encoded
+from hansard.model.serialize import encoded
 from hansard.web.templating import page
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from hansard.render.words import clock, local, tool_name, when
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
-    from hansard.model import Hit
+    from hansard.model.search import Hit
 
 _SPEAKERS = {"prompt": "You", "reply": "Claude", "thinking": "Thinking", "command": "Command", "title": "Title"}
 

@@ -18,7 +18,8 @@ from hansard.web.urls import place
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import Block, Budget, Standing, UsageRow
+    from hansard.model.current import CurrentUsage
+    from hansard.model.ledger import BillingBlock, Budget, UsageRow
     from hansard.query.activity_series import Happened
 
 _DAY = timedelta(days=1)
@@ -143,7 +144,7 @@ def _week_key(monday: date) -> str:
     return f"{year:04}-W{week:02}"
 
 
-def block_of(standing: Standing, zone: Zone, now: datetime) -> dict[str, Any] | None:
+def block_of(standing: CurrentUsage, zone: Zone, now: datetime) -> dict[str, Any] | None:
     """The present block as a status line knows it: what it cost, how fast, and where that leads."""
     block, start, end = standing.block, standing.block_start, standing.block_end
     if block is None or start is None or end is None:
@@ -163,7 +164,7 @@ def block_of(standing: Standing, zone: Zone, now: datetime) -> dict[str, Any] | 
     }
 
 
-def active_block(block: Block, zone: Zone, now: datetime) -> dict[str, Any] | None:
+def active_block(block: BillingBlock, zone: Zone, now: datetime) -> dict[str, Any] | None:
     """The same of a block of the report, with what it means in tokens."""
     used = block.usage
     if used is None or not block.is_active:

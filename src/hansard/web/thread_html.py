@@ -13,13 +13,13 @@ from urllib.parse import quote, urlencode
 
 from hansard.model.display import Checklist, Facts, Picture
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.items import Place, item_html, item_id
+from hansard.render.html.items import ItemContext, item_html, item_id
 from hansard.render.html.threads import Drawing
 from hansard.render.words import many
 
 if TYPE_CHECKING:
-    from hansard.model import Fork
     from hansard.model.display import Item, Part, Thread, Turn
+    from hansard.model.threads import Fork
 
 LONGEST_TEXT = 40_000  # characters of a part; what tools give back is shorter unless something went wrong
 WENT_ON = -1  # the number of the session's own line where another branch is shown
@@ -113,7 +113,7 @@ class SessionDrawing(Drawing):
 
     def _item(self, item: Item, agent: str) -> str:
         inside = self.thread(item.thread) if item.thread is not None else ""
-        place = Place(self._own_id(item_id(item.anchor)), self.zone)
+        place = ItemContext(self._own_id(item_id(item.anchor)), self.zone)
         shorter, notes = self._shortened(item)
         return self._switch(item, agent) + item_html(shorter, place, notes + inside)
 

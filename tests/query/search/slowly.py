@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.index.history import HistoryFold
 from hansard.index.lines import items
 from hansard.index.tokens import fold, tokens
-from hansard.parse.decode import Record
+from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import milliseconds
 from hansard.parse.texts import TextFold
 from hansard.query import language as q
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from hansard.engine import Hansard
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 ROLE = {"prompt": "user", "command": "user", "result": "tool", "title": "system", "note": "system"}
 
@@ -115,11 +115,11 @@ def everything(h: Hansard) -> list[Said]:
     return found
 
 
-def _records(h: Hansard, transcript: int) -> Iterator[Record]:
+def _records(h: Hansard, transcript: int) -> Iterator[ParsedLine]:
     offset = 0
     for line in b"".join(h.record.read(transcript)).split(b"\n"):
         for item in items(line, offset) if line.strip() else ():
-            if isinstance(item, Record) and item.kind != "progress":
+            if isinstance(item, ParsedLine) and item.kind != "progress":
                 yield item
         offset += len(line) + 1
 
@@ -132,7 +132,7 @@ def _typed(
     offset = 0
     for line in b"".join(h.record.read(transcript)).split(b"\n"):
         for item in HistoryFold.items(line, offset) if line.strip() else ():
-            if isinstance(item, Record) and item.body.display and item.body.session_id not in kept:
+            if isinstance(item, ParsedLine) and item.body.display and item.body.session_id not in kept:
                 words = [token.text for token in tokens(item.body.display)]
                 at = int(item.body.timestamp) if item.body.timestamp is not None else None
                 session = sessions.get(item.body.session_id)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.query.language import QueryError
-from hansard.query.search.pages import Search, Wish
+from hansard.query.search.pages import Search, SearchRequest
 
 WRITTEN = """
     " ' ` * ** - -- ( ) () (( )) : :: , ; . .. / \\ | || & && + ++ # ## ^ ~ $ % @ ! ? = < > [ ] { } _ OR AND NOT NEAR or not
@@ -50,7 +50,7 @@ def test_any_text_is_answered(demo: Hansard, part: int, text: str) -> None:
     del part  # the four run side by side, each with texts of its own
     refused: UsageError | None = None
     try:
-        Search(demo.reader, Wish(text, limit=1)).finder.candidates()
+        Search(demo.reader, SearchRequest(text, limit=1)).finder.candidates()
     except UsageError as error:
         refused = error
     if isinstance(refused, QueryError):

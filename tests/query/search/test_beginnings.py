@@ -18,7 +18,7 @@ from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.query.language import parse
 from hansard.query.search import vocabulary
-from hansard.query.search.pages import Search, Wish
+from hansard.query.search.pages import Search, SearchRequest
 from hansard.query.search.plan import make_plan
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.query.search.words import Spelling, as_typed, begun_spellings, inflections, spellings
@@ -148,9 +148,9 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
 
 def test_the_most_frequent_words_stand_for_a_beginning(demo: Hansard, monkeypatch: pytest.MonkeyPatch) -> None:
     assert demo.reader.has_text
-    every = set(Search(demo.reader, Wish("t*")).finder.ids())
+    every = set(Search(demo.reader, SearchRequest("t*")).finder.ids())
     monkeypatch.setattr(vocabulary, "_MOST_LEAVES", IndexedWords(demo.reader)._leaves("talk", "t"))
-    search = Search(demo.reader, Wish("t*"))
+    search = Search(demo.reader, SearchRequest("t*"))
     assert search.plan.is_cut
     found = set(search.finder.ids())
     assert found < every

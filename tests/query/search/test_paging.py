@@ -8,7 +8,7 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.query.search import candidates
-from hansard.query.search.pages import Search, Wish
+from hansard.query.search.pages import Search, SearchRequest
 
 QUERIES = [
     "the",
@@ -34,7 +34,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("query", QUERIES)
 def test_candidates_come_once(demo: Hansard, query: str) -> None:
-    finder = Search(demo.reader, Wish(query)).finder
+    finder = Search(demo.reader, SearchRequest(query)).finder
     seen: Counter[int] = Counter()
     found = finder.candidates()
     seen.update(found.weights.keys())
@@ -63,7 +63,7 @@ def test_pages_have_every_match(demo: Hansard, query: str, sort: str) -> None:
     paths = dict(demo.reader.rows("SELECT id, path FROM transcripts"))
     wanted = {
         (paths[id_ >> 40], *place)
-        for id_ in Search(demo.reader, Wish(query)).finder.ids()
+        for id_ in Search(demo.reader, SearchRequest(query)).finder.ids()
         if id_ >> 62 == 0
         for place in demo.reader.rows(
             "SELECT coalesce(r.id, ?1) & 1099511627775, ?1 - coalesce(r.id, ?1) FROM (SELECT 1) LEFT JOIN records r"
@@ -75,7 +75,7 @@ def test_pages_have_every_match(demo: Hansard, query: str, sort: str) -> None:
 
 
 def test_ids_go_down(demo: Hansard) -> None:
-    ids = list(Search(demo.reader, Wish("the OR project:app")).finder.ids())
+    ids = list(Search(demo.reader, SearchRequest("the OR project:app")).finder.ids())
     inside = [id_ for id_ in ids if id_ >> 62 == 0]
     assert len(inside) > 50
     assert inside == sorted(inside, reverse=True)

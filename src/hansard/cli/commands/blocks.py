@@ -19,7 +19,7 @@ from hansard.render.words import duration, many, model_name, short
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Block, Pricing
+    from hansard.model.ledger import BillingBlock, Pricing
 
 _RECENT = timedelta(days=3)
 _LENGTH = timedelta(hours=5)
@@ -53,13 +53,13 @@ class _Asked:
 class _Answer:
     """Blocks, and which models each of them used, by the time it begins."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[BillingBlock, ...]
     pricing: Pricing
     models: dict[datetime, tuple[str, ...]]
 
     def as_plain(self) -> dict[str, Any]:
         """The blocks, each with its models."""
-        from hansard.model import plain
+        from hansard.model.serialize import plain
 
         return {
             "blocks": [{**plain(block), "models": self.models.get(block.start, ())} for block in self.blocks],
@@ -234,7 +234,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     return shown
 
 
-def _outlook(block: Block, when: Period, columns: int, paint: Paint) -> Iterator[str]:
+def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
     from hansard.cli.output.money import bar
     from hansard.render.money import cost

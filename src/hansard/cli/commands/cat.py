@@ -8,7 +8,7 @@ from hashlib import sha256
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.model import plain
+from hansard.model.serialize import plain
 
 
 @click.command(cls=Command)

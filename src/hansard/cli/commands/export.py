@@ -18,7 +18,7 @@ from hansard.render.words import many, size
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.export.result import Exported
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 _FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
 _NAMED_AT_ONCE = 20

@@ -16,8 +16,8 @@ from hansard.thread.tree import Tree
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Session
     from hansard.model.display import Item, Turn
+    from hansard.model.sessions import Session
     from hansard.render.depth import Depth
 
 _WAITING = "no result"
@@ -31,15 +31,15 @@ def follow(cli: Context, name: str, agent: str | None, depth: Depth, *, newest: 
             raise no_roots()
         # Ctrl-c is how it ends, so it is no failure.
         with contextlib.suppress(KeyboardInterrupt):
-            told: Told | None = None
+            told: FollowPrinter | None = None
             for _ in h.watch(threading.Event()):
                 if told is None:
-                    told = Told(cli, h, h.session(name), agent, depth._replace(agents=False), newest)
+                    told = FollowPrinter(cli, h, h.session(name), agent, depth._replace(agents=False), newest)
                 say(told.news(h))
     note("stopped")
 
 
-class Told:
+class FollowPrinter:
     """What has been written of a session."""
 
     def __init__(

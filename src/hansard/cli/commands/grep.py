@@ -20,7 +20,7 @@ from hansard.sources.layout import FileKind
 
 if TYPE_CHECKING:
     from hansard.grep.search import Grep
-    from hansard.model import GrepCount, GrepFile, GrepLine
+    from hansard.model.grep import GrepCount, GrepFile, GrepLine
 
 _PIPED = 200  # columns of an excerpt where there is no terminal
 _LEAST = 40  # columns of an excerpt, however long the path is
@@ -207,7 +207,7 @@ class _Out:
 
     def document(self, name: str, items: Iterable[dict[str, Any]]) -> None:
         """Write a JSON document up to the end of its list, which may be longer than memory is large."""
-        from hansard.model.document import encoded
+        from hansard.model.serialize import encoded
 
         self._begin()
         stream = sys.stdout.buffer
@@ -218,7 +218,7 @@ class _Out:
 
     def end_document(self, found: Grep, seconds: float, *, lines_known: bool) -> None:
         """Write the rest of the JSON document."""
-        from hansard.model.document import encoded
+        from hansard.model.serialize import encoded
 
         totals = {
             "files": found.files,

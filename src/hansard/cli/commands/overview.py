@@ -19,7 +19,7 @@ from hansard.render.words import ago, incomplete, many, odd_lines, short, size
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
-    from hansard.model import Activity, SessionPage
+    from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
 
 _RECENT = 10

@@ -16,7 +16,7 @@ from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, model_name
 
 if TYPE_CHECKING:
-    from hansard.model import PriceData, Rate, UsageRow
+    from hansard.model.ledger import PriceData, Rate, UsageRow
 
 _COLUMNS = (
     Column("MODEL", least=16),

@@ -15,7 +15,7 @@ from hansard.render.text import one_line
 from hansard.render.words import project_name, short, when
 
 if TYPE_CHECKING:
-    from hansard.model import Project
+    from hansard.model.sessions import Project
 
 
 _PROJECTS = (

@@ -18,7 +18,7 @@ from hansard.render.words import full as in_full
 from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
-    from hansard.model import Prompt
+    from hansard.model.prompts import Prompt
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2

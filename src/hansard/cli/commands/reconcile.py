@@ -17,7 +17,7 @@ from hansard.render.text import Paint, one_line, pad, width, wrap
 from hansard.render.words import many, model_name, short
 
 if TYPE_CHECKING:
-    from hansard.model import ClientCheck, Counted, PeerCheck, Reconciliation, Step, Way
+    from hansard.model.reconcile import ClientCheck, Counted, CountingMethod, DifferenceStep, PeerCheck, Reconciliation
 
 _WIDE = 100  # columns from which on counts are written out
 _SHOWN = 8  # sessions and models that are listed
@@ -150,7 +150,7 @@ def _share(counted: Counted, compared: Counted) -> str:
 # -- the causes
 
 
-def _way(way: Way, columns: int, paint: Paint) -> Iterator[str]:
+def _way(way: CountingMethod, columns: int, paint: Paint) -> Iterator[str]:
     yield from _headed(way.title, way.rule, columns, paint)
     if way.steps:
         for step in way.steps:
@@ -169,7 +169,7 @@ def _headed(title: str, rule: str, columns: int, paint: Paint) -> Iterator[str]:
     yield from (paint(line, "dim") for line in others)
 
 
-def _cause(step: Step, columns: int) -> Iterator[str]:
+def _cause(step: DifferenceStep, columns: int) -> Iterator[str]:
     amount = step.amount
     messages = amount.messages
     answers = "answer" if abs(messages or 0) == 1 else "answers"

@@ -14,7 +14,7 @@ from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
-    from hansard.model import Related
+    from hansard.model.related import Related
 
 _COLUMNS = (
     Column("WHEN", style="dim"),

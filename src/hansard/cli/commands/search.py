@@ -10,7 +10,8 @@ from hansard.cli.context import Context, note, now, pass_context, reads, warn
 from hansard.cli.dates import Moment
 from hansard.cli.query_arguments import Asking
 from hansard.errors import UsageError
-from hansard.model import SearchPage, plain
+from hansard.model.search import SearchPage
+from hansard.model.serialize import plain
 from hansard.render.words import many, size
 
 _SESSIONS = 10

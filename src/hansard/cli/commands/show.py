@@ -20,7 +20,8 @@ from hansard.render.words import full
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Conversation, Entry, Session
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Conversation, Entry
     from hansard.render.depth import Depth
     from hansard.render.terminal.page import Sheet
     from hansard.thread.extract import Extract
@@ -118,7 +119,7 @@ def show(
             _show_place(cli, h, about, at, _AROUND if around is None else around, agent, branch, wanted, no_pager)
             return
         if cli.as_json:
-            from hansard.model import plain
+            from hansard.model.serialize import plain
 
             conversation = h.conversation(about.session_id, agent=agent)
             conversation = conversation if branch is None else _only(conversation, branch)
@@ -261,7 +262,7 @@ def _show_place(
     entries = tuple(place.conversation.entries[number] for number in shown[low:high])
     here = range(start - low, stop - low)
     if cli.as_json:
-        from hansard.model import plain
+        from hansard.model.serialize import plain
 
         conversation = replace(place.conversation, entries=entries)
         where = {
@@ -278,7 +279,7 @@ def _show_place(
 
     thread = Tree(h.reader, h.record, about, pictures=False, agents=False).read(place.conversation.agent_id)
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
-    drawn = page.Place(tuple(thread.items(entries)), here, found, low, len(shown) - high)
+    drawn = page.Excerpt(tuple(thread.items(entries)), here, found, low, len(shown) - high)
     lines = page.draw_place(about, thread.agent, drawn, sheet(cli, about, depth))
     _put(cli, lines, no_pager=no_pager, at_place=True)
 

@@ -7,8 +7,8 @@ import sys
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.cli.statusline.door import EVERY, Wish, read_all, run
-from hansard.cli.statusline.words import DEFAULT, PLACES, Given, is_sound, misspelled
+from hansard.cli.statusline.door import EVERY, Options, read_all, run
+from hansard.cli.statusline.words import DEFAULT, PLACES, ClientInput, is_sound, misspelled
 from hansard.errors import UsageError
 
 
@@ -37,7 +37,7 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
       hansard statusline --format '{model} · {today} today · {budget}'
       hansard statusline --script > ~/.config/hansard/statusline.sh
     """
-    wish = Wish()
+    wish = Options()
     wish.home, wish.roots, wish.follow_links, wish.color = (
         cli.home,
         cli.roots,
@@ -59,9 +59,9 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
         run(wish, sys.stdin)
 
 
-def _emit(cli: Context, wish: Wish) -> None:
+def _emit(cli: Context, wish: Options) -> None:
     settings = cli.settings()
-    session_id = None if sys.stdin.isatty() else Given(read_all(sys.stdin.buffer)).session_id
+    session_id = None if sys.stdin.isatty() else ClientInput(read_all(sys.stdin.buffer)).session_id
     with cli.engine(settings) as h:
         cli.emit(h.standing(session_id, limits=settings.limits, timezone=settings.timezone))
     if not wish.no_sync:

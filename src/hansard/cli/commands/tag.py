@@ -14,7 +14,7 @@ from hansard.errors import UsageError
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from hansard.model import Tagged
+    from hansard.model.sessions import Tagged
 
 
 @click.command(cls=Command)

@@ -18,7 +18,7 @@ from hansard.ledger.sums import MODES
 if TYPE_CHECKING:
     from hansard.cli.usage_options import Period
     from hansard.config import Settings
-    from hansard.model import Budget, UsageReport
+    from hansard.model.ledger import Budget, UsageReport
 
 _PICTURES = ("bars", "calendar", "share")
 _FILES = (".png", ".svg")
@@ -115,7 +115,7 @@ def usage(
     if limit:
         report = replace(report, rows=report.rows[:limit])
     if cli.as_json:
-        from hansard.model import plain
+        from hansard.model.serialize import plain
 
         cli.emit({**plain(report), "budgets": budgets} if settings.limits else report)
     elif as_csv:

@@ -42,7 +42,7 @@ from hansard.render.text import Paint, fit, pad, width, wrap
 from hansard.render.words import many
 
 if TYPE_CHECKING:
-    from hansard.model import UsageReport
+    from hansard.model.ledger import UsageReport
 
 KINDS = {
     "bars": "a bar for each hour, day, week or month, stacked by the second dimension",

@@ -30,7 +30,7 @@ from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import Charge, ExplainedLine, ExplainedMessage, Explanation
+    from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, Explanation
 
 _MANY_LINES = 8
 

@@ -12,7 +12,7 @@ from hansard.render.text import Paint, clean, fit, fit_path, one_line, pad, widt
 from hansard.render.words import clock, local, many, project_name, tool_name, when
 
 if TYPE_CHECKING:
-    from hansard.model import Facets, Hit, SessionHits
+    from hansard.model.search import Facets, Hit, SessionHits
 
 _WIDEST = 120  # longer lines are hard to read
 _INDENT = "    "

@@ -13,7 +13,7 @@ from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import project_name
 
 if TYPE_CHECKING:
-    from hansard.model import Budget, PriceData, Pricing, UsageRow
+    from hansard.model.ledger import Budget, PriceData, Pricing, UsageRow
 
 _BAR = 12
 _STATES = {"ok": "green", "near": "yellow", "over": "red"}

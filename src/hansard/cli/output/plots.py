@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hansard.model import UsageReport
+    from hansard.model.ledger import UsageReport
 
 ENDINGS = (".png", ".svg")
 

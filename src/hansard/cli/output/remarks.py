@@ -9,7 +9,7 @@ from hansard.cli.context import Context
 from hansard.render.text import fit, one_line, width
 
 if TYPE_CHECKING:
-    from hansard.model import Remarks
+    from hansard.model.sessions import Remarks
 
 
 PINNED = "◆"

@@ -13,7 +13,7 @@ from hansard.render.text import Paint, one_line
 from hansard.render.words import model_name, project_name, short, when
 
 if TYPE_CHECKING:
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 
 _SESSIONS = (

@@ -15,7 +15,7 @@ from hansard.render.words import duration, model_name, short
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model import UsageReport, UsageRow
+    from hansard.model.ledger import UsageReport, UsageRow
 
 _TITLE = 48  # columns of a title that decide whether figures are written out
 _INDENT = "  "

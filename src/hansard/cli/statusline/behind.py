@@ -8,7 +8,7 @@ import time
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
-    from hansard.cli.statusline.door import Wish
+    from hansard.cli.statusline.door import Options
 
 FILE = "statusline.lock"
 START = "from hansard.cli import main; main()"
@@ -68,7 +68,7 @@ def _locked(place: int) -> bool:
     return True
 
 
-def leave_refresh(wish: Wish, home: str) -> None:
+def leave_refresh(wish: Options, home: str) -> None:
     """Start a refresh that outlives this process, if one is due and none is running."""
     latch = Latch(home)
     if latch.wait() or not sys.executable:

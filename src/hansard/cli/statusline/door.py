@@ -7,7 +7,7 @@ import sys
 import time
 
 from hansard.cli.statusline.known import Known, find_home
-from hansard.cli.statusline.words import DEFAULT, SEPARATOR, Given, compose, is_sound
+from hansard.cli.statusline.words import DEFAULT, SEPARATOR, ClientInput, compose, is_sound
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SECONDS = 0.08  # for reading the store
 _NOTHING = "hansard: nothing known yet"
 
 
-class Wish:
+class Options:
     """What the options ask for."""
 
     def __init__(self) -> None:
@@ -56,8 +56,8 @@ def enter(arguments: list[str]) -> bool:
     os._exit(0)  # tidying the interpreter up takes as long as all of the above
 
 
-def _parse(arguments: list[str]) -> Wish | None:
-    wish = Wish()
+def _parse(arguments: list[str]) -> Options | None:
+    wish = Options()
     rest = iter(arguments)
     for argument in rest:
         name, given, value = argument.partition("=")
@@ -72,7 +72,7 @@ def _parse(arguments: list[str]) -> Wish | None:
     return wish
 
 
-def _take(wish: Wish, name: str, text: str) -> bool:
+def _take(wish: Options, name: str, text: str) -> bool:
     if name == "root":
         wish.roots.append(text)
     elif name == "follow-links":
@@ -92,7 +92,7 @@ def _take(wish: Wish, name: str, text: str) -> bool:
     return True
 
 
-def run(wish: Wish, stdin: Any) -> None:
+def run(wish: Options, stdin: Any) -> None:
     """Print the line, then see to it that the next one is fresher."""
     if wish.refresh:
         from hansard.cli.statusline.refresh import refresh
@@ -120,11 +120,11 @@ def read_all(stream: BinaryIO) -> bytes:
         return b""
 
 
-def line_of(wish: Wish, home: str, said: bytes) -> str:
+def line_of(wish: Options, home: str, said: bytes) -> str:
     """The line for a session, whatever happens."""
     now = int(time.time() * 1000)
     try:
-        given = Given(said)
+        given = ClientInput(said)
         return phrase(wish, given, Known.find(home, given.session_id, now, SECONDS), now) + _trouble(home)
     except Exception:  # noqa: BLE001 - the user's prompt is no place for a traceback
         return _NOTHING
@@ -142,7 +142,7 @@ def _trouble(home: str) -> str:
     return "" if b'"problems": 0}' in content else f"{SEPARATOR}⚠ files not kept: hansard status"
 
 
-def phrase(wish: Wish, given: Given, known: Known, now: int) -> str:
+def phrase(wish: Options, given: ClientInput, known: Known, now: int) -> str:
     """The line for what is given and known."""
     form = wish.form or known.form or DEFAULT
     return compose(form, given, known, now, colored=wish.is_colored) or _NOTHING

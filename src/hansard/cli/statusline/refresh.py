@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from hansard.cli.statusline.behind import Latch
 from hansard.cli.statusline.door import MOST, phrase
 from hansard.cli.statusline.known import FILE, Known, find_home, write_file
-from hansard.cli.statusline.words import Given
+from hansard.cli.statusline.words import ClientInput
 
 if TYPE_CHECKING:
-    from hansard.cli.statusline.door import Wish
+    from hansard.cli.statusline.door import Options
 
 SPOOL = "statusline"
 BUSY = "busy"
@@ -25,7 +25,7 @@ _FORGET = 2 * 86_400
 _SECONDS = 5.0  # for reading the store: nobody waits
 
 
-def refresh(wish: Wish) -> None:
+def refresh(wish: Options) -> None:
     """Bring lines and store up to date, unless another process is doing that; tells nobody of any trouble."""
     home = find_home(wish.home)
     if sys.platform != "win32":
@@ -50,7 +50,7 @@ def _step_aside() -> None:
     os.nice(10)
 
 
-def _catch_up(wish: Wish, home: str, latch: Latch) -> None:
+def _catch_up(wish: Options, home: str, latch: Latch) -> None:
     latch.put_off(wish.every)
     before = time.monotonic()
     with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` tell what is wrong
@@ -69,7 +69,7 @@ def _tidy(home: str) -> None:
             os.unlink(path)
 
 
-def _sync(wish: Wish) -> None:
+def _sync(wish: Options) -> None:
     from hansard import config, engine
 
     settings = config.load(os.environ, home=wish.home, roots=wish.roots, follow_links=wish.follow_links)
@@ -92,7 +92,7 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
-def _write_lines(wish: Wish, home: str) -> None:
+def _write_lines(wish: Options, home: str) -> None:
     """Write the line of every session that asked lately, and forget those that have not for long."""
     spool = os.path.join(home, SPOOL)
     if not os.path.isdir(spool):
@@ -108,7 +108,7 @@ def _write_lines(wish: Wish, home: str) -> None:
                 os.unlink(path)
             elif kind == "in" and age < _ACTIVE and is_name(stem):
                 with open(path, "rb") as file:
-                    given = Given(file.read(MOST))
+                    given = ClientInput(file.read(MOST))
                 if given.is_understood:  # else it was caught while it was being written: the next one will do
                     has_it = given.session_id is None or given.session_id in (shared.figures or {}).get("sessions", {})
                     known = shared if has_it else Known.find(home, given.session_id, now, _SECONDS)

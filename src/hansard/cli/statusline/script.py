@@ -7,7 +7,7 @@ import sys
 from shlex import join, quote
 
 from hansard.cli.statusline.behind import START
-from hansard.cli.statusline.door import Wish
+from hansard.cli.statusline.door import Options
 from hansard.cli.statusline.known import find_home
 from hansard.cli.statusline.refresh import BUSY, SPOOL
 
@@ -58,7 +58,7 @@ printf '%s\n' "$!" >|"$dir/@BUSY@"
 """
 
 
-def make_script(wish: Wish) -> str:
+def make_script(wish: Options) -> str:
     """The script for these options; it names this very Python and data directory."""
     home = find_home(wish.home)
     values = {

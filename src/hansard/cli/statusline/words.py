@@ -36,7 +36,7 @@ _LENGTH = 5 * 3_600_000
 _BUDGETS = 3  # at most, the exceeded ones first
 
 
-class Given:
+class ClientInput:
     """What the client says of its session. All of it is hostile, and all of it may be missing."""
 
     def __init__(self, text: bytes) -> None:
@@ -151,7 +151,7 @@ class _Filler:
 class _Line:
     """One value for each place of a format."""
 
-    def __init__(self, given: Given, known: Known, now: int, *, colored: bool) -> None:
+    def __init__(self, given: ClientInput, known: Known, now: int, *, colored: bool) -> None:
         self.given, self.known, self.now, self.colored = given, known, now, colored
         self.figures: dict[str, Any] = known.figures or {}
         self.unknown: list[str] = []
@@ -243,7 +243,7 @@ def is_sound(form: str) -> bool:
 
 def misspelled(form: str) -> list[str] | None:
     """The names in braces that stand for nothing; None where the braces themselves make no sense."""
-    line = _Line(Given(b""), Known({}, None, is_current=True), 0, colored=False)
+    line = _Line(ClientInput(b""), Known({}, None, is_current=True), 0, colored=False)
     try:
         form.format_map(_Filler(line))
     except (ValueError, AttributeError, KeyError, IndexError, TypeError):
@@ -251,7 +251,7 @@ def misspelled(form: str) -> list[str] | None:
     return line.unknown
 
 
-def compose(form: str, given: Given, known: Known, now: int, *, colored: bool) -> str:
+def compose(form: str, given: ClientInput, known: Known, now: int, *, colored: bool) -> str:
     """The line. Parts between separators vanish when nothing in them is known; what is not quite right is said at the end."""
     line = _Line(given, known, now, colored=colored)
     said = [known.settings.get("trouble")]

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model import Counted, PriceOverride, Reconciliation, UsageRow
+    from hansard.model.ledger import PriceOverride, UsageRow
+    from hansard.model.reconcile import Counted, Reconciliation
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -27,7 +28,7 @@ def reconcile(
 ) -> Reconciliation:
     """Set our total beside all others; `peer` is the JSON output of another tool, which is then explained too."""
     from hansard.ledger.calendar import find_zone
-    from hansard.ledger.filters import Wanted
+    from hansard.ledger.filters import UsageFilter
     from hansard.ledger.reconcile.bridge import walk
     from hansard.ledger.reconcile.client import check_sessions, check_statistics, stated_sessions
     from hansard.ledger.reconcile.lines import UsageLines
@@ -36,12 +37,12 @@ def reconcile(
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count
     from hansard.ledger.report import Ledger, make_report
-    from hansard.model import Reconciliation
+    from hansard.model.reconcile import Reconciliation
 
     report = read(peer) if peer is not None else None
     zone = find_zone(None)
     moment = now or datetime.now(UTC)
-    whole = make_report(Ledger(reader, Wanted(), zone=zone, now=moment), ("total",))
+    whole = make_report(Ledger(reader, UsageFilter(), zone=zone, now=moment), ("total",))
     ours = _counted(whole.totals)
     with UsageLines(reader, record, zone, progress) as lines:
         rates = LineRates(reader, overrides)
@@ -50,7 +51,7 @@ def reconcile(
         sessions = tuple(stated_sessions(reader))
         client = None
         if sessions:
-            part = make_report(Ledger(reader, Wanted(sessions=sessions), zone=zone, now=moment), ("total",))
+            part = make_report(Ledger(reader, UsageFilter(sessions=sessions), zone=zone, now=moment), ("total",))
             checked = check_sessions(reader, lines, rates, _counted(part.totals))
             if checked is not None:
                 ways.append(checked[0])
@@ -75,7 +76,7 @@ def reconcile(
 
 
 def _counted(row: UsageRow) -> Counted:
-    from hansard.model import Counted
+    from hansard.model.reconcile import Counted
     from hansard.pricing.money import ZERO
 
     return Counted(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hansard.ledger.reconcile.rules import Count, Rule
-from hansard.model import Counted, Step, Way
+from hansard.model.reconcile import Counted, CountingMethod, DifferenceStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Habit:
         return replace(self, changes=(*first, *self.changes, *last))
 
 
-def walk(count: Count, habit: Habit, ours: Counted) -> Way:
+def walk(count: Count, habit: Habit, ours: Counted) -> CountingMethod:
     """The way from our total to theirs; a respect that changes nothing is no cause."""
-    steps: list[Step] = []
+    steps: list[DifferenceStep] = []
     rule = Rule()
     before = count.total(rule)
     add(
@@ -57,10 +57,10 @@ def walk(count: Count, habit: Habit, ours: Counted) -> Way:
         after = count.total(rule)
         add(steps, change.cause, change.about, after - before)
         before = after
-    return Way(habit.name, habit.title, habit.rule, ours, before, tuple(steps), habit.notes)
+    return CountingMethod(habit.name, habit.title, habit.rule, ours, before, tuple(steps), habit.notes)
 
 
-def add(steps: list[Step], cause: str, about: str, amount: Counted) -> None:
+def add(steps: list[DifferenceStep], cause: str, about: str, amount: Counted) -> None:
     """Tell a cause that has any effect."""
     if amount:
-        steps.append(Step(cause, about, amount))
+        steps.append(DifferenceStep(cause, about, amount))

@@ -13,7 +13,8 @@ from hansard.errors import StoreCorrupt
 from hansard.ledger.reconcile.bridge import Change, Habit, add, walk
 from hansard.ledger.reconcile.peer_rules import LINES
 from hansard.ledger.reconcile.rules import EMPTY
-from hansard.model import ClientCheck, ClientDifference, Counted, Step, Tokens, Way
+from hansard.model.ledger import Tokens
+from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.pricing.money import EXACT, ZERO, cost, recorded
 from hansard.query.reader import moment
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from hansard.ledger.reconcile.lines import UsageLines
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count
-    from hansard.model import Rate
+    from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -53,7 +54,7 @@ def stated_sessions(reader: Reader) -> list[str]:
 
 def check_sessions(
     reader: Reader, lines: UsageLines, rates: LineRates, compared: Counted
-) -> tuple[Way, ClientCheck] | None:
+) -> tuple[CountingMethod, ClientCheck] | None:
     """The client's totals beside what the transcripts of the same sessions show; None where it has none."""
     stated: dict[str, dict[str, Counted]] = {}
     ended: dict[str, int | None] = {}
@@ -86,7 +87,7 @@ def check_sessions(
                 agrees = False
                 differing.append(ClientDifference(session_id, model, said.stated, said.shown, rest))
         agreeing += agrees
-    steps: list[Step] = []
+    steps: list[DifferenceStep] = []
     add(
         steps,
         "copies",
@@ -108,7 +109,7 @@ def check_sessions(
     add(steps, "client_prices", "the client's own prices where they are not ours", _money_only(dearer))
     end = whole + more + less + _money_only(dearer)
     notes = (f"{agreeing:,} of {len(stated):,} sessions agree in every token",)
-    way = Way("cost-state", "the client's cost-state", _STATE_RULE, compared, end, tuple(steps), notes)
+    way = CountingMethod("cost-state", "the client's cost-state", _STATE_RULE, compared, end, tuple(steps), notes)
     return way, ClientCheck(len(stated), agreeing, tuple(differing))
 
 
@@ -272,7 +273,9 @@ def _side(rest: Counted, rate: Rate | None, sign: int) -> Counted:
 # -- stats-cache.json
 
 
-def check_statistics(reader: Reader, record: Record, lines: UsageLines, count: Count, ours: Counted) -> Way | None:
+def check_statistics(
+    reader: Reader, record: Record, lines: UsageLines, count: Count, ours: Counted
+) -> CountingMethod | None:
     """The client's statistics beside sums of lines up to the same day; None where no root has any."""
     stated, days, roots = _none(), [], set()
     for number, root in enumerate(lines.roots):
@@ -302,7 +305,7 @@ def check_statistics(reader: Reader, record: Record, lines: UsageLines, count: C
         "what summing the lines there are does not give: deleted before they were kept, or not counted",
         rest,
     )
-    return Way(way.name, way.title, way.rule, ours, _bare(stated), tuple(steps), way.notes)
+    return CountingMethod(way.name, way.title, way.rule, ours, _bare(stated), tuple(steps), way.notes)
 
 
 def _statistics(data: bytes) -> tuple[Counted, str] | None:

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import apsw
 import msgspec
 
-from hansard.grep.file_search import Place, Tally
+from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.lines import whole_lines
 from hansard.index.lines import items, unfinished
 from hansard.index.schema import OFFSET_BITS
 from hansard.parse import wire
-from hansard.parse.decode import Record as Decoded
-from hansard.parse.decode import entry
+from hansard.parse.decode import ParsedLine, entry
 from hansard.parse.meaning import SYNTHETIC, lenient, milliseconds
 from hansard.parse.usage import dated, message_key, stated
 from hansard.sources.names import agent_of, session_of
@@ -261,7 +260,7 @@ class UsageLines:
     def _rows(self, log: _Log, tally: Tally) -> Iterator[tuple[Any, ...]]:
         self._run = ("", -1, "")
         start = 0
-        for block in whole_lines(tally.read(self._record, Place(log.id, is_log=True, size=log.size))):
+        for block in whole_lines(tally.read(self._record, FileLocation(log.id, is_log=True, size=log.size))):
             found = block.find(_MARK)
             while found >= 0:
                 begin = block.rfind(b"\n", 0, found) + 1
@@ -284,7 +283,7 @@ class UsageLines:
             yield from self._record_rows(log, line, offset, len(line), body)
             return
         for item in unfinished(line, offset) if is_last else items(line, offset):
-            if isinstance(item, Decoded) and isinstance(item.body, wire.Entry):
+            if isinstance(item, ParsedLine) and isinstance(item.body, wire.Entry):
                 yield from self._record_rows(log, line, item.offset, item.length, item.body)
 
     def _record_rows(

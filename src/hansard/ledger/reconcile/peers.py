@@ -12,7 +12,7 @@ from hansard.errors import UsageError
 from hansard.ledger.reconcile.bridge import Change, add, walk
 from hansard.ledger.reconcile.peer_rules import VARIANTS, missing, within
 from hansard.ledger.reconcile.rules import EMPTY
-from hansard.model import Counted, PeerCheck, PeerModel
+from hansard.model.reconcile import Counted, PeerCheck, PeerModel
 from hansard.pricing.money import ZERO
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hansard.model import Rate, Tokens
+from hansard.model.ledger import Rate, Tokens
 from hansard.pricing.money import EXACT, cost
 from hansard.pricing.settle import FOREVER
 from hansard.pricing.stored import rates_of
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from hansard.model import PriceOverride
+    from hansard.model.ledger import PriceOverride
     from hansard.query.reader import Reader
 
 OVER = 200_000
@@ -63,11 +63,11 @@ class LineRates:
         if not new:
             return
         from hansard.pricing.book import load
-        from hansard.pricing.rates import Asked, resolve
+        from hansard.pricing.rates import RateKey, resolve
 
         book = load(self._home)
         for model, tier, speed, geo in new:
-            for rate in resolve(book, self._overrides, Asked(str(model), str(tier), str(speed), str(geo))):
+            for rate in resolve(book, self._overrides, RateKey(str(model), str(tier), str(speed), str(geo))):
                 number = max(self.rates, default=0) + 1
                 self.rates[number] = rate
                 db.execute(_INSERT, _row((number, rate)))

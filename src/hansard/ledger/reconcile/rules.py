@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.ledger.reconcile.lines import ADVISOR, ANSWER, TOLD
 from hansard.ledger.reconcile.prices import OVER, SCALE, LineRates
-from hansard.model import Counted
+from hansard.model.reconcile import Counted
 from hansard.pricing.money import ZERO, recorded
 
 if TYPE_CHECKING:

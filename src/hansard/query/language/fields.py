@@ -24,7 +24,7 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 _MOST = 10**18  # still a number of 64 bits
 
 
-class Given(NamedTuple):
+class FieldValue(NamedTuple):
     """A field's value as it was typed, and what is needed to understand it."""
 
     value: str
@@ -56,7 +56,7 @@ class _Text:
     examples: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with its value."""
         yield cls(given.value, given.start, given.end)
 
@@ -156,7 +156,7 @@ class Tag:
     examples: ClassVar[tuple[str, ...]] = ("tag:infra", "tag:client/*", "tag:todo,later")
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """One field for each tag of a list with commas."""
         parts = [part.strip() for part in given.value.split(",") if part.strip()]
         for part in parts:
@@ -183,7 +183,7 @@ class Tool:
     examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*")
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with its value."""
         value = given.value if given.prefix else given.value.removesuffix("*")
         if not value:
@@ -199,7 +199,7 @@ class _Choice(_Text):
     """What can be asked for, each with what it means."""
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """One field for each value of a list with commas."""
         at = given.at
         found = 0
@@ -215,7 +215,7 @@ class _Choice(_Text):
             cls._unknown(given.value, given, given.at)
 
     @classmethod
-    def _unknown(cls, value: str, given: Given, column: int) -> NoReturn:
+    def _unknown(cls, value: str, given: FieldValue, column: int) -> NoReturn:
         from difflib import get_close_matches
 
         close = get_close_matches(value[:40].lower(), cls.values, 1)
@@ -296,7 +296,7 @@ class _Moment:
     examples: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with the time that its value means."""
         yield cls(cls._bound(_span(given)), given.start, given.end)
 
@@ -350,7 +350,7 @@ class On:
     examples: ClassVar[tuple[str, ...]] = ("on:2026-05-01", "on:2026-05", "on:yesterday")
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with the span that its value means."""
         span = _span(given, whole=True)
         if span.start == span.end:
@@ -386,7 +386,7 @@ class Cost(_Amount["Decimal"]):
     examples = ("cost:>1", "cost:<=0.50", "cost:$2")
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with its amount."""
         sign, _, amount, unit = _amount(given)
         if amount is None or unit:
@@ -403,7 +403,7 @@ class Tokens(_Amount[int]):
     examples = ("tokens:>100k", "tokens:<1.5m")
 
     @classmethod
-    def read(cls, given: Given) -> Iterator[Self]:
+    def read(cls, given: FieldValue) -> Iterator[Self]:
         """The field with its number."""
         sign, dollar, amount, unit = _amount(given)
         number = None if amount is None or dollar else amount * _UNITS[unit]
@@ -426,7 +426,7 @@ FIELDS: dict[str, type[Field]] = {
 }
 
 
-def _span(given: Given, *, whole: bool = False) -> Span:
+def _span(given: FieldValue, *, whole: bool = False) -> Span:
     try:
         return parse_span(given.value, given.now, given.zone, whole=whole)
     except UsageError:
@@ -437,7 +437,7 @@ def _milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _amount(given: Given) -> tuple[str, str, Decimal | None, str]:
+def _amount(given: FieldValue) -> tuple[str, str, Decimal | None, str]:
     """The sign, the currency, the number if there is one, and its unit."""
     from decimal import Decimal
 

@@ -19,7 +19,7 @@ _TEXT = ("vis-timeline", "foo.bar()", "C++", "path/to/file.py:42", "--flag", "st
 _DATES = f"Dates: {EXAMPLES}. Days are those of your time zone."
 
 
-class Entry(NamedTuple):
+class HelpEntry(NamedTuple):
     """A word of the language, what it finds, and how it is written."""
 
     name: str
@@ -32,17 +32,17 @@ class Syntax(NamedTuple):
     """The whole page, for whoever draws it."""
 
     about: str
-    operators: tuple[Entry, ...]
-    fields: tuple[Entry, ...]
+    operators: tuple[HelpEntry, ...]
+    fields: tuple[HelpEntry, ...]
     dates: str
     text: str
 
 
 def syntax() -> Syntax:
     """The page in parts."""
-    operators = tuple(Entry(operator.name, operator.help, operator.examples) for operator in OPERATORS)
+    operators = tuple(HelpEntry(operator.name, operator.help, operator.examples) for operator in OPERATORS)
     fields = tuple(
-        Entry(f"{name}:", field.help, field.examples, tuple(getattr(field, "values", {}).items()))
+        HelpEntry(f"{name}:", field.help, field.examples, tuple(getattr(field, "values", {}).items()))
         for name, field in FIELDS.items()
     )
     return Syntax(_ALL, operators, fields, _DATES, _text(_TEXT))

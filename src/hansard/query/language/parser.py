@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from hansard.query.language.error import QueryError
-from hansard.query.language.fields import FIELDS, Given
+from hansard.query.language.fields import FIELDS, FieldValue
 from hansard.query.language.nodes import And, Everything, Near, Node, Not, Or, Phrase, Word
 
 MOST_TERMS = 200
@@ -197,7 +197,7 @@ class _Lexer:
             value = self.text[begin:end]
         if not value or value.isspace():
             return 0
-        given = Given(value, prefix, self.text, at, end, begin, self.now, self.zone)
+        given = FieldValue(value, prefix, self.text, at, end, begin, self.now, self.zone)
         nodes: tuple[Node, ...] = (*field.read(given),)
         self._add(_Token("", at, end, nodes), len(nodes))
         return end

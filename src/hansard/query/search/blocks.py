@@ -22,7 +22,7 @@ _COMMANDS = frozenset({"command", "bash", "command_output", "bash_output"})
 
 
 @dataclass(slots=True)
-class Block:
+class TextBlock:
     """A block of text as the indexes know it."""
 
     id: int
@@ -43,14 +43,14 @@ class Block:
     is_copy: bool = False  # in the part that its transcript copied from another session
 
 
-def describe(reader: Reader, ids: Collection[int]) -> dict[int, Block]:
+def describe(reader: Reader, ids: Collection[int]) -> dict[int, TextBlock]:
     """What is known of these blocks; those that the rows do not know yet are missing."""
     found = _of_transcripts(reader, [id_ for id_ in ids if id_ < SNAPSHOT_TEXT])
     found.update(_of_files(reader, [id_ for id_ in ids if id_ >= SNAPSHOT_TEXT]))
     return found
 
 
-def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
+def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     if not ids:
         return {}
     rows = list(
@@ -70,7 +70,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
             (json.dumps(ids),),
         )
     }
-    found: dict[int, Block] = {}
+    found: dict[int, TextBlock] = {}
     others: list[int] = []
     for id_, record_id, length, kind, sub, says, ts, sidechain, uuid, block_kind, is_error, tool in rows:
         log = logs.get(id_ >> 40)
@@ -79,7 +79,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
         session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
         inside = record_id is not None and record_id >> 40 == id_ >> 40
         if inside and id_ < record_id + length:
-            found[id_] = Block(
+            found[id_] = TextBlock(
                 id_,
                 _kind(kind, sub, says, block_kind),
                 id_ >> 40,
@@ -99,7 +99,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
             )
             continue
         others.append(id_)
-        found[id_] = Block(
+        found[id_] = TextBlock(
             id=id_,
             kind="prompt" if log_kind == "history" else "title",
             transcript=id_ >> 40,
@@ -120,7 +120,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, Block]:
     return found
 
 
-def name_tools(reader: Reader, blocks: Iterable[Block]) -> None:
+def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:
     """Say of results which tool gave them; for few, since each must be looked up by its call."""
     results = {block.id: block for block in blocks if block.kind == "result" and not block.tool}
     for id_, tool in reader.rows(
@@ -142,7 +142,7 @@ def _kind(kind: str, sub: str | None, says: str | None, block_kind: str | None) 
     return "command" if says in _COMMANDS or sub == "local_command" else "note"
 
 
-def _correct(reader: Reader, found: dict[int, Block], ids: Iterable[int]) -> None:
+def _correct(reader: Reader, found: dict[int, TextBlock], ids: Iterable[int]) -> None:
     """Lines that are no conversation records: prompts that only a queue or history.jsonl has, and titles of other sessions."""
     wanted = json.dumps(list(ids))
     for id_, ts, session_id in reader.rows(
@@ -160,7 +160,7 @@ def _correct(reader: Reader, found: dict[int, Block], ids: Iterable[int]) -> Non
         found[id_].session_id, found[id_].at = session_id, ts
 
 
-def _of_files(reader: Reader, ids: list[int]) -> dict[int, Block]:
+def _of_files(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     if not ids:
         return {}
     rows = reader.rows(
@@ -168,7 +168,7 @@ def _of_files(reader: Reader, ids: list[int]) -> dict[int, Block]:
         (json.dumps([id_ - SNAPSHOT_TEXT for id_ in ids]),),
     )
     return {
-        SNAPSHOT_TEXT + id_: Block(
+        SNAPSHOT_TEXT + id_: TextBlock(
             id=SNAPSHOT_TEXT + id_,
             kind="result",
             transcript=0,
@@ -196,7 +196,7 @@ class Texts:
         self._reader = reader
         self._record = record
 
-    def of(self, block: Block) -> str:
+    def of(self, block: TextBlock) -> str:
         """The text that was indexed; empty when the record cannot give it."""
         if block.transcript == 0:
             data = self._record.read_snapshot(block.id - SNAPSHOT_TEXT)
@@ -214,7 +214,7 @@ class Texts:
                         return text.text
         return ""
 
-    def _line(self, block: Block) -> bytes:
+    def _line(self, block: TextBlock) -> bytes:
         if block.length is not None:
             return self._record.glimpse(block.transcript, block.offset, block.offset + block.length)
         pieces: list[bytes] = []

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from hansard.index.schema import QUARTER
-from hansard.model import Facets
+from hansard.model.search import Facets
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import describe, name_tools
 

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 from itertools import islice
 
 from hansard.query.reader import Reader
-from hansard.query.search.blocks import Block, describe
+from hansard.query.search.blocks import TextBlock, describe
 from hansard.query.search.candidates import Finder
 
 _FEW = 3000  # so many matches are all looked at
 _OF_ONE = 20_000  # of one transcript
 _APART = 5000  # titles and files
 
-Place = tuple[int, int]
+Recency = tuple[int, int]
 """When something was said, and its id."""
 
 
-def newest(reader: Reader, finder: Finder, before: Place | None, want: int) -> tuple[list[Block], bool]:
+def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) -> tuple[list[TextBlock], bool]:
     """So many matches before a place, and whether there are more."""
     ids = list(islice(finder.ids(), _FEW + 1))
     if len(ids) <= _FEW:
@@ -37,12 +37,12 @@ def newest(reader: Reader, finder: Finder, before: Place | None, want: int) -> t
     return found[:want], len(found) > want
 
 
-def place_of(block: Block) -> Place:
+def place_of(block: TextBlock) -> Recency:
     """What matches are ordered by."""
     return block.at or 0, block.id
 
 
-def _before(blocks: Iterable[Block], before: Place | None) -> list[Block]:
+def _before(blocks: Iterable[TextBlock], before: Recency | None) -> list[TextBlock]:
     found = [block for block in blocks if before is None or place_of(block) < before]
     found.sort(key=place_of, reverse=True)
     return found

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
-from hansard.model import Hit, Place, SearchPage, SessionHits
+from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
 from hansard.query.language import (
     And,
     Before,
@@ -31,11 +31,10 @@ from hansard.query.language import (
     walk,
 )
 from hansard.query.reader import Reader, moment
-from hansard.query.search.blocks import Block, Texts, describe, name_tools
+from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import Marker
-from hansard.query.search.newest import Place as When
-from hansard.query.search.newest import newest, place_of
+from hansard.query.search.newest import Recency, newest, place_of
 from hansard.query.search.plan import ROLES, Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
@@ -52,7 +51,7 @@ _LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SearchRequest:
     """What a page is to be like."""
 
     query: str
@@ -87,14 +86,14 @@ class _Cursor(NamedTuple):
     now: int
     stops: Stops | None
     shown: int
-    before: When | None = None  # of the newest: the last one shown
+    before: Recency | None = None  # of the newest: the last one shown
 
 
 @dataclass(slots=True)
 class _Found:
     """A candidate that may be shown."""
 
-    block: Block
+    block: TextBlock
     score: float
 
 
@@ -111,7 +110,7 @@ class _Batch:
 class Search:
     """One question to a store."""
 
-    def __init__(self, reader: Reader, wish: Wish, *, exact: bool = False) -> None:
+    def __init__(self, reader: Reader, wish: SearchRequest, *, exact: bool = False) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
         if wish.limit < 1:
             raise UsageError("a page has at least one hit")
@@ -211,11 +210,11 @@ class Search:
 
         return list(hints(self._reader, self.node))
 
-    def _weighed(self, block: Block, weights: dict[int, float]) -> _Found:
+    def _weighed(self, block: TextBlock, weights: dict[int, float]) -> _Found:
         value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
         return _Found(block, max(weights[block.id], 0.01) * value)
 
-    def _owned(self, ids: Collection[int]) -> Iterable[Block]:
+    def _owned(self, ids: Collection[int]) -> Iterable[TextBlock]:
         """The blocks with these ids, each record once: at its owner's, or at the first of them in the order of owners."""
         blocks = describe(self._reader, ids)
         # Of a query with fields the owner may be no match, and the copy is.
@@ -223,7 +222,7 @@ class Search:
             isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)
         )
         owners = self._owners(blocks.values()) if only_words else {}
-        best: dict[object, Block] = {}
+        best: dict[object, TextBlock] = {}
         for id_, block in blocks.items():
             record_id = (block.transcript << 40) + block.offset
             if block.uuid is not None and owners.get(block.uuid, record_id) != record_id:
@@ -234,7 +233,7 @@ class Search:
                 best[key] = block
         return best.values()
 
-    def _owners(self, blocks: Iterable[Block]) -> dict[str, int]:
+    def _owners(self, blocks: Iterable[TextBlock]) -> dict[str, int]:
         """For each record that stands in several transcripts the place of its original, or of the earliest that still stands."""
         uuids = sorted({block.uuid for block in blocks if block.uuid is not None})
         found: dict[str, tuple[_Age, int]] = {}
@@ -252,7 +251,7 @@ class Search:
 _Age = tuple[bool, bool, int, str, int]  # the order of owners
 
 
-def _age(block: Block) -> _Age:
+def _age(block: TextBlock) -> _Age:
     at = block.at if block.at is not None else 1 << 62
     return not block.is_current, block.is_copy, at, block.path, block.id
 
@@ -295,7 +294,7 @@ class _Shower:
         name_tools(self._reader, [found.block for found in shown])
         return [self._hit(found, places) for found in shown]
 
-    def _hit(self, found: _Found, places: dict[str, list[tuple[int, Place]]]) -> Hit:
+    def _hit(self, found: _Found, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
         text = self._texts.of(block) if self._texts is not None else ""
         excerpt = self._marker.excerpt(text, context=self._context)
@@ -350,16 +349,16 @@ class _Shower:
             self._sessions[session_id] = row or ("", "", None, None)
         return self._sessions[session_id]
 
-    def _places(self, shown: Iterable[_Found]) -> dict[str, list[tuple[int, Place]]]:
+    def _places(self, shown: Iterable[_Found]) -> dict[str, list[tuple[int, LineLocation]]]:
         """Where the records of these hits stand, all places of each."""
         uuids = [one.block.uuid for one in shown if one.block.uuid]
-        places: dict[str, list[tuple[int, Place]]] = {}
+        places: dict[str, list[tuple[int, LineLocation]]] = {}
         for uuid, record_id, session_id, path in self._reader.rows(
             "SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> 40"
             " WHERE r.uuid IN (SELECT value FROM json_each(?)) ORDER BY t.current DESC, r.ts, t.path, r.id",
             (json.dumps(uuids),),
         ):
-            places.setdefault(uuid, []).append((record_id, Place(session_id, path, record_id & OFFSET_MASK)))
+            places.setdefault(uuid, []).append((record_id, LineLocation(session_id, path, record_id & OFFSET_MASK)))
         return places
 
 
@@ -383,12 +382,12 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 # -- cursors
 
 
-def _mark(wish: Wish) -> int:
+def _mark(wish: SearchRequest) -> int:
     asked = [wish.query, wish.group, wish.sort, wish.project, str(wish.since), str(wish.until)]
     return crc32(json.dumps(asked).encode("utf-8", "replace"))
 
 
-def _first(wish: Wish) -> _Cursor:
+def _first(wish: SearchRequest) -> _Cursor:
     now = wish.now or datetime.now(UTC)
     return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, 0)
 
@@ -397,7 +396,7 @@ def _write(cursor: _Cursor) -> str:
     return base64.urlsafe_b64encode(json.dumps(cursor).encode()).decode()
 
 
-def _read(text: str, wish: Wish) -> _Cursor:
+def _read(text: str, wish: SearchRequest) -> _Cursor:
     try:
         cursor = _Cursor(*json.loads(base64.urlsafe_b64decode(text.encode())))
         if cursor.before is not None:

@@ -49,7 +49,7 @@ _LASTED = re.compile(r"(\d{1,12}) ms")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ItemContext:
     """Where an item stands: its id in the page, and the zone that its time is told in."""
 
     id: str
@@ -66,7 +66,7 @@ def group_of(item: Item) -> str:
     return "errors" if item.is_error else _GROUP.get(item.kind, "client")
 
 
-def item_html(item: Item, place: Place, inside: str = "") -> str:
+def item_html(item: Item, place: ItemContext, inside: str = "") -> str:
     """An item; `inside` is the drawn thread of the subagent that it started."""
     group = group_of(item)
     kind = item.kind if item.kind.isascii() and item.kind.isalpha() else "other"
@@ -83,7 +83,7 @@ def _says_something(part: Part) -> bool:
     return not isinstance(part, (Prose, Plain)) or bool(part.text.strip())
 
 
-def _permalink(item: Item, place: Place) -> str:
+def _permalink(item: Item, place: ItemContext) -> str:
     facts = [f"byte {item.offset:,} of its transcript, {item.length:,} long"]
     if item.model:
         facts.insert(0, item.model)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.model.display import Code, Plain, Prose
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.figures import day, lasting, local, machine, told, total
-from hansard.render.html.items import Place, group_of, item_html, item_id
+from hansard.render.html.items import ItemContext, group_of, item_html, item_id
 from hansard.render.money import dollars
 from hansard.render.words import many, short
 
@@ -116,7 +116,7 @@ class Drawing:
 
     def _item(self, item: Item, agent: str) -> str:
         inside = self.thread(item.thread) if item.thread is not None else ""
-        place = Place(self._own_id(item_id(item.anchor)), self.zone)
+        place = ItemContext(self._own_id(item_id(item.anchor)), self.zone)
         return self._switch(item, agent) + item_html(item, place, inside)
 
     def _switch(self, item: Item, agent: str) -> str:

@@ -19,8 +19,8 @@ from hansard.render.words import clock, local, many, model_name, remark
 if TYPE_CHECKING:
     from datetime import date
 
-    from hansard.model import Agent
     from hansard.model.display import Item, Thread, Turn
+    from hansard.model.threads import Agent
 
 _CLAUDE = frozenset({"reply", "thinking", "tool"})
 _ASIDE_LINES = 6

@@ -12,8 +12,9 @@ from hansard.render.text import fit, one_line, width
 from hansard.render.words import duration, many, short, span
 
 if TYPE_CHECKING:
-    from hansard.model import Agent, Session
     from hansard.model.display import Turn
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
 
 _TITLE_LINES = 2
 

@@ -12,8 +12,9 @@ from hansard.render.terminal.spans import BOLD
 from hansard.render.words import many
 
 if TYPE_CHECKING:
-    from hansard.model import Agent, Session
     from hansard.model.display import Item
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
     from hansard.render.depth import Depth
     from hansard.thread.extract import Extract
     from hansard.thread.tree import Tree
@@ -73,7 +74,7 @@ def _numbers(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-class Place(NamedTuple):
+class Excerpt(NamedTuple):
     """Items that somebody looks for, among those around them."""
 
     items: Sequence[Item]
@@ -83,7 +84,7 @@ class Place(NamedTuple):
     later: int
 
 
-def draw_place(session: Session, agent: Agent | None, place: Place, sheet: Sheet) -> Iterator[str]:
+def draw_place(session: Session, agent: Agent | None, place: Excerpt, sheet: Sheet) -> Iterator[str]:
     """The lines around a place, those of the place itself in full."""
     board = sheet.board()
     drawing = Drawing(board, sheet.depth, sheet.command, agent=agent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.model import CallPage, FileHistory, FilePage, ToolReport
+from hansard.model.calls import CallPage, FileHistory, FilePage, ToolReport
 from hansard.query import files, tool_calls
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Needed, Number, Text

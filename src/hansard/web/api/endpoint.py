@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.errors import UsageError
-from hansard.model.document import encoded
+from hansard.model.serialize import encoded
 from hansard.web.api.parameters import Number, Parameter, Text, Timezone
 from hansard.web.params import Params, checked, whole
 from hansard.web.responses import HttpError

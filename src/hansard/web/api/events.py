@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response, StreamingResponse
 
-from hansard.model.document import encoded
+from hansard.model.serialize import encoded
 from hansard.web.api.endpoint import Endpoint
 
 if TYPE_CHECKING:

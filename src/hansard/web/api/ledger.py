@@ -9,15 +9,18 @@ from typing import Any
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
-from hansard.model import Activity, Block, Budget, Explanation, PriceData, Pricing, Rate, UsageReport, plain
+from hansard.model.explain import Explanation
+from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
 from hansard.model.schema import Shape
+from hansard.model.serialize import plain
+from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Number, Text, Texts, Words
 from hansard.web.api.sort_params import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
 _MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")
-_BLOCK = Shape("BlockOfModels", Block, (("models", list[str]),))
+_BLOCK = Shape("BlockOfModels", BillingBlock, (("models", list[str]),))
 _BUDGETS = ("budgets", list[Budget])
 
 

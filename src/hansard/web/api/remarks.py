@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hansard.model import Remarks
+from hansard.model.sessions import Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Needed, Number, Text

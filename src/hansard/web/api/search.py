@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.model import PromptPage, SearchPage, plain
+from hansard.model.prompts import PromptPage
 from hansard.model.schema import Shape
+from hansard.model.search import SearchPage
+from hansard.model.serialize import plain
 from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.model import Agent, FileChange, Link, Project, Related, Session, SessionPage, Todo, Transcript
+from hansard.model.files import FileChange, Link, Todo, Transcript
+from hansard.model.related import Related
 from hansard.model.schema import Shape
+from hansard.model.sessions import Project, Session, SessionPage
+from hansard.model.threads import Agent
 from hansard.query.sessions import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Choice, Flag, Number, Text

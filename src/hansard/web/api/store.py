@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hansard.model import Tagged
 from hansard.model.schema import Shape
+from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.live import News

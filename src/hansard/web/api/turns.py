@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hansard.errors import NotFound
-from hansard.model import Agent
 from hansard.model.display import Turn
-from hansard.model.document import encoded
 from hansard.model.schema import Shape
+from hansard.model.serialize import encoded
+from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import Flag, Number, Text
 from hansard.web.api.sort_params import SESSION

@@ -14,7 +14,7 @@ from hansard.web.charts.stacked import Column, Part, stacked
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from hansard.model import ToolDay
+    from hansard.model.calls import ToolDay
 
 _MOST_DAYS = 100  # columns; beyond them each is a week, then a month
 _MOST_WEEKS = 120

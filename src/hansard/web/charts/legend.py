@@ -11,7 +11,7 @@ from hansard.render.html.escaping import escaped
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LegendEntry:
     """A series: its name, what it comes to, and where it leads."""
 
     name: str
@@ -21,7 +21,7 @@ class Entry:
     series: int | None = None  # which colour; None: by its place
 
 
-def legend(entries: Sequence[Entry]) -> Markup:
+def legend(entries: Sequence[LegendEntry]) -> Markup:
     """The series in the order of their colours; nothing where there is only one."""
     if len(entries) < 2:
         return Markup()
@@ -29,7 +29,7 @@ def legend(entries: Sequence[Entry]) -> Markup:
     return Markup(f'<ul class="legend">{items}</ul>')  # noqa: S704 - every text in it went through escaped()
 
 
-def _item(number: int, entry: Entry) -> str:
+def _item(number: int, entry: LegendEntry) -> str:
     name = escaped(entry.name)
     told = f' title="{escaped(entry.title)}"' if entry.title else ""
     shown = f'<a href="{escaped(entry.href)}"{told}>{name}</a>' if entry.href else f"<span{told}>{name}</span>"

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from hansard.render.series import DAYS, MONTHS, Amount, Measure, date_text, level, levels_of, step_key, timeline
 from hansard.web.charts.heatmap import SHADES, Cell, heat
-from hansard.web.charts.legend import Entry, legend
+from hansard.web.charts.legend import LegendEntry, legend
 from hansard.web.charts.stacked import Column, Part, stacked
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from hansard.model import UsageReport
+    from hansard.model.ledger import UsageReport
     from hansard.render.series import Bar, Timeline
 
 Explain = Callable[[Sequence[str], Sequence[str | None]], str]
@@ -27,7 +27,7 @@ _MOST = 100  # bars
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class UsageChart:
     """A chart, its legend, and what the bars stand for."""
 
     chart: Markup
@@ -46,13 +46,13 @@ def draw_spending(
     explain: Explain,
     span: tuple[date, date] | None = None,
     most: int = _MOST,
-) -> Drawn:
+) -> UsageChart:
     """Bars over the report's time, stacked by its other dimension."""
     line = timeline(report, today, most, measure, span)
     columns = [_column(line, bar, measure, explain) for bar in line.bars]
     label = f"{measure.title} by {line.step}" + (f", stacked by {line.split}" if line.split else "")
     chart = stacked(columns, label=label, number=measure.number, whole=not measure.is_money)
-    return Drawn(
+    return UsageChart(
         chart,
         _legend(line, measure, explain),
         line.step,
@@ -113,7 +113,7 @@ def _legend(line: Timeline, measure: Measure, explain: Explain) -> Markup:
     for place, name in enumerate(line.series):
         is_named = line.split is not None and place < len(line.keys)
         entries.append(
-            Entry(
+            LegendEntry(
                 name,
                 measure.text(sums.get(place, Amount(Decimal(0)))),
                 explain((line.split,), (line.keys[place],)) if is_named and line.split else None,

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.model import ExplainedClass
+from hansard.model.explain import ExplainedClass
 from hansard.render.explained import (
     CLASSES,
     COPIES,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import Charge, ExplainedLine, ExplainedMessage, ExplainedRate, Explanation
+    from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, ExplainedRate, Explanation
     from hansard.web.report_request import ReportFilters
 
 _LIMITS = (20, 100, 500)

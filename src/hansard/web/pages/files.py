@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import Call, ChangedFile, FileHistory, ToolCall
+    from hansard.model.calls import Call, ChangedFile, FileHistory
+    from hansard.model.threads import ToolCall
 
 _VIEWS = {"files": "Files", "folders": "Folders", "changes": "Changes"}
 _SORTS = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model import Drift
+    from hansard.model.files import Drift
     from hansard.query.health import Status
 
 _STATUS_SECONDS = 20.0  # as long as the overview keeps it

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import Session
+    from hansard.model.sessions import Session
 
 _RECENT, _PINNED = 8, 6
 _LIVE = timedelta(minutes=5)

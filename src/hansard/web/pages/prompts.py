@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model import Prompt
+    from hansard.model.prompts import Prompt
 
 _PAGE = 50
 SHOWN = 1_500  # characters of a prompt in the list

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model import Facets, SearchPage, Session
+    from hansard.model.search import Facets, SearchPage
+    from hansard.model.sessions import Session
 
 _SESSIONS = 10
 _HITS = 20

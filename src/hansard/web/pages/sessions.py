@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model import Session, SessionGroup
+    from hansard.model.sessions import Session, SessionGroup
 
 _ROWS = 50
 _GROUPS = 15

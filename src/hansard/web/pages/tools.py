@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import Call, CallPage, ToolReport, ToolSums
+    from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
 
 _SORTS: dict[str, tuple[str, str]] = {
     "tool": ("Tool", "text"),

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model import UsageReport
-    from hansard.web.charts.usage import Drawn
+    from hansard.model.ledger import UsageReport
+    from hansard.web.charts.usage import UsageChart
     from hansard.web.report_request import ReportRequest
 
 _MOST = 100  # rows on a page
@@ -162,7 +162,7 @@ def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageRepor
     }
 
 
-def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure, Drawn]:
+def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure, UsageChart]:
     report = h.usage(by=by, **wish.chosen.conditions)
     measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
     span = wish.chosen.span

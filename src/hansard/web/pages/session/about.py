@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.thread.context_timeline import Used, agents_used
+from hansard.thread.context_timeline import ContextUsage, agents_used
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model import Agent, Session
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
     from hansard.thread.neighbours import Neighbour
 
 _RELATIONS = {
@@ -31,7 +32,7 @@ class AgentRow:
 
     agent: Agent
     depth: int
-    used: Used | None
+    used: ContextUsage | None
 
 
 def relation(neighbour: Neighbour) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.web.engine_pool import EnginePool
 
 FORMS = {

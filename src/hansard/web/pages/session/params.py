@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.model import Session
+    from hansard.model.sessions import Session
     from hansard.thread.windows import Budget, Window
     from hansard.web.params import Params
 
