@@ -11,6 +11,7 @@ import pytest
 import hansard
 from hansard.errors import StoreUnusable
 from hansard.index import derive, rows, sides, text
+from hansard.pricing import rates
 from hansard.record.store import Record
 from hansard.sources.tail import open_tail
 from hansard.storage.heartbeat import heartbeat
@@ -136,6 +137,20 @@ def test_a_session_that_cannot_be_derived(many: Tree, h: Hansard, monkeypatch: p
     many.append(main_path(BAD), [user(BAD, "u5", "And that?", 4)])
     assert h.sync().problems == 0
     assert listed(many) == set(SESSIONS)
+
+
+def test_a_model_whose_price_cannot_be_looked_up(many: Tree, h: Hansard, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = assistant(BAD, "a9", "msg_09", "One more.", 5)
+    odd["message"]["model"] = "odd-model"
+    many.append(main_path(BAD), [odd])
+    _fail(monkeypatch, rates, "find", RecursionError, lambda _book, name: name == "odd-model")
+    assert h.sync().problems == 1
+    (problem,) = h.problems()
+    assert (problem.stage, problem.subject, problem.is_kept) == ("price", "odd-model", True)
+    assert listed(many) == set(SESSIONS)
+    report = h.usage(by=("model",))
+    assert report.totals.api_messages == len(SESSIONS) + 1
+    assert report.totals.unpriced_models == ("odd-model",)
 
 
 def _concerns(tree: Tree, stage: str) -> Callable[..., bool]:

@@ -84,6 +84,12 @@ def resolve(book: Book, overrides: Sequence[PriceOverride], asked: RateKey) -> l
     return rates
 
 
+def unpriced(key: RateKey) -> Rate:
+    """The rate of a model whose price could not be looked up: none, at any time and size."""
+    values: Any = (*key, *((None,) * (5 + len(CLASSES))), "")
+    return Rate(*values)
+
+
 def find(book: Book, name: str) -> Listed | None:
     """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
     names = spellings(name) if len(name) <= _LONGEST_NAME else []

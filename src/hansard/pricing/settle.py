@@ -6,7 +6,8 @@ priced again, from the rows of `usage`: no transcript is read for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ _SUMS = (
     " sum(web_searches), sum(recorded), min(first_ts), max(last_ts)"
 )
 _KEY = "quarter, session_id, agent_id, branch, rate, has_recorded"
+
+Isolated = Callable[[str], AbstractContextManager[Any]]
 
 
 class Prices:
@@ -64,8 +67,11 @@ class Prices:
         return fetch(self.home, url)
 
 
-def settle(db: Sql, prices: Prices) -> None:
-    """Price whatever changed; all of it where the prices did."""
+def settle(db: Sql, prices: Prices, isolated: Isolated = nullcontext) -> None:
+    """Price whatever changed; all of it where the prices did.
+
+    The rates of a model are looked up inside `isolated(its name)`, which may keep what is raised there from the others.
+    """
     if not is_settled(db, prices) and db.execute("SELECT 1 FROM usage LIMIT 1").fetchone() is not None:
         _ = prices.book  # which may write it anew, and so change what it is recognised by
     if not is_settled(db, prices):
@@ -76,7 +82,7 @@ def settle(db: Sql, prices: Prices) -> None:
         db.execute("INSERT OR REPLACE INTO meta VALUES ('prices', ?)", (prices.signature(),))
     if db.execute("SELECT 1 FROM unsettled LIMIT 1").fetchone() is None:
         return
-    _resolve(db, prices)
+    _resolve(db, prices, isolated)
     db.execute("DELETE FROM spending WHERE (quarter, session_id) IN (SELECT quarter, session_id FROM unsettled)")
     _sum(db)
     _sessions(db)
@@ -103,7 +109,7 @@ def is_settled(db: Sql, prices: Prices) -> bool:
     return row is not None and row[0] == prices.signature()
 
 
-def _resolve(db: Sql, prices: Prices) -> None:
+def _resolve(db: Sql, prices: Prices, isolated: Isolated) -> None:
     """Find rates for everything that messages name and that has none."""
     unsettled = (
         f"unsettled n CROSS JOIN usage u ON u.session_id = n.session_id"
@@ -119,7 +125,7 @@ def _resolve(db: Sql, prices: Prices) -> None:
         return
     import json
 
-    from hansard.pricing.rates import RateKey, resolve
+    from hansard.pricing.rates import RateKey, resolve, unpriced
 
     data = prices.book
     # In a store that was empty the data is written only now, which changes what it is recognised by.
@@ -129,7 +135,10 @@ def _resolve(db: Sql, prices: Prices) -> None:
         (json.dumps([data.version, data.dated, data.fetched_at, len(prices.overrides)]),),
     )
     for row in sorted(new):
-        rates = resolve(data, prices.overrides, RateKey(*row))
+        key = RateKey(*row)
+        rates = [unpriced(key)]
+        with isolated(" ".join(filter(None, key))):
+            rates = resolve(data, prices.overrides, key)
         db.executemany(f"INSERT INTO rates VALUES (NULL,{','.join('?' * 17)})", map(_row, rates))
 
 

@@ -109,7 +109,7 @@ def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, pr
         _side_files(record, index, retouched)
         put_remarks(index.db, map(_remarked, record.remarks()))
         derive(index.db, partial(index.isolated, "session"))
-        settle(index.db, prices)
+        settle(index.db, prices, partial(index.isolated, "price"))
         index.sign(record.head())
         index.set_meta("synced_at", int(time.time() * 1000))
 
