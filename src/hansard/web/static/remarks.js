@@ -127,16 +127,28 @@ function build() {
     const take = event.target.closest("[data-take]");
     if (take?.dataset.take === "tag") change(() => ask(path(known.session_id, "tags", take.dataset.value), { method: "DELETE" }));
     if (take?.dataset.take === "note") change(() => ask(path(known.session_id, "notes", take.dataset.value), { method: "DELETE" }));
-    if (event.target.closest("[data-close]")) sheet.hidePopover();
+    if (event.target.closest("[data-close]")) close();
   });
   sheet.addEventListener("keydown", (event) => {
     event.stopPropagation(); // the page's keys do not reach in here
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) event.target.form.requestSubmit();
-    if (event.key === "Escape") sheet.hidePopover();
+    if (event.key === "Escape") close();
   });
   sheet.addEventListener("toggle", (event) => {
-    if (event.newState === "closed" && (document.activeElement === document.body || sheet.contains(document.activeElement))) opener?.focus();
+    if (event.newState === "closed" && (document.activeElement === document.body || sheet.contains(document.activeElement))) returnFocus();
   });
+}
+
+/** Hide the sheet. The focus moves at once: the next key would go to a field that is hidden already. */
+function close() {
+  sheet.hidePopover();
+  returnFocus();
+}
+
+/** Back to where the sheet was opened from, or to what has taken its place since. */
+function returnFocus() {
+  const titles = [...document.querySelectorAll("a[data-title-of]")];
+  (opener?.isConnected ? opener : titles.find((one) => one.dataset.titleOf === known?.session_id))?.focus({ preventScroll: true });
 }
 
 /** Do it, and show what came of it; the sheet says why where nothing did. */
