@@ -86,14 +86,18 @@ def test_the_methods_of_the_library_are_documented() -> None:
 
 def test_the_library_example_runs(tmp_path: Path) -> None:
     write_history(tmp_path / "claude", now=datetime.now(UTC))
-    code = re.search(r"```python\n(.*?)```", page("library.md"), re.DOTALL)
-    assert code
+    first, reading, *_ = re.findall(r"```python\n(.*?)```", page("library.md"), re.DOTALL)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", first + reading],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "asked: " in done.stdout
     assert "exactly as the client wrote them" in done.stdout
+    assert "turns before these two" in done.stdout
 
 
 def test_the_pages_made_from_the_code_are_current() -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from hansard.cli.commands.schema import schemas
+from hansard.engine import schemas
 from hansard.export.display_schema import display_schema
 from hansard.query.language import syntax_markdown
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, tzinfo
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hansard.model.calls import CallPage, FileHistory, FilePage, FolderPage, ToolReport
     from hansard.model.current import CurrentUsage
     from hansard.model.explain import Explanation
-    from hansard.model.files import Drift, FileChange, IssueKind, Link, SideFile, Todo, Transcript
+    from hansard.model.files import Drift, FileChange, IssueKind, Link, RestoreItem, SideFile, Todo, Transcript
     from hansard.model.ledger import Blocks, Budget, Limit, PriceData, PriceOverride, Rate, UsageReport
     from hansard.model.problems import Problem
     from hansard.model.prompts import PromptPage
@@ -44,10 +45,12 @@ if TYPE_CHECKING:
     from hansard.query.compile import Condition
     from hansard.query.health import Diagnosis, Status
     from hansard.query.relevance import Relevance
-    from hansard.record.restore import Restored, RestoreItem
+    from hansard.record.restore import Restored
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
     from hansard.sync.run import Change
+    from hansard.thread.store import ThreadCache
+    from hansard.thread.thread import Thread
 
 
 def open(  # noqa: A001 - `hansard.open()` is the library's door
@@ -86,6 +89,7 @@ class Hansard:
         self.roots = tuple(roots)
         self.max_file = max_file
         self.overrides = tuple(prices)
+        self.thread_cache: ThreadCache | None = None  # for servers: opened threads, shared by the engines of one store
         self._reader: Reader | None = None
         self._record: Record | None = None
 
@@ -185,6 +189,14 @@ class Hansard:
         if self._reader is None:
             self._reader = Reader(self.home)
         return self._reader
+
+    def at_once(self) -> AbstractContextManager[object]:
+        """One state of the index for all questions inside, whoever writes meanwhile."""
+        return self.reader.at_once()
+
+    def has_text(self) -> bool:
+        """Whether the full text can be searched."""
+        return self.reader.has_text
 
     @property
     def record(self) -> Record:
@@ -337,11 +349,31 @@ class Hansard:
 
         return list_live(self.reader, since)
 
-    def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
-        """A session's thread, or a subagent's, ready to read."""
-        from hansard.thread.reader import read_conversation
+    def read(
+        self,
+        session: Session | str,
+        agent: str | None = None,
+        branch: int = 0,
+        *,
+        pictures: bool = True,
+        subagents: bool = True,
+        long_lines: bool = True,
+    ) -> Thread:
+        """A session's thread, or a subagent's: its turns, windows of them, its outline, its raw lines, what it used.
 
-        return read_conversation(self.reader, self.record, self.session(name), agent)
+        `agent` is the beginning of a subagent's id; windows show `branch` as the line that the session went on with. Without
+        `pictures` their data is left out, without `subagents` what they did. Without `long_lines` a line of more than 8 MiB says only so.
+        """
+        from hansard.thread.store import ThreadStore
+
+        about = self.session(session) if isinstance(session, str) else session
+        return ThreadStore(self.reader, self.record, self.thread_cache).read(
+            about, agent, branch, pictures=pictures, subagents=subagents, long_lines=long_lines
+        )
+
+    def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
+        """The entries of a session's thread, or of a subagent's."""
+        return self.read(name, agent).conversation()
 
     def agents(self, name: str) -> tuple[Agent, ...]:
         """A session's subagents."""
@@ -449,7 +481,7 @@ class Hansard:
         page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
         if not (subjects or outputs) or not page.calls:
             return page
-        from hansard.thread.subjects import with_subjects
+        from hansard.thread.calls import with_subjects
 
         return with_subjects(self.reader, self.record, page, outputs=outputs)
 
@@ -464,7 +496,7 @@ class Hansard:
         generation: int | None = None,
     ) -> ToolCall:
         """One call with its input and its result, by the place of its block: a transcript's path and a byte offset."""
-        from hansard.thread.single_calls import read_call
+        from hansard.thread.calls import read_call
 
         return read_call(
             self.reader,
@@ -911,18 +943,19 @@ class Hansard:
         """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
         from hansard.export import export
         from hansard.ledger.calendar import find_zone
+        from hansard.thread.store import ThreadStore
 
         chosen = (
             None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
         )
+        own = [place for root in self.roots for place in (root.path, root.projects, root.config) if place]
         return export(
-            self.reader,
-            self.record,
+            ThreadStore(self.reader, self.record),
             self.sessions(limit=None).sessions if chosen is None else chosen,
             os.path.expanduser(to),
             format,
             home=self.home,
-            roots=[place for root in self.roots for place in (root.path, root.projects, root.config) if place],
+            roots=[*own, *self.known_roots()],
             tables=tables,
             whole=chosen is None,
             zone=find_zone(timezone),
@@ -986,6 +1019,18 @@ class Hansard:
         transcript, _ = self.find_transcript(name, generation=generation)
         return self.record.read(transcript)
 
+    def known_roots(self) -> list[str]:
+        """The paths of every root that was ever synced, the oldest first."""
+        return [root.path for root in self.record.roots()]
+
+    def transcript_bytes(self, transcript: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes of a transcript, by the id that `find_transcript` gives, from `start` to `end`."""
+        return self.record.read(transcript, start, end)
+
+    def transcript_size(self, transcript: int) -> int:
+        """How many bytes are kept of a transcript."""
+        return self.record.size(transcript)
+
     def verify(
         self,
         *,
@@ -1043,6 +1088,25 @@ class Hansard:
         from hansard.record.restore import apply
 
         return apply(self.record, items, overwrite, progress)  # type: ignore[arg-type]
+
+
+def index_version() -> int:
+    """The version of the index that this Hansard makes; another one is made again from the record."""
+    from hansard.index.schema import VERSION
+
+    return VERSION
+
+
+def schemas() -> dict[str, str]:
+    """The documented schema of each database, comments and all."""
+    from hansard.index import schema as index
+    from hansard.record import schema as record
+
+    return {
+        "record.db": record.SCHEMA.strip(),
+        "index.db": f"{index.TABLES.strip()}\n\n{index.INDEXES.strip()}",
+        "text.db": index.TEXT_TABLES.strip(),
+    }
 
 
 def _names(by: str | Sequence[str]) -> tuple[str, ...]:

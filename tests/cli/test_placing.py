@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import hansard
-from hansard.cli.placing import find_place
 
 from .conftest import SESSION, Run, said, write_log
 
@@ -182,21 +181,21 @@ def test_a_place_on_another_branch(run: Run, root: Path) -> None:
 def test_every_line_of_the_hard_session_is_somewhere(run_hard: Run, hard: tuple[Path, str]) -> None:
     run_hard("sync")
     with hansard.open(hard[0] / "store") as h:
-        about = h.session(hard[1])
-        threads = [h.conversation(hard[1])]
-        threads += [h.conversation(hard[1], agent=agent.agent_id) for agent in threads[0].agents]
+        threads = [h.read(hard[1])]
+        threads += [h.read(hard[1], agent.agent_id) for agent in threads[0].agents]
         for thread in threads:
-            if not thread.entries:
+            entries = thread.conversation().entries
+            if not entries:
                 continue
-            data = b"".join(h.cat(thread.entries[0].transcript))
+            data = b"".join(thread.raw())
             (hard[0] / "copy").write_bytes(data)
             for offset in offsets(hard[0] / "copy"):
-                place = find_place(h, about, thread, offset, thread.agent_id)
+                place = thread.locate(offset)
                 found = [place.conversation.entries[number] for number in place.here]
                 assert len({entry.offset for entry in found}) == 1
-                assert place.exact or found[0].offset <= offset or found[0] == thread.entries[0]
-            for entry in thread.entries:
-                place = find_place(h, about, thread, entry.offset, thread.agent_id)
+                assert place.exact or found[0].offset <= offset or found[0] == entries[0]
+            for entry in entries:
+                place = thread.locate(entry.offset)
                 assert place.exact
                 assert entry in [place.conversation.entries[number] for number in place.here]
 

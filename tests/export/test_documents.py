@@ -14,7 +14,6 @@ from hansard.engine import Hansard
 from hansard.export.display_schema import display_schema
 from hansard.model.display import Item, Thread
 from hansard.model.serialize import plain
-from hansard.thread.tree import Tree
 
 jsonschema: Any = pytest.importorskip("jsonschema")
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
@@ -58,7 +57,7 @@ def test_lines_hold_every_item_of_the_tree_once(demo: Hansard, tmp_path: Path) -
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
     place = iter([line for line in lines if line["kind"] not in ("session", "not_shown")])
     for session in sessions:
-        display = Tree(demo.reader, demo.record, session).display()
+        display = demo.read(session).display()
         for thread in (display.thread, *display.others):
             for item in items_of(thread):
                 line = next(place)
@@ -89,7 +88,7 @@ def test_lines_begin_with_the_session_and_count_what_is_not_shown(demo: Hansard,
     told = [(line["session_id"], line["agent_id"], line["not_shown"]) for line in lines if line["kind"] == "not_shown"]
     wanted = []
     for session in sessions:
-        display = Tree(demo.reader, demo.record, session).display()
+        display = demo.read(session).display()
         for thread in threads_of(display.thread, *display.others):
             if thread.not_shown:
                 agent_id = thread.agent.agent_id if thread.agent is not None else None

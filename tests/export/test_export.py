@@ -17,7 +17,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import NotFound, UsageError, WouldOverwrite
-from hansard.export import fingerprints, formats, pool
+from hansard.export import formats, pool
 from hansard.export import run as running
 from hansard.export.files import NotWritten
 from hansard.export.lock import NAME as LOCK
@@ -110,7 +110,7 @@ def test_another_way_of_drawing_means_other_pages(
     small: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small.export(None, tmp_path / "out", format="json")
-    monkeypatch.setattr(fingerprints, "drawing", lambda: "newer")
+    monkeypatch.setattr("hansard.export.run._code", lambda: "newer")
     assert small.export(None, tmp_path / "out", format="json").written == 2
 
 

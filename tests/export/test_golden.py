@@ -17,7 +17,6 @@ import hansard
 from hansard.demo.hard import write_hard_session
 from hansard.engine import Hansard
 from hansard.model.display import Thread
-from hansard.thread.tree import Tree
 
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS = {"html": "html", "markdown": "md", "json": "json", "jsonl": "jsonl", "csv": "csv"}
@@ -71,7 +70,7 @@ def _compare(form: str, text: str) -> None:
 
 def test_every_record_is_drawn_or_counted(hard: tuple[Hansard, str, str]) -> None:
     h, session, _ = hard
-    tree = Tree(h.reader, h.record, h.session(session))
+    tree = h.read(session)
     display = tree.display()
     for thread in _threads(display.thread, *display.others):
         if not thread.turns:

@@ -16,10 +16,10 @@ import hansard
 from hansard.engine import Hansard
 from hansard.errors import UsageError
 from hansard.export.sheets import cell
-from hansard.export.tables import TABLES, VIEWS, Table, Type
 from hansard.index.schema import TABLES as SCHEMA
 from hansard.model.serialize import plain
 from hansard.model.sessions import Session
+from hansard.query.tables import TABLES, VIEWS, Table, Type
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")

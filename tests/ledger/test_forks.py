@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.sources.claude_code import open_roots
-from hansard.web.pages.session.about import relation
+from hansard.web.pages.session.show import relation
 from tests.ledger.making import opened
 from tests.sync.forking import ORIGINAL, fork, talk
 from tests.sync.making import Tree, agent_path, assistant, main_path, session, user
@@ -59,9 +59,7 @@ def test_which_sessions_are_forks_and_where_they_left(forked: Hansard) -> None:
 
 
 def test_how_the_page_says_it(forked: Hansard) -> None:
-    from hansard.thread.neighbours import list_neighbours
-
-    words = {relation(one): one.session_id for one in list_neighbours(forked.reader, FORK)}
+    words = {relation(one): one.session_id for one in forked.read(FORK).neighbours()}
     assert words == {"Forked at turn 2 from": ORIGINAL, "Forked at turn 3 into": NESTED}
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.errors import Incomplete, StoreCorrupt, UsageError, WouldOverwrite
-from hansard.record.restore import Action, Layout, Restored, apply, plan
+from hansard.model.files import RestoreAction as Action
+from hansard.record.restore import Layout, Restored, apply, plan
 from hansard.sources.names import escape
 from tests.record.making import LOG, NOTE, flip, keep_log, keep_whole, mark
 

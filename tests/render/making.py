@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hansard.model.display import Item, Part, Plain, Thread, Turn
+from hansard.model.display import CallFacts, Item, Part, Plain, Thread, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.threads import Agent
 
@@ -22,7 +22,7 @@ def item(kind: str = "reply", *parts: Part | str, **more: Any) -> Item:
         "at": NOON,
         "title": "",
         "subject": "",
-        "facts": (),
+        "facts": CallFacts(),
         "parts": tuple(Plain(part) if isinstance(part, str) else part for part in parts),
         "results": (),
         "is_error": False,

@@ -19,9 +19,9 @@ from hansard.render.html.ansi import shown
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose
 from hansard.render.terminal import code
 from hansard.thread import tool_views
+from hansard.thread.items import notice
 from hansard.thread.languages import LONGEST as LONGEST_CODE
 from hansard.thread.languages import _lexed, lexer_name
-from hansard.thread.notices import notice
 from hansard.web.search_hits import corrected
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from hansard.engine import Hansard
-from hansard.model.display import Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
+from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS
 from hansard.render.markdown import _Drawing, lines
 from hansard.render.terminal.head import head
 from hansard.render.terminal.page import Sheet
 from hansard.render.text import one_line
-from hansard.thread.tree import Tree
 from tests.render.html.stubs import session
 
 from .making import item, thread, turn
@@ -31,7 +30,7 @@ OURS = re.compile(r"<details>\n<summary>[^<>]*</summary>|</details>")
 
 def page(hard: tuple[Hansard, str], depth: str = "all") -> str:
     h, name = hard
-    tree = Tree(h.reader, h.record, h.session(name))
+    tree = h.read(name)
     return "\n".join(lines(tree, depth=depth, picture=lambda picture: f"a b/{picture.media_type[-3:]}", zone=UTC))
 
 
@@ -56,7 +55,7 @@ def test_the_hard_session_has_no_html_but_ours(hard: tuple[Hansard, str], depth:
 def test_front_matter_is_no_place_for_html(hard: tuple[Hansard, str]) -> None:
     h, _ = hard
     for about in h.sessions(limit=None, debris=True).sessions:
-        text = "\n".join(lines(Tree(h.reader, h.record, about), depth="prompts"))
+        text = "\n".join(lines(h.read(about), depth="prompts"))
         assert [html for html in html_in(text) if not OURS.fullmatch(html)] == []
 
 
@@ -164,7 +163,9 @@ KINDS = st.sampled_from(
 def test_any_item_stays_in_its_place(
     kind: str, parts: list[Part], results: list[Part], title: str, subject: str, inside: bool, depth: str
 ) -> None:
-    made: Item = item(kind, *parts, results=tuple(results), title=title, subject=subject, facts=("3 ms",))
+    made: Item = item(
+        kind, *parts, results=tuple(results), title=title, subject=subject, facts=CallFacts(duration_ms=3)
+    )
     if inside:
         made = item("tool", title="Agent", thread=thread(turn(made)))
     drawing = _Drawing(DEPTHS[depth], lambda picture: picture.data, UTC)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from hansard.model.display import Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
+from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS
 from hansard.render.terminal import ansi, code, prose
 from hansard.render.terminal.drawing import Drawing
@@ -52,7 +52,7 @@ def items(draw: st.DrawFn) -> Item:
         *draw(st.lists(PARTS, max_size=2)),
         title=draw(st.one_of(HOSTILE, st.sampled_from(["Read", "TaskUpdate", "ExitPlanMode"]))),
         subject=draw(HOSTILE),
-        facts=tuple(draw(st.lists(HOSTILE, max_size=2))),
+        facts=CallFacts(draw(st.sampled_from((None, (3, 1)))), draw(st.sampled_from((None, 7, 90_000)))),
         results=tuple(draw(st.lists(PARTS, max_size=2))),
         is_error=draw(st.booleans()),
         model=draw(st.one_of(st.none(), HOSTILE)),
@@ -235,12 +235,14 @@ def test_an_unknown_language_is_no_language() -> None:
 
 
 def sample() -> list[Item]:
-    call = item("tool", Code("make tides", "bash"), title="Bash", subject="make tides", facts=("1200 ms",))
+    call = item(
+        "tool", Code("make tides", "bash"), title="Bash", subject="make tides", facts=CallFacts(duration_ms=1200)
+    )
     return [
         item("prompt", "When is high tide?", who="user"),
         item("thinking", Prose("Look it up.")),
         replace(call, results=(Console("\n".join(f"line {number}" for number in range(1, 7))),)),
-        item("tool", title="Read", subject="tides.py", results=(Code("a\nb", "python", "tides.py", 1),), facts=("3 ms",)),
+        item("tool", title="Read", subject="tides.py", results=(Code("a\nb", "python", "tides.py", 1),), facts=CallFacts(duration_ms=3)),
         item("tool", Checklist((("completed", "look"), ("in_progress", "tell"))), title="TodoWrite", subject="1 of 2 done"),
         item("tool", Plain("Look."), title="Agent", subject="Explore", thread=thread(turn(item("prompt", "Look."), item("reply", Prose("Seven."))))),
         item("reply", Prose("At noon.")),

@@ -11,13 +11,12 @@ import hansard
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.model.sessions import Session
-from hansard.thread.extract import extract
-from hansard.thread.tree import ThreadTree, Tree
+from hansard.thread.thread import Thread
 from tests.recordings import History
 
 
-def read(h: Hansard, session: Session, agent: str | None = None) -> ThreadTree:
-    return Tree(h.reader, h.record, session, pictures=False, agents=False).read(agent)
+def read(h: Hansard, session: Session, agent: str | None = None) -> Thread:
+    return h.read(session, agent, pictures=False, subagents=False)
 
 
 def check_all(h: Hansard, dice: random.Random) -> int:
@@ -29,7 +28,7 @@ def check_all(h: Hansard, dice: random.Random) -> int:
                 whole = list(read(h, session, agent).turns())
             except NotFound:  # only subagents are left of it
                 continue
-            starts = read(h, session, agent).starts()
+            starts = read(h, session, agent).starts
             assert [(turn.items[0].offset, turn.items[0].branch) for turn in whole] == [*starts], (session, agent)
             count += len(whole)
             for number in {len(whole), dice.randint(1, len(whole))} if whole else ():
@@ -48,7 +47,7 @@ def test_real_sessions(histories: dict[str, History]) -> None:
 
 
 def numbers(h: Hansard, name: str, agent: str | None = None, **more: int) -> tuple[list[int], int, int, int | None]:
-    part = extract(read(h, h.session(name), agent), **more)
+    part = read(h, h.session(name), agent).select(**more)
     return [turn.number for turn in part.turns], part.earlier, part.later, part.branch
 
 
@@ -73,7 +72,7 @@ def test_what_is_not_there(hard: tuple[Hansard, str]) -> None:
 def test_a_part_reads_only_what_it_needs(hard: tuple[Hansard, str], monkeypatch: pytest.MonkeyPatch) -> None:
     h, name = hard
     thread = read(h, h.session(name))
-    starts = thread.starts()
+    starts = thread.starts
     places: list[int] = []
     given = h.record.read
 

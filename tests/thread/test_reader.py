@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard.errors import NotFound
 from hansard.model.serialize import plain
-from hansard.thread.tool_calls import given, patch_of
+from hansard.thread.calls import given, patch_of
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.model.display import Turn
 from hansard.model.sessions import Session
-from hansard.thread.raw_lines import call_of_result
-from hansard.thread.tree import ThreadTree, Tree
+from hansard.thread.thread import Thread
 from tests.recordings import History
 from tests.sync import making
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
@@ -23,8 +22,8 @@ from tests.sync.making import Line, assistant, call, entry, main_path, raw, resu
 A = session(1)
 
 
-def open_tree(h: Hansard, about: Session, agent: str | None = None) -> ThreadTree:
-    return Tree(h.reader, h.record, about, pictures=False).read(agent)
+def open_tree(h: Hansard, about: Session, agent: str | None = None) -> Thread:
+    return h.read(about, agent, pictures=False)
 
 
 def check(h: Hansard, about: Session, agent: str | None, cuts: list[int]) -> list[Turn]:
@@ -32,7 +31,7 @@ def check(h: Hansard, about: Session, agent: str | None, cuts: list[int]) -> lis
     thread = open_tree(h, about, agent)
     whole = list(thread.turns())
     not_shown = thread.not_shown
-    starts = [0, *(start.offset for start in thread.starts()[1:])]
+    starts = [0, *(start.offset for start in thread.starts[1:])]
     found: list[Turn] = []
     counted: dict[str, int] = {}
     numbers = sorted({0, *(cut % len(starts) for cut in cuts)})
@@ -76,14 +75,14 @@ def read(place: making.Tree, content: bytes | list[Line]) -> list[Turn]:
     place.sync()
     with hansard.open(place.home) as h:
         about = h.session(A)
-        count = len(open_tree(h, about).starts())
+        count = len(open_tree(h, about).starts)
         for cuts in range(1, 1 << (count - 1)):
             check(h, about, None, [number + 1 for number in range(count - 1) if cuts >> number & 1])
         return check(h, about, None, [])
 
 
 def facts(turns: list[Turn]) -> list[list[tuple[str, ...]]]:
-    return [[(item.kind, *item.facts) for item in turn.items] for turn in turns]
+    return [[(item.kind, *item.facts.as_plain()) for item in turn.items] for turn in turns]
 
 
 def test_a_result_behind_the_end_is_with_its_call(place: making.Tree) -> None:
@@ -125,7 +124,7 @@ def test_a_result_that_stands_before_its_call(place: making.Tree) -> None:
     ]
     with hansard.open(place.home) as h:
         outputs = [entry.tool.output for entry in h.conversation(A).entries if entry.tool is not None]
-        assert call_of_result(h.reader, open_tree(h, h.session(A)).transcript, 0) == len(raw(lines[:4]))
+        assert open_tree(h, h.session(A)).call_of(0) == len(raw(lines[:4]))
     assert outputs == ["one", "two", "three"]
 
 
@@ -138,7 +137,7 @@ def test_what_stands_before_the_first_prompt_is_a_turn(place: making.Tree) -> No
     turns = read(place, lines)
     assert facts(turns) == [[("tool", "60000 ms")], [("prompt",)]]
     with hansard.open(place.home) as h:
-        assert [start.offset for start in open_tree(h, h.session(A)).starts()] == [0, len(raw(lines[:2]))]
+        assert [start.offset for start in open_tree(h, h.session(A)).starts] == [0, len(raw(lines[:2]))]
 
 
 def test_a_result_that_comes_late(place: making.Tree) -> None:
@@ -210,7 +209,7 @@ def test_what_a_window_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
             monkeypatch.setattr(h.record, "read", spy)
             thread = open_tree(h, h.session(A))
-            starts = thread.starts()
+            starts = thread.starts
             taken_bytes = 0
             h.reader.db.set_progress_handler(step, 1)
             found = list(thread.turns(starts[10].offset, 11, starts[20].offset))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC
-from typing import cast
 
 import pytest
 
@@ -12,16 +11,11 @@ import hansard
 from hansard.demo.history import write_hard_session, write_history
 from hansard.engine import Hansard
 from hansard.model.display import Turn
-from hansard.record.store import Record
 from hansard.render.html.escaping import one_line
 from hansard.render.html.threads import Drawing
-from hansard.thread.branch_view import find_line, list_choices
-from hansard.thread.context_timeline import read_course
-from hansard.thread.long_lines import Abridged
-from hansard.thread.outline import read_outline
-from hansard.thread.reader import open_thread
-from hansard.thread.tree import ThreadTree, Tree
-from hansard.thread.windows import LONGEST, Budget, Window, Windows
+from hansard.thread.branches import find_line
+from hansard.thread.thread import Thread
+from hansard.thread.windows import LONGEST, Budget, ShortLines, Window, Windows
 from tests.sync import making
 from tests.sync.making import assistant, call, main_path, result, session, user
 
@@ -39,14 +33,11 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hansard]:
         yield h
 
 
-def threads(h: Hansard) -> Iterator[tuple[ThreadTree, Windows]]:
+def threads(h: Hansard) -> Iterator[tuple[Thread, Windows]]:
     for about in h.sessions(limit=None).sessions:
-        tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
         for agent in (None, *(agent.agent_id for agent in h.agents(about.session_id))):
-            source = open_thread(h.reader, h.record, about, agent)
-            thread = ThreadTree(tree, source)
-            starts = [start.offset for start in thread.starts()]
-            yield thread, Windows(h.reader, source.low, starts, source.inside)
+            thread = h.read(about, agent, pictures=False, subagents=False)
+            yield thread, thread.windows
 
 
 def shown(turns: Iterator[Turn]) -> list[tuple[str, int]]:
@@ -99,9 +90,9 @@ def test_the_outline_says_what_the_drawn_turns_say(history: Hansard) -> None:
         drawing = Drawing(UTC)
         for _ in drawing.turns(turns):
             pass
-        source, starts = thread._source, thread.starts()
-        told = read_outline(source, starts, 1, len(starts))
-        used = read_course(source, [start.offset for start in starts], thread.agents).turns
+        starts = thread.starts
+        told = thread.outline(1, len(starts))
+        used = thread.timeline().turns
 
         assert [turn.number for turn in told] == [turn.number for turn in turns]
         for turn, heading, line, one in zip(turns, drawing.headings, told, used, strict=True):
@@ -111,7 +102,7 @@ def test_the_outline_says_what_the_drawn_turns_say(history: Hansard) -> None:
             if line.text:
                 assert one_line(line.text, 90) == heading.text
         half = len(starts) // 2
-        assert read_outline(source, starts, half + 1, len(starts)) == told[half:]
+        assert thread.outline(half + 1, len(starts)) == told[half:]
         assert windows.number(10**12) == max(1, len(starts))
 
 
@@ -119,7 +110,7 @@ def test_a_branch_has_what_it_hangs_on_and_nothing_that_came_instead(history: Ha
     seen = 0
     for thread, _ in threads(history):
         source = thread._source
-        for choice in list_choices(source)[1:]:
+        for choice in thread.choices()[1:]:
             seen += 1
             line = find_line(source, choice.branch)
             first = source.branches.forks[0]
@@ -146,11 +137,10 @@ def test_a_line_that_is_too_long_is_never_read(tree: making.Tree) -> None:
     tree.write(main_path(a), lines)
     tree.sync()
     with hansard.open(tree.home) as h:
-        about = h.session(a)
+        thread = h.read(a, subagents=False, long_lines=False)
         record = Counted(h)
-        source = open_thread(h.reader, cast("Record", Abridged(h.reader, cast("Record", record))), about)
-        thread = ThreadTree(Tree(h.reader, source.record, about, agents=False), source)
-        windows = Windows(h.reader, source.low, [start.offset for start in thread.starts()])
+        thread._family.lines = ShortLines(h.reader, record)
+        windows = thread.windows
         found: list[Turn] = []
         window: Window | None = windows.after(0, BUDGETS[2])
         while window is not None:
@@ -175,3 +165,6 @@ class Counted:
         for piece in self._record.read(generation, start, end):
             self.read_bytes += len(piece)
             yield piece
+
+    def read_snapshot(self, snapshot_id: int) -> bytes:
+        return self._record.read_snapshot(snapshot_id)

@@ -16,7 +16,6 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.model.serialize import plain
 from hansard.render.document import pieces
-from hansard.thread.tree import Tree
 from hansard.web.api import ENDPOINTS, turns
 from hansard.web.api.parameters import Moment
 from tests.web.serving import Site, site
@@ -201,7 +200,7 @@ def test_head_says_what_get_would(client: httpx.Client) -> None:
 def test_turns_come_in_windows_of_the_same_tree(demo: Site, client: httpx.Client) -> None:
     longest = client.get("/api/sessions?sort=prompts&limit=1").json()["sessions"][0]["session_id"]
     with hansard.open(demo.settings.home) as h:
-        tree = Tree(h.reader, h.record, h.session(longest))
+        tree = h.read(longest)
         expected = json.loads(b"".join(pieces(tree)))["thread"]["turns"]
     path = f"/api/sessions/{longest}/turns"
 

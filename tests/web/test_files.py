@@ -9,7 +9,6 @@ import pytest
 
 import hansard
 from hansard.render.html.parts import parts_html
-from hansard.thread.tree import Tree
 from tests.web.elements import Element, read
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def test_a_diff_is_what_the_session_shows(client: httpx.Client, h: Hansard) -> N
     changes = [call for call in h.calls(kind="changes", limit=10_000).calls if call.is_shown]
     shown: dict[tuple[str, int], list[Item]] = {}
     for session_id in {call.session_id for call in changes}:
-        display = Tree(h.reader, h.record, h.session(session_id)).display()
+        display = h.read(session_id).display()
         for thread in (display.thread, *display.others):
             for item in items(thread):
                 if item.kind == "tool":

@@ -16,11 +16,10 @@ import pytest
 import hansard
 from benchmarks.long_session import write_long_session
 from hansard.render.html import page
-from hansard.thread.tree import Tree
 from hansard.thread.windows import LONGEST
+from hansard.web.pages.session.fragments import NEXT
 from hansard.web.pages.session.raw import SHOWN
-from hansard.web.reading import NEXT
-from hansard.web.thread_html import LONGEST_TEXT
+from hansard.web.pages.session.thread_html import LONGEST_TEXT
 from tests.sync import making
 from tests.sync.making import agent_path, assistant, call, entry, main_path, result, session, user
 from tests.web.serving import Site, site
@@ -128,7 +127,7 @@ def test_windows_and_subagents_put_together_show_every_item_of_the_exported_page
 ) -> None:
     with engine(demo) as h:
         for about in h.sessions(limit=None).sessions:
-            exported = ids("".join(page(Tree(h.reader, h.record, about), zone=UTC)))
+            exported = ids("".join(page(h.read(about), zone=UTC)))
             name, seen = about.session_id, set[str]()
             found = [
                 one
@@ -197,7 +196,7 @@ def test_the_outline_names_every_turn_as_the_exported_page_does(demo: Site, clie
     )
     with engine(demo) as h:
         about = h.session(HARD)
-        exported = "".join(page(Tree(h.reader, h.record, about), zone=UTC))
+        exported = "".join(page(h.read(about), zone=UTC))
     shown = asked(client, f"/sessions/{about.session_id}")
 
     assert row.findall(shown) == row.findall(exported)
@@ -208,9 +207,9 @@ def test_a_very_long_session_gets_its_outline_and_its_course_afterwards(
     long: tuple[Site, str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, name, _ = long
-    monkeypatch.setattr("hansard.web.pages.session.rendering.OUTLINED", 10)
-    monkeypatch.setattr("hansard.web.reading.COUNTED", 10)
-    monkeypatch.setattr("hansard.web.reading._kept", OrderedDict())
+    monkeypatch.setattr("hansard.web.pages.session.thread_html.OUTLINED", 10)
+    monkeypatch.setattr("hansard.thread.thread.QUICK_TIMELINE", 10)
+    monkeypatch.setattr(running.app.state.engines.threads, "_entries", OrderedDict())
     with running.client() as client:
         shown = asked(client, f"/sessions/{name}", end=1)
         fetched = asked(client, f"/sessions/{name}/course")

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.ledger.calendar import Zone
     from hansard.model.sessions import Session
-    from hansard.query.reader import Reader
-    from hansard.record.store import Record
+    from hansard.thread.store import ThreadStore
 
 
 def export(
-    reader: Reader,
-    record: Record,
+    store: ThreadStore,
     sessions: Sequence[Session],
     to: str,
     form: str | None,
@@ -34,7 +32,7 @@ def export(
     wait_seconds: float = 10.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Exported:
-    """Write sessions to a file or a folder; nothing is written into `roots`, or into any root that was ever synced.
+    """Write sessions to a file or a folder; nothing is written into `roots`.
 
     While another export writes to the same folder this one waits, but no longer than it may.
     """
@@ -45,7 +43,7 @@ def export(
     from hansard.export.run import Export
 
     found = find_format(form, to)
-    refuse_roots(to, [*roots, *(root.path for root in record.roots())])
+    refuse_roots(to, roots)
     if tables and found not in TABULAR:
         raise UsageError(f"tables are exported as {' or '.join(TABULAR)}, not as {found}")
     if prune and found in TABULAR:
@@ -53,7 +51,7 @@ def export(
     chosen = list({session.session_id: session for session in sessions}.values())
     if not chosen and not whole:
         raise NotFound("there is no session to export")
-    work = Export(reader, record, to, found, home=home, zone=_info(zone), force=force)
+    work = Export(store, to, found, home=home, zone=_info(zone), force=force)
 
     def run() -> Exported:
         if found in TABULAR:

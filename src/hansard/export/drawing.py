@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
@@ -14,10 +14,8 @@ from hansard.export.files import digest_of, make_folder, write_file
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
-    from hansard.model.ledger import Rate
     from hansard.model.sessions import Session
-    from hansard.query.reader import Reader
-    from hansard.record.store import Record
+    from hansard.thread.store import ThreadStore
 
 Stamp = tuple[int, int, str]
 """A file's size, its time and its SHA-256."""
@@ -34,13 +32,11 @@ class RenderedSession:
 class Drawer:
     """Draws sessions in one format; `home` is the address of the page that lists them."""
 
-    def __init__(self, reader: Reader, record: Record, form: str, *, zone: tzinfo, home: str) -> None:
-        self.reader = reader
-        self.record = record
+    def __init__(self, store: ThreadStore, form: str, *, zone: tzinfo, home: str) -> None:
+        self.store = store
         self.form = form
         self.zone = zone
         self.home = home
-        self._rates: Mapping[int, Rate] | None = None
 
     def draw(self, session: Session, path: str) -> RenderedSession:
         """Write a session's file, and its pictures beside it where the format wants them so."""
@@ -55,13 +51,7 @@ class Drawer:
 
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
         """A session's drawing."""
-        from hansard.pricing.stored import rates_of
-        from hansard.thread.tree import Tree
-
-        if self._rates is None:
-            self._rates = rates_of(self.reader.rows)
-        tree = Tree(self.reader, self.record, session, rates=self._rates)
-        return formats.draw(self.form, tree, keep, zone=self.zone, home=self.home)
+        return formats.draw(self.form, self.store.read(session), keep, zone=self.zone, home=self.home)
 
 
 def assets_of(path: str) -> str:

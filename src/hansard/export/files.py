@@ -10,7 +10,7 @@ from contextlib import suppress
 from hashlib import sha256
 
 from hansard.errors import HansardError, UsageError
-from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
+from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.sources.names import printable
 
 _BUFFER = 1 << 18

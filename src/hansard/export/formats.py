@@ -14,7 +14,7 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.model.display import Picture
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Thread
 
 DRAWN = ("html", "markdown", "json", "jsonl")
 TABULAR = ("csv", "parquet")
@@ -58,26 +58,26 @@ def is_file(to: str, form: str) -> bool:
     return to.lower().endswith(ENDINGS[form]) and not os.path.isdir(to)
 
 
-def draw(form: str, tree: Tree, keep: Keep, *, zone: tzinfo, home: str) -> Iterator[bytes]:
+def draw(form: str, thread: Thread, keep: Keep, *, zone: tzinfo, home: str) -> Iterator[bytes]:
     """A session in one of the formats, in pieces; `home` is the address of the page that lists it."""
     if form == "html":
         from hansard.render.html import page
 
-        for piece in page(tree, home=home, zone=zone):
+        for piece in page(thread, home=home, zone=zone):
             yield piece.encode("utf-8", "replace")
     elif form == "markdown":
         from hansard.render.markdown import lines
 
-        for line in lines(tree, picture=lambda picture: _kept(picture, keep), zone=zone):
+        for line in lines(thread, picture=lambda picture: _kept(picture, keep), zone=zone):
             yield line.encode("utf-8", "replace") + b"\n"
     elif form == "json":
         from hansard.render.document import pieces
 
-        yield from pieces(tree)
+        yield from pieces(thread)
     else:
         from hansard.export.lines import lines as json_lines
 
-        yield from json_lines(tree)
+        yield from json_lines(thread)
 
 
 def _kept(picture: Picture, keep: Keep) -> str | None:

@@ -20,25 +20,21 @@ def serve(stdin: IO[str], stdout: IO[str]) -> None:
 
     from hansard.export.drawing import Drawer, reason
     from hansard.export.files import NotWritten
-    from hansard.query.reader import Reader
-    from hansard.query.sessions import find_session
-    from hansard.record.store import Record
+    from hansard.thread.store import ThreadStore
 
     job = json.loads(stdin.readline())
-    reader = Reader(job["store"])
-    with Record.open(job["record"], readonly=True) as record:
-        drawer = Drawer(reader, record, job["form"], zone=ZoneInfo(job["zone"]), home=job["home"])
+    with contextlib.closing(ThreadStore.open(job["store"])) as store:
+        drawer = Drawer(store, job["form"], zone=ZoneInfo(job["zone"]), home=job["home"])
         for line in stdin:
             session_id, path = json.loads(line)
             try:
-                answer = asdict(drawer.draw(find_session(reader, session_id), path))
+                answer = asdict(drawer.draw(store.find(session_id), path))
             except NotWritten as error:
                 answer = {"not_written": str(error)}
             except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
                 answer = {"failed": reason(error)}
             stdout.write(json.dumps(answer) + "\n")
             stdout.flush()
-    reader.close()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from hansard.model.serialize import plain
 
 if TYPE_CHECKING:
     from hansard.model.display import Turn
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Thread
 
 _FIELDS = tuple(field.name for field in fields(Item) if field.name != "thread")
 # Of the lines that are no items: every line has the same fields, each of the same type.
@@ -26,41 +26,39 @@ _NO_ITEM: dict[str, Any] = {
 }
 
 
-def lines(tree: Tree) -> Iterator[bytes]:
+def lines(thread: Thread) -> Iterator[bytes]:
     """The lines of a session; what a subagent did follows the call that made it."""
-    about = tree.session
+    about = thread.session
     yield _line(
-        tree, None, 0, {**_NO_ITEM, "anchor": "session", "kind": "session", "at": about.started_at}, session=about
+        thread, None, 0, {**_NO_ITEM, "anchor": "session", "kind": "session", "at": about.started_at}, session=about
     )
-    main = tree.main()
-    if main is not None:
-        yield from _turns(tree, None, main.turns())
-        yield from _rest(tree, None, main.not_shown)
-    for other in tree.others():
+    yield from _turns(thread, None, thread.turns())
+    yield from _rest(thread, None, thread.not_shown)
+    for other in thread.others():
         agent_id = other.agent.agent_id if other.agent else None
-        yield from _turns(tree, agent_id, other.turns())
-        yield from _rest(tree, agent_id, other.not_shown)
+        yield from _turns(thread, agent_id, other.turns())
+        yield from _rest(thread, agent_id, other.not_shown)
 
 
-def _turns(tree: Tree, agent_id: str | None, turns: Iterable[Turn]) -> Iterator[bytes]:
+def _turns(thread: Thread, agent_id: str | None, turns: Iterable[Turn]) -> Iterator[bytes]:
     for turn in turns:
         for item in turn.items:
             made = item.thread.agent.agent_id if item.thread is not None and item.thread.agent is not None else None
-            yield _line(tree, agent_id, turn.number, {name: getattr(item, name) for name in _FIELDS}, made=made)
+            yield _line(thread, agent_id, turn.number, {name: getattr(item, name) for name in _FIELDS}, made=made)
             if item.thread is not None:
-                yield from _turns(tree, made, item.thread.turns)
-                yield from _rest(tree, made, item.thread.not_shown)
+                yield from _turns(thread, made, item.thread.turns)
+                yield from _rest(thread, made, item.thread.not_shown)
 
 
-def _rest(tree: Tree, agent_id: str | None, not_shown: Mapping[str, int]) -> Iterator[bytes]:
+def _rest(thread: Thread, agent_id: str | None, not_shown: Mapping[str, int]) -> Iterator[bytes]:
     """What of a thread is in no line."""
     if not_shown:
         values = {**_NO_ITEM, "anchor": "not_shown", "kind": "not_shown"}
-        yield _line(tree, agent_id, 0, values, not_shown=dict(not_shown))
+        yield _line(thread, agent_id, 0, values, not_shown=dict(not_shown))
 
 
 def _line(
-    tree: Tree,
+    thread: Thread,
     agent_id: str | None,
     turn: int,
     values: Mapping[str, Any],
@@ -70,8 +68,8 @@ def _line(
     not_shown: Any = None,
 ) -> bytes:
     value = {
-        "session_id": tree.session.session_id,
-        "project": tree.session.project,
+        "session_id": thread.session.session_id,
+        "project": thread.session.project,
         "agent_id": agent_id,
         "turn": turn,
         **{name: plain(value) for name, value in values.items()},

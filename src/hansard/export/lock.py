@@ -15,7 +15,7 @@ import apsw
 
 from hansard.errors import StoreBusy
 from hansard.export.files import make_folder
-from hansard.record.layout import FILE_MODE
+from hansard.files import FILE_MODE
 from hansard.sources.names import printable
 
 NAME = ".hansard-export.lock"

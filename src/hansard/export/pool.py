@@ -84,8 +84,7 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
     if zone is None or not sys.executable:
         return helpers
     job = {
-        "store": os.path.dirname(drawer.reader.path),
-        "record": drawer.record.path,
+        "store": drawer.store.home,
         "form": drawer.form,
         "zone": zone,
         "home": drawer.home,

@@ -16,13 +16,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, tzinfo
+from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError, UsageError, WouldOverwrite
 from hansard.export import formats
 from hansard.export.drawing import Drawer, RenderedSession, assets_of, reason
 from hansard.export.files import NotWritten, make_folder, remove_remains, write_file
-from hansard.export.fingerprints import Fingerprints
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written
 from hansard.export.names import name_sessions
 from hansard.export.pool import draw_all
@@ -31,10 +32,10 @@ from hansard.sources.names import printable
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
-    from hansard.query.reader import Reader
-    from hansard.record.store import Record
+    from hansard.thread.store import ThreadStore
 
 Progress = Callable[[int, int], None]
+_ROOMS = ("model", "parse", "query", "ledger", "pricing", "thread", "render", "export")
 SAVE_SECONDS = 5.0  # how often the manifest is written while files are
 _NAMED_AT_ONCE = 5
 _CHANGED = "its file was changed since it was exported; --force replaces it"
@@ -45,8 +46,7 @@ class Export:
 
     def __init__(
         self,
-        reader: Reader,
-        record: Record,
+        store: ThreadStore,
         to: str,
         form: str,
         *,
@@ -54,8 +54,7 @@ class Export:
         zone: tzinfo = UTC,
         force: bool = False,
     ) -> None:
-        self.reader = reader
-        self.record = record
+        self.store = store
         self.to = os.path.abspath(to)
         self.form = form
         self.zone = zone
@@ -64,7 +63,7 @@ class Export:
         self._refuse_odd_place()
         place = os.path.join(home, SINGLE) if self.single else os.path.join(self.to, NAME)
         self.manifest = Manifest(place, single=self.single)
-        self.fingerprints = Fingerprints(reader)
+        self.fingerprints = store.fingerprints(_code())
         self.files: list[ExportedFile] = []
         self.failed: list[NotExported] = []
         self._drawn_now: set[str] = set()  # sessions
@@ -149,7 +148,7 @@ class Export:
 
     def _drawer(self) -> Drawer:
         home = "" if self.single else "index" + formats.ENDINGS[self.form][0]
-        return Drawer(self.reader, self.record, self.form, zone=self.zone, home=home)
+        return Drawer(self.store, self.form, zone=self.zone, home=home)
 
     def _keep(self, session_id: str, folder: str, drawn: RenderedSession) -> None:
         self._drawn_now.add(session_id)
@@ -199,10 +198,8 @@ class Export:
         )
 
     def _known(self, session_id: str) -> Session | None:
-        from hansard.query.sessions import find_session
-
         try:
-            session = find_session(self.reader, session_id)
+            session = self.store.find(session_id)
         except HansardError:
             return None
         return session if session.session_id == session_id else None
@@ -318,3 +315,17 @@ class Export:
 
 def _no_assets(name: str, content: bytes) -> str:  # noqa: ARG001 - lines hold their pictures themselves
     return ""
+
+
+@cache
+def _code() -> str:
+    """Of the code that reads and draws: a newer Hansard may draw the same session otherwise."""
+    digest = sha256()
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for room in _ROOMS:
+        for folder, folders, files in os.walk(os.path.join(package, room)):
+            folders[:] = sorted(name for name in folders if name != "__pycache__")
+            for name in sorted(files):
+                with open(os.path.join(folder, name), "rb") as file:
+                    digest.update(name.encode() + b"\0" + file.read() + b"\0")
+    return digest.hexdigest()

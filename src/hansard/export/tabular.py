@@ -10,7 +10,7 @@ from hansard.errors import UsageError
 from hansard.export.files import write_file
 from hansard.export.formats import ENDINGS
 from hansard.export.parquet import Parquet
-from hansard.export.tables import TABLES, Table, choose
+from hansard.query.tables import TABLES, choose
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported
@@ -63,7 +63,7 @@ def _export_table(
             written = write_file(place, _listing(sessions))
         else:
             ids = None if whole else [session.session_id for session in sessions]
-            table = Table(export.reader, name, ids)
+            table = export.store.table(name, ids)
             if export.form == "csv":
                 from hansard.export.sheets import sheet
 

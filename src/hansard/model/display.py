@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
 
+PERSISTED = "whole output from a file beside the transcript"
+
 
 @dataclass(frozen=True, slots=True)
 class Prose:
@@ -91,6 +93,25 @@ Part = Prose | Plain | Code | Diff | Console | Facts | Checklist | Picture
 
 
 @dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What is short to say about a tool call; in JSON a list of words."""
+
+    change: tuple[int, int] | None = None  # lines added and removed
+    duration_ms: int | None = None
+    outcome: str = ""  # failed, no result, running; empty where all is well
+    is_persisted: bool = False  # the whole output is from a file beside the transcript
+
+    def as_plain(self) -> list[str]:
+        """The words."""
+        return [
+            *([f"+{self.change[0]} -{self.change[1]}"] if self.change is not None else ()),
+            *([f"{self.duration_ms} ms"] if self.duration_ms is not None else ()),
+            *([self.outcome] if self.outcome else ()),
+            *([PERSISTED] if self.is_persisted else ()),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One thing said or done."""
 
@@ -102,7 +123,7 @@ class Item:
     at: datetime | None
     title: str  # of a tool: its name; else empty
     subject: str  # what a tool's call is about, on one line
-    facts: tuple[str, ...]  # short remarks: +3 -1, 1.2 s, failed, no result
+    facts: CallFacts
     parts: tuple[Part, ...]  # what was said, or what a tool was given
     results: tuple[Part, ...]  # what a tool gave back
     is_error: bool

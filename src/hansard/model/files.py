@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -109,3 +110,30 @@ class Drift:
     transcript: str
     offset: int
     session_id: str = ""
+
+
+class RestoreAction(StrEnum):
+    """What stands at the target now, and so what a restore means."""
+
+    WRITE = "write"
+    SAME = "same"
+    DIFFERS = "differs"
+    IMPOSSIBLE = "impossible"
+    """It cannot be written on this system, or not inside the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreItem:
+    """One file to give back."""
+
+    path: str
+    target: str
+    bytes: int
+    action: RestoreAction
+    mtime_ns: int
+    base: str
+    """The directory that nothing may be written outside of."""
+    generation: int | None
+    snapshot: int | None
+    reason: str = ""
+    """Why it is impossible."""

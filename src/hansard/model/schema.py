@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hansard import model
+from hansard.model.display import CallFacts
 from hansard.model.ledger import PriceData, Pricing, UsageRow
 
 Schema = dict[str, Any]
@@ -51,6 +52,8 @@ class Schemas:
 
     def of(self, kind: Any) -> Schema:
         """The schema of a type, or of a `Shape`."""
+        if kind is CallFacts:
+            kind = list[str]
         if isinstance(kind, Shape) or (is_dataclass(kind) and isinstance(kind, type)):
             name = kind.name if isinstance(kind, Shape) else kind.__name__
             if self._kinds.setdefault(name, kind) != kind:

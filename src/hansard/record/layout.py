@@ -10,12 +10,11 @@ from contextlib import contextmanager
 import apsw
 
 from hansard.errors import StoreNewer, StoreUnusable
+from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.record import chain, schema
 from hansard.record.failures import told_os
 from hansard.storage import sqlite
 
-DIRECTORY_MODE = 0o700
-FILE_MODE = 0o600
 _CHECKING = "checksum_verification"
 WAL_LIMIT = 16 << 20
 """The write-ahead log is cut back to this after a checkpoint, so a first sync does not leave a large file behind."""

@@ -11,8 +11,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO
 
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
+from hansard.files import DIRECTORY_MODE, FILE_MODE
+from hansard.model.files import RestoreAction, RestoreItem
 from hansard.record.failures import NO_SPACE
-from hansard.record.layout import DIRECTORY_MODE, FILE_MODE
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
 from hansard.sources.names import printable, unescape
@@ -35,33 +36,6 @@ class Layout(StrEnum):
     """DIR/projects/...: the layout of a config directory, also for putting files back into one."""
     BY_ROOT = "by_root"
     """DIR/<root name>/projects/..."""
-
-
-class Action(StrEnum):
-    """What stands at the target now, and so what a restore means."""
-
-    WRITE = "write"
-    SAME = "same"
-    DIFFERS = "differs"
-    IMPOSSIBLE = "impossible"
-    """It cannot be written on this system, or not inside the target."""
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreItem:
-    """One file to give back."""
-
-    path: str
-    target: str
-    bytes: int
-    action: Action
-    mtime_ns: int
-    base: str
-    """The directory that nothing may be written outside of."""
-    generation: int | None
-    snapshot: int | None
-    reason: str = ""
-    """Why it is impossible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +92,13 @@ def apply(
     `progress` is given the bytes done and to do.
     """
     if not overwrite:
-        _refuse_overwriting([item.target for item in items if item.action is Action.DIFFERS])
+        _refuse_overwriting([item.target for item in items if item.action is RestoreAction.DIFFERS])
     total = sum(item.bytes for item in items)
     written = same = done = size = 0
     failures: list[HansardError] = []
     for item in items:
         try:
-            if item.action is Action.SAME:
+            if item.action is RestoreAction.SAME:
                 same += 1
             else:
                 _write(record, item, overwrite)
@@ -200,7 +174,7 @@ def _item(record: Record, version: Generation | Snapshot, base: str, target: str
         _refuse_escape(base, target)
         action = _action(record, version, target)
     except UsageError as error:
-        action, reason = Action.IMPOSSIBLE, str(error)
+        action, reason = RestoreAction.IMPOSSIBLE, str(error)
     return RestoreItem(version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot, reason)
 
 
@@ -209,20 +183,20 @@ def _refuse_name(path: str) -> None:
         raise UsageError(f"{printable(path)}: this name cannot be a file under the target on this system.")
 
 
-def _action(record: Record, version: Generation | Snapshot, target: str) -> Action:
+def _action(record: Record, version: Generation | Snapshot, target: str) -> RestoreAction:
     try:
         status = os.lstat(target)
     except (FileNotFoundError, NotADirectoryError):
-        return Action.WRITE
+        return RestoreAction.WRITE
     # A link is never looked through: it is replaced itself or left alone.
     if not stat.S_ISREG(status.st_mode) or status.st_size != version.size:
-        return Action.DIFFERS
+        return RestoreAction.DIFFERS
     try:
         with open(target, "rb") as file:
             same = _same(record, version, file)
     except OSError:
-        return Action.DIFFERS
-    return Action.SAME if same else Action.DIFFERS
+        return RestoreAction.DIFFERS
+    return RestoreAction.SAME if same else RestoreAction.DIFFERS
 
 
 def _same(record: Record, version: Generation | Snapshot, file: BinaryIO) -> bool:

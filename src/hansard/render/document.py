@@ -9,27 +9,26 @@ from typing import TYPE_CHECKING, Any
 from hansard.model.serialize import plain
 
 if TYPE_CHECKING:
-    from hansard.thread.tree import ThreadTree, Tree
+    from hansard.thread.thread import Thread
 
 
-def pieces(tree: Tree) -> Iterator[bytes]:
+def pieces(thread: Thread) -> Iterator[bytes]:
     """The document `Display` as JSON in UTF-8, a line for each turn."""
-    yield b'{"session": ' + _json(tree.session) + b',\n"thread": '
-    main = tree.main()
-    if main is None:
-        yield b'{"agent": null, "turns": [], "not_shown": {}}'
+    yield b'{"session": ' + _json(thread.session) + b',\n"thread": '
+    if thread.has_log:
+        yield from _thread(thread)
     else:
-        yield from _thread(main)
+        yield b'{"agent": null, "turns": [], "not_shown": {}}'
     yield b',\n"others": ['
     before = b"\n"
-    for other in tree.others():
+    for other in thread.others():
         yield before
         yield from _thread(other)
         before = b",\n"
     yield b"]}\n"
 
 
-def _thread(thread: ThreadTree) -> Iterator[bytes]:
+def _thread(thread: Thread) -> Iterator[bytes]:
     yield b'{"agent": ' + _json(thread.agent) + b', "turns": ['
     before = b"\n"
     for turn in thread.turns():

@@ -16,13 +16,13 @@ from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
 from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
 from hansard.render.money import dollars, session_cost
 from hansard.render.text import clean, fit, one_line
-from hansard.render.words import duration, many, remark, short
+from hansard.render.words import call_facts, duration, many, short
 
 if TYPE_CHECKING:
-    from hansard.model.display import Item, Thread, Turn
+    from hansard.model import display
+    from hansard.model.display import Item, Turn
     from hansard.model.sessions import Session
-    from hansard.thread.extract import Extract
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Selection, Thread
 
 _BRIEF_LINES = 20
 _OPEN_LINES = 12  # a result of more lines is folded, where all of it is shown
@@ -40,31 +40,30 @@ FindPicture = Callable[[Picture], str | None]
 
 
 def lines(
-    tree: Tree,
+    thread: Thread,
     *,
     depth: str | Depth = "all",
     picture: FindPicture | None = None,
     zone: tzinfo | None = None,
-    part: Extract | None = None,
+    part: Selection | None = None,
 ) -> Iterator[str]:
     """The lines of the document, some of them several lines in one.
 
     `picture` puts a picture somewhere and gives its address, or None; `part` is drawn instead of the whole session.
     """
     drawing = _Drawing(DEPTHS[depth] if isinstance(depth, str) else depth, picture, zone)
-    yield from drawing.front(tree.session)
+    yield from drawing.front(thread.session)
     if part is not None:
-        yield from drawing.extract(part)
+        yield from drawing.selection(part)
         return
-    main = tree.main()
-    if main is not None:
-        for turn in main.turns():
+    if thread.has_log:
+        for turn in thread.turns():
             yield from drawing.turn(turn)
-        yield from drawing.rest(main.not_shown)
+        yield from drawing.rest(thread.not_shown)
     else:
         yield "\n*Only subagents are left of this session.*"
     if drawing.depth.agents:
-        for other in tree.others():
+        for other in thread.others():
             yield f"\n## {drawing.agent_words(other.agent)}"
             for turn in other.turns():
                 yield from drawing.turn(turn, "###")
@@ -127,8 +126,8 @@ class _Drawing:
             # GitHub and Obsidian show it as a box.
             yield f"\n> [!NOTE]\n{quoted(clean(note))}"
 
-    def extract(self, part: Extract) -> Iterator[str]:
-        from hansard.thread.extract import on_branch
+    def selection(self, part: Selection) -> Iterator[str]:
+        from hansard.thread.thread import on_branch
 
         if part.thread.agent is not None:
             yield f"\n{self.agent_words(part.thread.agent)}"
@@ -199,7 +198,8 @@ class _Drawing:
                 yield self._put(f"\n{self._image(part)}")
 
     def _tool(self, item: Item) -> Iterator[str]:
-        facts = f" ({', '.join(map(remark, item.facts))})" if item.facts else ""
+        told = call_facts(item.facts)
+        facts = f" ({', '.join(told)})" if told else ""
         subject = code_span(fit(one_line(item.subject), _SUBJECT))
         yield self._put(f"\n**{escape(one_line(item.title))}**{' ' + subject if subject else ''}{facts}")
         full = self.depth.is_full
@@ -214,7 +214,7 @@ class _Drawing:
         if item.thread is not None:
             yield from self._agent(item.thread)
 
-    def _agent(self, thread: Thread) -> Iterator[str]:
+    def _agent(self, thread: display.Thread) -> Iterator[str]:
         if not thread.turns:
             yield self._put(f"\n{self.agent_words(thread.agent)}")
             return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from hansard.model.display import CallFacts
     from hansard.model.problems import Problem
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -141,10 +143,12 @@ def ahead(moment: datetime, now: datetime) -> str:
     return f"in {left.days} days"
 
 
-def remark(fact: str) -> str:
-    """A fact about a tool call, a time in the unit that fits."""
-    number, _, unit = fact.partition(" ")
-    return duration(int(number)) if unit == "ms" and number.isascii() and number.isdigit() else one_line(fact)
+def call_facts(facts: CallFacts) -> list[str]:
+    """What is short to say about a tool call, its time in the unit that fits."""
+    timed = replace(facts, duration_ms=None).as_plain()
+    if facts.duration_ms is not None:
+        timed.insert(facts.change is not None, duration(facts.duration_ms))
+    return timed
 
 
 def project_name(path: str) -> str:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from copy import copy
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -22,11 +22,8 @@ from hansard.parse import wire
 from hansard.parse.decode import UNREAD, Issue, ParsedLine, decode, is_main_progress, is_progress, salvage
 from hansard.query.reader import Reader, like, moment
 from hansard.thread.branches import open_branches
-from hansard.thread.tool_calls import Pending, blocks_of, given, has_image, patch_of
-from hansard.thread.turn_starts import typed_lines
-
-if TYPE_CHECKING:
-    from hansard.record.store import Record
+from hansard.thread.calls import Pending, blocks_of, given, has_image, patch_of
+from hansard.thread.outline import typed_lines
 
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
@@ -51,31 +48,27 @@ _SHOWN = {
 }
 
 
-def read_conversation(reader: Reader, record: Record, session: Session, agent_id: str | None = None) -> Conversation:
-    """The thread of a session, or of one of its subagents."""
-    return open_thread(reader, record, session, agent_id).conversation()
+class LineSource(Protocol):
+    """Gives the bytes that a thread is read from: the record, or one in which long lines are short."""
+
+    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes of a transcript from `start` to `end`."""
+
+    def read_snapshot(self, snapshot_id: int) -> bytes:
+        """A file that is kept whole."""
 
 
-def open_thread(reader: Reader, record: Record, session: Session, agent_id: str | None = None) -> ThreadReader:
-    """The thread of a session, or of one of its subagents, to be read piece by piece."""
-    agents = list_agents(reader, session.session_id)
-    sidechain_root: str | None = None
-    if agent_id is None:
-        row = reader.one("SELECT transcript FROM sessions WHERE session_id = ?", (session.session_id,))
-        transcript = row[0] if row else None
-        if transcript is None:
-            known = ", ".join(agent.agent_id for agent in agents[:5])
-            raise NotFound(f"only subagents are left of session {session.session_id}; show one with --agent ({known})")
-    else:
-        row = reader.one(
-            "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
-            " WHERE a.session_id = ? AND a.agent_id LIKE ? ESCAPE '\\' ORDER BY a.agent_id = ? DESC, a.agent_id",
-            (session.session_id, like(agent_id)[1:], agent_id),
-        )
-        if row is None:
-            raise NotFound(f"session {session.session_id} has no subagent {agent_id!r}")
-        transcript, sidechain_root, agent_id = row
-    return ThreadReader(reader, record, session, transcript, agent_id, sidechain_root, agents)
+def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
+    """A subagent by the beginning of its id: its transcript, its first record where that is another thread's file, its id."""
+    row = reader.one(
+        "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
+        " WHERE a.session_id = ? AND a.agent_id LIKE ? ESCAPE '\\' ORDER BY a.agent_id = ? DESC, a.agent_id",
+        (session_id, like(name)[1:], name),
+    )
+    if row is None:
+        raise NotFound(f"session {session_id} has no subagent {name!r}")
+    transcript, first_uuid, agent_id = row
+    return transcript, first_uuid, agent_id
 
 
 def list_agents(reader: Reader, session_id: str) -> tuple[Agent, ...]:
@@ -100,7 +93,7 @@ class ThreadReader:
     def __init__(
         self,
         reader: Reader,
-        record: Record,
+        record: LineSource,
         session: Session,
         transcript: int,
         agent_id: str | None,
@@ -118,6 +111,7 @@ class ThreadReader:
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
         row = reader.one("SELECT path, kind, indexed, issues FROM transcripts WHERE id = ?", (transcript,))
+        self.path: str
         self.path, kind, indexed, issues = row
         self.is_agent_file = kind == "agent"
         self.sound = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hansard import engine
 from hansard.errors import HansardError
+from hansard.thread.store import ThreadCache
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
@@ -32,18 +33,21 @@ class EnginePool:
         self._pool = ThreadPoolExecutor(_WORKERS, "engines")
         self._own = threading.local()
         self._opened: list[Hansard] = []
+        self.threads = ThreadCache()
         self.waiting = 0
 
     def engine(self) -> Hansard:
         """A new engine on the store; whoever asks for it closes it."""
         settings = self.settings
-        return engine.open(
+        h = engine.open(
             settings.home,
             settings.roots,
             follow_links=settings.follow_links,
             max_file=settings.max_file,
             prices=settings.prices,
         )
+        h.thread_cache = self.threads
+        return h
 
     async def read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""
@@ -79,10 +83,10 @@ class EnginePool:
     def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         h = self._mine()
         try:
-            self._own.is_whole = h.reader.has_text  # the full text cannot be attached inside a transaction
+            self._own.is_whole = h.has_text()  # the full text cannot be attached inside a transaction
         except HansardError:
             return question(h)  # whoever needs it is told what is wrong with it
-        with h.reader.at_once():
+        with h.at_once():
             return question(h)
 
     def _mine(self) -> Hansard:

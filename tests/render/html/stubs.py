@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
 
-from hansard.model.display import Item, Part, Plain, Thread, Turn
+from hansard.model.display import CallFacts, Item, Part, Plain, Thread, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.sessions import Session
-from hansard.thread.tree import Tree
+from hansard.thread.thread import Thread as OpenedThread
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def item(anchor: str = "0", kind: str = "reply", *parts: Part, **values: Any) ->
         at=START,
         title="",
         subject="",
-        facts=(),
+        facts=CallFacts(),
         parts=parts,
         results=(),
         is_error=False,
@@ -58,15 +58,6 @@ def turn(number: int, *items: Item) -> Turn:
     return Turn(number, items, at, at + timedelta(minutes=1), 1, Tokens(1, 2, 3, 4), Decimal("0.012"))
 
 
-class _Threads:
-    def __init__(self, turns: Iterable[Turn], not_shown: dict[str, int]) -> None:
-        self._turns = turns
-        self.not_shown = not_shown
-
-    def turns(self) -> Iterator[Turn]:
-        yield from self._turns
-
-
 class _Other:
     def __init__(self, thread: Thread) -> None:
         self._thread = thread
@@ -75,17 +66,18 @@ class _Other:
         return self._thread
 
 
-class _Tree:
+class _Thread:
     def __init__(
         self, about: Session, turns: Iterable[Turn] | None, others: Iterable[Thread], not_shown: dict[str, int]
     ) -> None:
         self.session = about
-        self._turns = turns
+        self.has_log = turns is not None
+        self._turns = turns or ()
         self._others = others
-        self._not_shown = not_shown
+        self.not_shown = not_shown
 
-    def main(self) -> _Threads | None:
-        return None if self._turns is None else _Threads(self._turns, self._not_shown)
+    def turns(self) -> Iterator[Turn]:
+        yield from self._turns
 
     def others(self) -> Iterator[_Other]:
         yield from map(_Other, self._others)
@@ -97,9 +89,9 @@ def tree(
     others: Iterable[Thread] = (),
     not_shown: dict[str, int] | None = None,
     **values: Any,
-) -> Tree:
-    """A tree of these turns."""
-    return cast("Tree", _Tree(session(**values), turns, others, not_shown or {}))
+) -> OpenedThread:
+    """A thread of these turns."""
+    return cast("OpenedThread", _Thread(session(**values), turns, others, not_shown or {}))
 
 
 def long_turns(turns: int, items: int) -> Iterator[Turn]:
@@ -115,7 +107,7 @@ def long_turns(turns: int, items: int) -> Iterator[Turn]:
                     Plain(f"Water {number}.{place} stands at the gauge.\n" * 3),
                     title="Bash" if kind == "tool" else "",
                     subject=f"gauge --read {number}.{place}",
-                    facts=("12 ms",),
+                    facts=CallFacts(duration_ms=12),
                 )
             )
         yield turn(number, *said)

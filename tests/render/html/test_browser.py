@@ -8,7 +8,6 @@ import pytest
 import hansard
 from hansard.model.display import Console, Plain, Thread
 from hansard.render.html import Listed, index_page, page
-from hansard.thread.tree import Tree
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
 from tests.render.html.stubs import item, long_turns, session, tree, turn
@@ -54,7 +53,7 @@ CONTRAST = """() => {
 def hard_page(hard: tuple[Hansard, Session], pages: Path) -> Path:
     store, about = hard
     path = pages / "hard.html"
-    path.write_text("".join(page(Tree(store.reader, store.record, about))), encoding="utf-8")
+    path.write_text("".join(page(store.read(about))), encoding="utf-8")
     return path
 
 
@@ -269,7 +268,7 @@ def test_nothing_of_a_hostile_history_runs(chromium: Browser, tmp_path: Path, gu
     with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as store:
         store.sync()
         about = store.session(SESSION)
-        path.write_text("".join(page(Tree(store.reader, store.record, about))), encoding="utf-8")
+        path.write_text("".join(page(store.read(about))), encoding="utf-8")
     with opened(chromium, path, bypass_csp=not guarded) as watched:
         _provoke(watched)
         found = watched.run(

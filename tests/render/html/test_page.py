@@ -16,7 +16,6 @@ from hansard.model.display import Diff, Display, Item, Plain, Prose, Thread, Tur
 from hansard.render.html import page
 from hansard.render.html.items import item_id
 from hansard.render.html.shell import document, filled
-from hansard.thread.tree import Tree
 from tests.render.html.reading import Read, read
 from tests.render.html.stubs import item, long_turns, session, tree, turn
 from tests.render.payloads import PAYLOADS, SESSION, write_hostile_history
@@ -42,7 +41,7 @@ def everything(display: Display) -> list[Item]:
 
 
 def drawn(store: Hansard, about: Session) -> Read:
-    return read("".join(page(Tree(store.reader, store.record, about), now=NOW)))
+    return read("".join(page(store.read(about), now=NOW)))
 
 
 def place(identity: str) -> str:
@@ -51,7 +50,7 @@ def place(identity: str) -> str:
 
 def test_every_item_of_the_hard_session_is_in_its_page_once_and_in_order(hard: tuple[Hansard, Session]) -> None:
     store, about = hard
-    display = Tree(store.reader, store.record, about).display()
+    display = store.read(about).display()
     found = drawn(store, about)
     assert sorted(found.items) == sorted(item_id(said.anchor) for said in everything(display))
     own = {item_id(said.anchor) for one in display.thread.turns for said in one.items}
@@ -62,7 +61,7 @@ def test_every_item_of_the_hard_session_is_in_its_page_once_and_in_order(hard: t
 
 def test_every_thread_says_what_is_not_shown(hard: tuple[Hansard, Session]) -> None:
     store, about = hard
-    display = Tree(store.reader, store.record, about).display()
+    display = store.read(about).display()
     text = drawn(store, about).text
     threads = [display.thread, *display.others, *(said.thread for said in everything(display) if said.thread)]
     for thread in threads:
@@ -84,7 +83,7 @@ def test_items_of_real_sessions_are_all_in_their_pages(recordings: list[Recordin
     for recording in recordings[::3]:
         with hansard.open(recording.store) as store:
             for about in store.sessions(limit=None, debris=True).sessions:
-                display = Tree(store.reader, store.record, about).display()
+                display = store.read(about).display()
                 found = drawn(store, about)
                 assert sorted(map(place, found.items)) == sorted(item_id(said.anchor) for said in everything(display))
                 seen += len(found.items)
@@ -157,9 +156,7 @@ def test_payloads_in_every_place_of_a_transcript_are_only_text(tmp_path: Path) -
         store.sync()
         about = store.session(SESSION)
         found = drawn(store, about)
-        assert sorted(found.items) == sorted(
-            item_id(said.anchor) for said in everything(Tree(store.reader, store.record, about).display())
-        )
+        assert sorted(found.items) == sorted(item_id(said.anchor) for said in everything(store.read(about).display()))
     assert "img" not in found.tags
     assert found.text.count("window.hacked=1") > 5_000
 
@@ -177,7 +174,6 @@ def test_payloads_in_every_field_of_a_session_and_an_item_are_only_text(payload:
         Prose(payload),
         title=payload,
         subject=payload,
-        facts=(payload,),
         model=payload,
         uuid=payload,
         transcript=payload,

@@ -12,15 +12,12 @@ from hansard.cli.commands.show import say, sheet
 from hansard.cli.context import Context, no_roots, note
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.head import head
-from hansard.thread.tree import Tree
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.display import Item, Turn
     from hansard.model.sessions import Session
     from hansard.render.depth import Depth
-
-_WAITING = "no result"
 
 
 def follow(cli: Context, name: str, agent: str | None, depth: Depth, *, newest: int) -> None:
@@ -47,7 +44,7 @@ class FollowPrinter:
     ) -> None:
         self.session = session
         self.newest = newest
-        thread = Tree(h.reader, h.record, session, pictures=False, agents=False).read(agent)
+        thread = h.read(session, agent, pictures=False, subagents=False)
         self.agent = thread.agent
         page = sheet(cli, session, depth)
         self.board = page.board()
@@ -60,13 +57,13 @@ class FollowPrinter:
 
     def news(self, h: Hansard) -> Iterator[str]:
         """The lines of what is new."""
-        tree = Tree(h.reader, h.record, self.session, pictures=False, agents=False)
-        thread = tree.read(self.agent.agent_id if self.agent is not None else None)
+        agent = self.agent.agent_id if self.agent is not None else None
+        thread = h.read(self.session, agent, pictures=False, subagents=False)
         if thread.transcript != self.transcript:  # the first look, or another file in its place
             if self.transcript < 0:
                 yield from head(self.session, self.agent, self.board)
             self.transcript = thread.transcript
-            starts = thread.starts()
+            starts = thread.starts
             first = max(0, len(starts) - self.newest)
             self.turn, self.offset = first, starts[first].offset if starts else 0
             self.items = {}
@@ -87,7 +84,7 @@ class FollowPrinter:
             yield self.drawing.header(turn, finished=False)
             self.drawing.forget()
         for item in turn.items:
-            waits = _WAITING in item.facts
+            waits = item.facts.outcome == "no result"
             known = self.items.get(item.anchor)
             if known is None and not item.branch:
                 yield from self.drawing.item(_running(item) if waits else item)
@@ -100,4 +97,4 @@ class FollowPrinter:
 
 
 def _running(item: Item) -> Item:
-    return replace(item, facts=tuple("running" if fact == _WAITING else fact for fact in item.facts))
+    return replace(item, facts=replace(item.facts, outcome="running"))

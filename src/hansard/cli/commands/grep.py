@@ -112,7 +112,7 @@ def grep(
             around=None if whole_lines else _PIPED if cli.as_json else 4 * max(columns, _PIPED),
             progress=out.progress,
         )
-        look = _Look(cli.paint(), columns, many_roots=len(h.record.roots()) > 1, bare=no_filename)
+        look = _Look(cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename)
         if count or only_files:
             with closing(found.counts(any_line=only_files)) as counts:
                 if cli.as_json:

@@ -14,7 +14,7 @@ from hansard.render.text import fit_path, one_line
 from hansard.render.words import many, size
 
 if TYPE_CHECKING:
-    from hansard.record.restore import RestoreItem
+    from hansard.model.files import RestoreItem
 
 
 @click.command(cls=Command)

@@ -18,20 +18,10 @@ def schema(cli: Context, database: str) -> None:
       hansard schema index
       hansard schema --json
     """
+    from hansard.engine import schemas
+
     wanted = {name: sql for name, sql in schemas().items() if database in ("all", name.removesuffix(".db"))}
     if cli.as_json:
         cli.emit({"databases": wanted})
     else:
         cli.say(f"-- {name}\n\n{sql}\n" for name, sql in wanted.items())
-
-
-def schemas() -> dict[str, str]:
-    """Each database's schema, comments and all."""
-    from hansard.index import schema as index
-    from hansard.record import schema as record
-
-    return {
-        "record.db": record.SCHEMA.strip(),
-        "index.db": f"{index.TABLES.strip()}\n\n{index.INDEXES.strip()}",
-        "text.db": index.TEXT_TABLES.strip(),
-    }

@@ -19,13 +19,11 @@ from hansard.render.text import one_line
 from hansard.render.words import full
 
 if TYPE_CHECKING:
-    from hansard.engine import Hansard
     from hansard.model.sessions import Session
     from hansard.model.threads import Conversation, Entry
     from hansard.render.depth import Depth
     from hansard.render.terminal.page import Sheet
-    from hansard.thread.extract import Extract
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Selection, Thread
 
 _AROUND = 5
 _AT_ONCE = 200  # lines that are written together
@@ -115,33 +113,30 @@ def show(
         return
     with cli.reading() as h:
         about = h.session(session)
+        is_text = at is None and not cli.as_json
+        thread = h.read(about, agent, pictures=html, subagents=is_text and (html or wanted.agents))
         if at is not None:
-            _show_place(cli, h, about, at, _AROUND if around is None else around, agent, branch, wanted, no_pager)
-            return
-        if cli.as_json:
+            _show_place(cli, thread, at, _AROUND if around is None else around, branch, wanted, no_pager)
+        elif html:
+            _write_html(thread)
+        elif cli.as_json:
             from hansard.model.serialize import plain
 
-            conversation = h.conversation(about.session_id, agent=agent)
+            conversation = thread.conversation()
             conversation = conversation if branch is None else _only(conversation, branch)
             if turn is not None or last is not None:
-                conversation = _of_turns(h, about, conversation, first, final, last or 0)
+                conversation = _of_turns(thread.select(first=first, last=final, newest=last or 0), conversation)
             cli.emit({"session": about, **plain(conversation)})
-            return
-        from hansard.thread.tree import Tree
-
-        tree = Tree(h.reader, h.record, about, pictures=html, agents=html or wanted.agents)
-        if html:
-            _write_html(tree)
-            return
-        part = _part(tree, agent, branch, first, final, last or 0)
-        if markdown:
+        elif markdown:
             from hansard.render.markdown import lines
 
-            say(lines(tree, depth=wanted, part=part))
-            return
-        from hansard.render.terminal.page import draw
+            part = thread.select(first=first, last=final, newest=last or 0, branch=branch)
+            say(lines(thread, depth=wanted, part=part))
+        else:
+            from hansard.render.terminal.page import draw
 
-        _put(cli, draw(tree, part, sheet(cli, about, wanted)), no_pager=no_pager)
+            part = thread.select(first=first, last=final, newest=last or 0, branch=branch)
+            _put(cli, draw(part, sheet(cli, about, wanted)), no_pager=no_pager)
 
 
 def _refuse(
@@ -201,53 +196,32 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
     return Sheet(cli.width(), cli.paint().enabled, depth, command)
 
 
-def _part(tree: Tree, agent: str | None, branch: int | None, first: int, final: int | None, newest: int) -> Extract:
-    from hansard.thread.extract import extract
-
-    return extract(tree.read(agent), branch=branch, first=first, last=final, newest=newest)
-
-
-def _of_turns(
-    h: Hansard, about: Session, conversation: Conversation, first: int, final: int | None, newest: int
-) -> Conversation:
+def _of_turns(part: Selection, conversation: Conversation) -> Conversation:
     """The entries of some turns only."""
-    from hansard.thread.tree import Tree
-
-    tree = Tree(h.reader, h.record, about, pictures=False, agents=False)
-    part = _part(tree, conversation.agent_id, None, first, final, newest)
-    starts = [start.offset for start in part.thread.starts()]
+    starts = [start.offset for start in part.thread.starts]
     low = starts[part.earlier] if starts else 0
     high = starts[-part.later] if part.later else None
     entries = (entry for entry in conversation.entries if low <= entry.offset and (high is None or entry.offset < high))
     return replace(conversation, entries=tuple(entries))
 
 
-def _write_html(tree: Tree) -> None:
+def _write_html(thread: Thread) -> None:
     from datetime import datetime
 
     from hansard.render.html import page
 
     stream = sys.stdout.buffer
-    for piece in page(tree, zone=datetime.now().astimezone().tzinfo):  # type: ignore[arg-type]
+    for piece in page(thread, zone=datetime.now().astimezone().tzinfo):  # type: ignore[arg-type]
         stream.write(piece.encode("utf-8", "replace"))
     stream.flush()
 
 
 def _show_place(
-    cli: Context,
-    h: Hansard,
-    about: Session,
-    at: int,
-    around: int,
-    agent: str | None,
-    branch: int | None,
-    depth: Depth,
-    no_pager: bool,
+    cli: Context, thread: Thread, at: int, around: int, branch: int | None, depth: Depth, no_pager: bool
 ) -> None:
     """The entries around a place, on its own branch."""
-    from hansard.cli.placing import find_place
-
-    place = find_place(h, about, h.conversation(about.session_id, agent=agent), at, agent)
+    about = thread.session
+    place = thread.locate(at)
     first = place.conversation.entries[place.here.start]
     if branch is not None and branch != first.branch:
         raise NotFound(f"that place is on branch {first.branch}, not on branch {branch}")
@@ -275,12 +249,10 @@ def _show_place(
         cli.emit({"session": about, **plain(conversation), "at": where})
         return
     from hansard.render.terminal import page
-    from hansard.thread.tree import Tree
 
-    thread = Tree(h.reader, h.record, about, pictures=False, agents=False).read(place.conversation.agent_id)
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
-    drawn = page.Excerpt(tuple(thread.items(entries)), here, found, low, len(shown) - high)
-    lines = page.draw_place(about, thread.agent, drawn, sheet(cli, about, depth))
+    drawn = page.Excerpt(tuple(place.thread.items(entries)), here, found, low, len(shown) - high)
+    lines = page.draw_place(about, place.thread.agent, drawn, sheet(cli, about, depth))
     _put(cli, lines, no_pager=no_pager, at_place=True)
 
 

@@ -13,11 +13,11 @@ from hansard.render.html.shell import document
 from hansard.render.html.threads import Drawing, Heading, not_shown
 
 if TYPE_CHECKING:
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Thread
 
 
 def page(
-    tree: Tree,
+    thread: Thread,
     *,
     title: str = "",
     home: str = "",
@@ -29,7 +29,7 @@ def page(
     `title` stands instead of the session's own, `home` is the address of the page that lists it, `now` is told at the foot, and
     times are those of `zone`.
     """
-    session = tree.session
+    session = thread.session
     shown = title.strip() or title_of(session)
     drawing = Drawing(zone)
     return document(
@@ -39,26 +39,25 @@ def page(
         {
             "title": one_line(shown, 200),
             "header": header(session, shown, zone, home),
-            "conversation": _conversation(tree, drawing),
+            "conversation": _conversation(thread, drawing),
             "outline": _outline(drawing.headings),
             "footer": footer(now, zone),
         },
     )
 
 
-def _conversation(tree: Tree, drawing: Drawing) -> Iterator[str]:
-    main = tree.main()
-    if main is None:
+def _conversation(thread: Thread, drawing: Drawing) -> Iterator[str]:
+    if not thread.has_log:
         yield '<p class="empty">Only subagents are left of this session.</p>'
     else:
-        yield from drawing.turns(main.turns())
+        yield from drawing.turns(thread.turns())
         if not drawing.headings:
             yield '<p class="empty">Nothing was said in this session.</p>'
-        yield not_shown(main.not_shown)
+        yield not_shown(thread.not_shown)
         if drawing.transcript:
             yield f'<p class="not-shown">Transcript: <span class="path">{escaped(drawing.transcript)}</span></p>'
     others = False
-    for other in tree.others():
+    for other in thread.others():
         if not others:
             others = True
             yield '<section class="others"><h2>Subagents whose calls are not here</h2>'

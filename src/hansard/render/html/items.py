@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.model.display import Code, Diff, Plain, Prose
+from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.figures import lasting, local, machine
 from hansard.render.html.parts import LONG, parts_html
 
 if TYPE_CHECKING:
-    from hansard.model.display import Item, Part
+    from hansard.model.display import CallFacts, Item, Part
 
 # The kinds that a reader can show and hide; every item is of exactly one.
 GROUPS = ("prompts", "replies", "thinking", "tools", "errors", "client")
@@ -44,8 +43,6 @@ _ICONS = {
     "ExitPlanMode": "plan", "EnterPlanMode": "plan", "exit_plan_mode": "plan",
 }  # fmt: skip
 _OPEN = frozenset({"AskUserQuestion", "ExitPlanMode", "exit_plan_mode"})  # said to the user, so worth reading at once
-_CHANGED = re.compile(r"\+(\d+) -(\d+)")
-_LASTED = re.compile(r"(\d{1,12}) ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +121,9 @@ def _tool(item: Item, inside: str) -> str:
     icon = _ICONS.get(item.title) or ("plug" if ": " in item.title else "tool")
     title = one_line(item.title, 80)
     subject = one_line(item.subject, 400)
-    facts = "".join(map(_fact, item.facts))
     summary = (
         f'<i class="icon icon-{icon}" aria-hidden="true"></i><span class="name">{title}</span> '
-        f'<span class="subject">{subject}</span> <span class="facts">{facts}</span>'
+        f'<span class="subject">{subject}</span> <span class="facts">{_facts(item.facts)}</span>'
     )
     given = parts_html(_unsaid(item))
     result = parts_html(item.results)
@@ -156,13 +152,21 @@ def _is_small_change(item: Item) -> bool:
     return bool(diffs) and sum(part.text.count("\n") + 1 for part in diffs) <= LONG
 
 
-def _fact(fact: str) -> str:
-    if changed := _CHANGED.fullmatch(fact):
-        return f'<span class="fact"><span class="plus">+{changed[1]}</span> <span class="minus">&minus;{changed[2]}</span></span>'
-    if lasted := _LASTED.fullmatch(fact):
-        return f'<span class="fact">{lasting(timedelta(milliseconds=int(lasted[1])))}</span>'
-    told = one_line(fact, 80)
-    return f'<span class="fact{" bad" if fact == "failed" else ""}" title="{told}">{told}</span>'
+def _facts(facts: CallFacts) -> str:
+    told: list[str] = []
+    if facts.change is not None:
+        added, removed = facts.change
+        told.append(
+            f'<span class="fact"><span class="plus">+{added}</span> <span class="minus">&minus;{removed}</span></span>'
+        )
+    if facts.duration_ms is not None:
+        told.append(f'<span class="fact">{lasting(timedelta(milliseconds=facts.duration_ms))}</span>')
+    if facts.outcome:
+        bad = " bad" if facts.outcome == "failed" else ""
+        told.append(f'<span class="fact{bad}" title="{facts.outcome}">{facts.outcome}</span>')
+    if facts.is_persisted:
+        told.append(f'<span class="fact" title="{PERSISTED}">{PERSISTED}</span>')
+    return "".join(told)
 
 
 def _rule(item: Item, inside: str) -> str:
@@ -175,11 +179,8 @@ def _said(item: Item, inside: str) -> str:
     name = _NAMES.get(item.kind) or one_line(item.kind.replace("_", " ").capitalize(), 40)
     title = f" {one_line(item.title, 80)}" if item.title else ""
     subject = f" {one_line(item.subject, 200)}" if item.subject else ""
-    facts = "".join(map(_fact, item.facts))
     parts = parts_html(item.parts) + parts_html(item.results) or '<span class="empty">none</span>'
-    return (
-        f'<div class="body"><span class="name">{name}{title}</span>{_queued(item)}{subject}{facts}{parts}{inside}</div>'
-    )
+    return f'<div class="body"><span class="name">{name}{title}</span>{_queued(item)}{subject}{_facts(item.facts)}{parts}{inside}</div>'
 
 
 _BODIES = {

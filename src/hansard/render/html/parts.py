@@ -34,7 +34,7 @@ def part_html(part: Part) -> str:
         case Plain():
             return _plain(visible(part.text))
         case Code():
-            return _code(part)
+            return code_html(part)
         case Console():
             return _box("console", list(shown(part.text)), 0)
         case Diff():
@@ -58,10 +58,11 @@ def _plain(text: str) -> str:
     )
 
 
-def _code(part: Code) -> str:
+def code_html(part: Code, *, is_open: bool = False) -> str:
+    """Code; the rest of a long piece is folded, or open."""
     text = visible(part.text)
     kind = "code wrap" if part.language == "bash" and not part.first_line else "code"
-    return _box(kind, coloured(text, part.language), part.first_line)
+    return _box(kind, coloured(text, part.language), part.first_line, is_open=is_open)
 
 
 def _facts(part: Facts) -> str:
@@ -96,8 +97,8 @@ def _changes(text: str) -> list[Run]:
     return runs
 
 
-def _box(kind: str, runs: list[Run], first_line: int) -> str:
-    """Preformatted text; a long one shows its beginning, and the rest when it is opened."""
+def _box(kind: str, runs: list[Run], first_line: int, *, is_open: bool = False) -> str:
+    """Preformatted text; a long one shows its beginning, and the rest when it is opened, or below it."""
     text = runs[0][1] if len(runs) == 1 else "".join(run for _, run in runs)
     if not text.strip():
         return ""
@@ -110,7 +111,7 @@ def _box(kind: str, runs: list[Run], first_line: int) -> str:
     after = first_line + head.count("\n") + 1 if first_line else 0
     return (
         f'<div class="long">{_pre(kind, _spans(runs, 0, end), head, first_line)}'
-        f'<details class="more"><summary>{_more(text, place)}</summary>'
+        f'<details class="more"{" open" if is_open else ""}><summary>{_more(text, place)}</summary>'
         f"{_pre(kind, _spans(runs, place, len(text)), rest, after)}</details></div>"
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, tzinfo
 from itertools import groupby
@@ -69,7 +69,8 @@ class Drawing:
     def thread(self, thread: Thread) -> str:
         """A subagent's thread, folded."""
         name = thread.agent.agent_id if thread.agent is not None else ""
-        out = [f'<details class="agent" id="{self._own_id(element_id("a", name))}"><summary>']
+        place = self._own_id(element_id("a", name))
+        out = [f'<details class="agent"{self._thread_attributes(thread)} id="{place}"><summary>']
         out += (_about(thread.agent), "</summary>")
         folded = 0
         for turn in thread.turns:
@@ -84,23 +85,37 @@ class Drawing:
             out += self._items(turn.items, branch, name)
             out.append("</section>")
         out.append("</details>" if folded else "")
-        out += (not_shown(thread.not_shown, folded=True), "</details>")
+        out += (not_shown(thread.not_shown, folded=True), self._thread_end(thread), "</details>")
         return "".join(out)
 
+    def _thread_attributes(self, thread: Thread) -> str:  # noqa: ARG002 - for drawings that fetch its turns
+        return ""
+
+    def _thread_end(self, thread: Thread) -> str:  # noqa: ARG002 - the same
+        return ""
+
     def _opening(self, turn: Turn, *, with_day: bool) -> str:
-        """How a turn begins: its number, when it was, and what it used. Its class tells how much room it may take."""
-        room = min(4, len(turn.items).bit_length() // 2)
+        """How a turn begins: its number, when it was, and what it used."""
         when = ""
         if turn.started_at is not None:
             time = local(turn.started_at, self.zone)
             stated = f"{day(time)}, {time:%H:%M}" if with_day else f"{time:%H:%M}"
             when = f'<time datetime="{machine(turn.started_at)}">{stated}</time>'
-        holds = " ".join(sorted({group_of(item) for item in turn.items}))
         return (
-            f'<section class="turn room-{room}" id="t{turn.number}" data-holds="{holds}" tabindex="-1">'
-            f'<header class="turn-head"><h2><a href="#t{turn.number}"><span class="unseen">Turn </span>{turn.number}</a></h2>'
+            f'{self._section(turn)}<header class="turn-head"><h2><a href="#t{turn.number}"><span class="unseen">Turn </span>{turn.number}</a></h2>'
             f'<p class="spent">{when}{_spent(turn)}</p></header>'
         )
+
+    def _section(self, turn: Turn, *, part: bool = False) -> str:
+        """The element of a turn, or of a part of one that began before; its class tells how much room it may take."""
+        room = min(4, len(turn.items).bit_length() // 2)
+        holds = " ".join(sorted({group_of(item) for item in turn.items}))
+        kind, place = (
+            ("turn part", f'"t{turn.number}~{turn.items[0].offset}" data-part')
+            if part
+            else ("turn", f'"t{turn.number}"')
+        )
+        return f'<section class="{kind} room-{room}" id={place} data-holds="{holds}" tabindex="-1">'
 
     def _items(self, items: Iterable[Item], branch: int, agent: str) -> Iterator[str]:
         """Items; those of another branch than the turn's own are folded where they stand."""
@@ -122,17 +137,23 @@ class Drawing:
     def _switch(self, item: Item, agent: str) -> str:
         if not item.forks:
             return ""
-        links = ", ".join(f'<a href="#{_branch_id(agent, fork)}">show branch {fork}</a>' for fork in item.forks)
+        links = ", ".join(f'<a href="#{branch_id(agent, fork)}">show branch {fork}</a>' for fork in item.forks)
         return f'<p class="fork">What was here before was replaced: {links}</p>'
 
-    def _branch(self, branch: int, items: Iterable[Item], agent: str) -> str:
+    def _branch(self, branch: int, items: Sequence[Item], agent: str) -> str:
         """The beginning of a folded stretch that the session did not go on with."""
         text = next((text for item in items if (text := _words(item))), "")
-        place = self._own_id(_branch_id(agent, branch))
+        place = self._own_id(self._branch_id(branch, items, agent))
         return (
-            f'<details class="branch" id="{place}"><summary><span class="name">Replaced: branch {branch}</span> '
+            f'<details class="branch" id="{place}"><summary><span class="name">{self._branch_name(branch)}</span> '
             f'<span class="subject">{one_line(text, 160)}</span></summary>'
         )
+
+    def _branch_id(self, branch: int, items: Sequence[Item], agent: str) -> str:  # noqa: ARG002 - for drawings of windows
+        return branch_id(agent, branch)
+
+    def _branch_name(self, branch: int) -> str:
+        return f"Replaced: branch {branch}"
 
     def _own_id(self, wanted: str) -> str:
         """An id that nothing else in the page has; a call that stands in two places shows its subagent in both."""
@@ -144,7 +165,8 @@ class Drawing:
         return place
 
 
-def _branch_id(agent: str, branch: int) -> str:
+def branch_id(agent: str, branch: int) -> str:
+    """The id of a branch in a page."""
     return element_id("b", f"{agent}-{branch}" if agent else str(branch))
 
 

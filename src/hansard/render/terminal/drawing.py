@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
@@ -14,12 +15,12 @@ from hansard.render.terminal.head import measures
 from hansard.render.terminal.parts import Board, rows_in
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
 from hansard.render.text import clean, fit, one_line, width
-from hansard.render.words import clock, local, many, model_name, remark
+from hansard.render.words import call_facts, clock, local, many, model_name
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from hansard.model.display import Item, Thread, Turn
+    from hansard.model.display import CallFacts, Item, Thread, Turn
     from hansard.model.threads import Agent
 
 _CLAUDE = frozenset({"reply", "thinking", "tool"})
@@ -30,7 +31,6 @@ _ERROR_LINES = 6
 _NARROWEST = 40  # columns: a subagent gets no margin where less would be left
 _SLOW = 1000  # milliseconds; what is quicker is not told
 _HEX = re.compile("[0-9a-f]{8,}")
-_BESIDE = "whole output from a file beside the transcript"
 _TASKS = frozenset({"TaskCreate", "TaskUpdate"})  # what they give back repeats what they were given
 _NUMBER = re.compile(r"#(\d{1,9})\b")
 _PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
@@ -210,7 +210,7 @@ class Drawing:
     def _tool(self, item: Item, *, full: bool) -> Iterator[str]:
         board = self.board
         mark = board.paint("✗", RED) if item.is_error else board.paint("•", GREEN)
-        facts = [remark(fact) for fact in item.facts if full or not (_is_quick(fact) or fact == _BESIDE)]
+        facts = call_facts(item.facts if full else _brief(item.facts))
         if not full:
             facts += [many(rows_in(part), "line") for part in item.results if self._is_file(part, item)]
         name = fit(one_line(item.title), board.columns // 2)
@@ -321,9 +321,10 @@ def _texts(item: Item) -> list[str]:
     return [part.text for part in item.parts if not isinstance(part, (Picture, Checklist)) and hasattr(part, "text")]
 
 
-def _is_quick(fact: str) -> bool:
-    number, _, unit = fact.partition(" ")
-    return unit == "ms" and number.isdigit() and int(number) < _SLOW
+def _brief(facts: CallFacts) -> CallFacts:
+    """The facts that a short line tells."""
+    is_slow = facts.duration_ms is not None and facts.duration_ms >= _SLOW
+    return replace(facts, duration_ms=facts.duration_ms if is_slow else None, is_persisted=False)
 
 
 def _indented(columns: int, lines: Iterator[str] | list[str]) -> Iterator[str]:

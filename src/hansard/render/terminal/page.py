@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.render.depth import Depth
-    from hansard.thread.extract import Extract
-    from hansard.thread.tree import Tree
+    from hansard.thread.thread import Selection
 
 WIDEST = 110  # columns: longer lines are hard to read
 
@@ -35,12 +34,12 @@ class Sheet(NamedTuple):
         return Board(min(self.columns, WIDEST), self.colours)
 
 
-def draw(tree: Tree, part: Extract, sheet: Sheet) -> Iterator[str]:
+def draw(part: Selection, sheet: Sheet) -> Iterator[str]:
     """The lines of a session, or of a part of it."""
     board = sheet.board()
     agent = part.thread.agent
     drawing = Drawing(board, sheet.depth, sheet.command, agent=agent)
-    yield from head(tree.session, agent, board)
+    yield from head(part.thread.session, agent, board)
     if part.branch:
         yield ""
         yield drawing.rule(f"branch {part.branch}, which the session did not go on with")
@@ -57,7 +56,7 @@ def draw(tree: Tree, part: Extract, sheet: Sheet) -> Iterator[str]:
     is_whole = not part.earlier and not part.later
     if agent is None and is_whole:
         if sheet.depth.agents:
-            for other in tree.others():
+            for other in part.thread.others():
                 yield ""
                 inner = Drawing(board, sheet.depth, sheet.command, agent=other.agent)
                 if other.agent is not None:

@@ -31,7 +31,9 @@ async def _raw(request: Request, given: dict[str, Any]) -> Response:
         return Response(media_type=_KIND, headers=headers)
 
     async def piece(position: int) -> bytes:
-        return await engines.read(lambda h: b"".join(h.record.read(transcript, position, min(position + _PIECE, end))))
+        return await engines.read(
+            lambda h: b"".join(h.transcript_bytes(transcript, position, min(position + _PIECE, end)))
+        )
 
     first = await piece(start)  # damage is still told by the status
 
@@ -51,13 +53,13 @@ def _place(h: Hansard, given: dict[str, Any]) -> tuple[int, int, int]:
     transcript, about = h.find_transcript(given["transcript"] or session_id, generation=given["generation"])
     if about.session_id != session_id:
         raise NotFound(f"session {session_id} has no transcript {given['transcript']!r}")
-    size, offset = h.record.size(transcript), given["offset"]
+    size, offset = h.transcript_size(transcript), given["offset"]
     if offset is None:
         return transcript, 0, size
     if offset >= size:
         raise NotFound(f"the transcript has {size:,} bytes: there is no line at {offset:,}")
     end = offset
-    for piece in h.record.read(transcript, offset):
+    for piece in h.transcript_bytes(transcript, offset):
         found = piece.find(b"\n")
         if found >= 0:
             return transcript, offset, end + found + 1

@@ -17,20 +17,17 @@ _ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun
 
 def _turns(call: Call) -> bytes:
     """As many of the turns as were asked for, or fewer where they are large; one at least."""
-    from hansard.thread.tree import Tree
-
     given, h = call.given, call.h
     session = h.session(given["session"])
-    tree = Tree(h.reader, h.record, session, pictures=given["pictures"], agents=given["agents"])
-    thread = tree.main() if given["agent"] is None else tree.read(given["agent"])
-    starts = [] if thread is None else thread.starts()
+    thread = h.read(session, given["agent"], pictures=given["pictures"], subagents=given["agents"])
+    starts = thread.starts
     total = len(starts)
     first = max(1, total - given["limit"] + 1) if given["last"] else given["first"]
     if first > max(total, 1):
         raise NotFound(f"there is no turn {first}; this conversation has {total}")
     end = min(first - 1 + given["limit"], total)
     turns: list[bytes] = []
-    if thread is not None and total:
+    if total:
         until = starts[end].offset if end < total else None
         for turn in thread.turns(starts[first - 1].offset, first, until):
             turns.append(encoded(turn)[:-1])
@@ -39,7 +36,7 @@ def _turns(call: Call) -> bytes:
     after = first + len(turns)
     head = {
         "session_id": session.session_id,
-        "agent": None if thread is None else thread.agent,
+        "agent": thread.agent,
         "total": total,
         "next": after if after <= total else None,
     }

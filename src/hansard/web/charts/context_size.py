@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from hansard.render.html.escaping import one_line
 
 if TYPE_CHECKING:
-    from hansard.thread.context_timeline import Request
     from hansard.thread.outline import Compaction
+    from hansard.thread.usage import Request
 
 MOST = 400  # steps that are drawn
 _WIDE, _HIGH = 1000, 100

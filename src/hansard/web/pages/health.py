@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from hansard.index.schema import VERSION
+from hansard.engine import index_version
 from hansard.query.health import Diagnosis, Finding
 from hansard.web.charts.scale import per_cent
 from hansard.web.params import Params
@@ -83,7 +83,7 @@ async def show(request: Request) -> Response:
             prices=h.price_data(),
             models=len({rate.model for rate in rates if rate.is_priced}),
             unpriced=sorted({rate.model for rate in rates if not rate.is_priced}),
-            index_version=VERSION,
+            index_version=index_version(),
             watched=state.live.is_watching,
             read_only=state.read_only,
             trouble=state.live.trouble,

@@ -10,7 +10,6 @@ from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
 from hansard.export.names import name_sessions
-from hansard.thread.raw_lines import find_transcript_of
 from hansard.web.pages.session.params import zone_of
 from hansard.web.params import Params
 
@@ -43,7 +42,7 @@ async def download(request: Request) -> Response:
         if session.session_id != session_id:
             raise NotFound(f"no session has the id {session_id!r}; do you mean {session.session_id}?")
         if form == "jsonl":
-            find_transcript_of(h.reader, session_id)
+            _ = h.read(session).transcript  # an error where there is none
         return session
 
     session = await engines.read(found)
@@ -58,28 +57,25 @@ async def download(request: Request) -> Response:
 
 def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
     """With an engine of its own: other requests go on with theirs while this one is sent."""
-    with engines.engine() as h, h.reader.at_once():
+    with engines.engine() as h, h.at_once():
         yield from _drawn(h, session, form, zone)
 
 
 def _drawn(h: Hansard, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
-    from hansard.thread.tree import Tree
-
+    thread = h.read(session)
     if form == "jsonl":
-        yield from h.record.read(find_transcript_of(h.reader, session.session_id))
-        return
-    tree = Tree(h.reader, h.record, session)
-    if form == "html":
+        yield from thread.raw()
+    elif form == "html":
         from hansard.render.html import page
 
-        for piece in page(tree, zone=zone, now=datetime.now(UTC)):
+        for piece in page(thread, zone=zone, now=datetime.now(UTC)):
             yield piece.encode("utf-8", "replace")
     elif form == "markdown":
         from hansard.render.markdown import lines
 
-        for line in lines(tree, zone=zone):
+        for line in lines(thread, zone=zone):
             yield line.encode("utf-8", "replace") + b"\n"
     else:
         from hansard.render.document import pieces
 
-        yield from pieces(tree)
+        yield from pieces(thread)

@@ -11,12 +11,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hansard.errors import UsageError
 from hansard.render.html.escaping import escaped
-from hansard.thread.fingerprint import fingerprint
 from hansard.thread.windows import Budget
-from hansard.web.pages.session.about import agent_tree
 from hansard.web.pages.session.params import MANY, ThreadRequest, zone_of
-from hansard.web.pages.session.rendering import draw_course, draw_more, draw_outline, drawing_of
-from hansard.web.pages.session.show import head_values
+from hansard.web.pages.session.show import agent_tree, head_values
+from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
 from hansard.web.params import Params
 from hansard.web.templating import page
 
@@ -24,7 +22,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
+    from hansard.thread.thread import Thread
 
+NEXT = Budget(records=140, bytes=512 << 10, turns=25)
+"""What is fetched when the reader comes near the end of a window."""
 _INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent where it was called
 _FOUND = 30
 _RELATED = 12
@@ -35,7 +36,11 @@ async def turns(request: Request) -> Response:
     asked = Params(request)
     wanted = ThreadRequest.of(request, asked)
     asked.done()
-    return await _answer(request, lambda h, zone: draw_more(wanted.reading(h), wanted, zone).html)
+    return await _answer(request, lambda h, zone: _window(wanted.thread(h), wanted, zone))
+
+
+def _window(thread: Thread, wanted: ThreadRequest, zone: tzinfo) -> str:
+    return draw_window(thread, wanted.window(thread, NEXT), zone, wanted.target(thread)).html
 
 
 async def agent(request: Request) -> Response:
@@ -49,10 +54,10 @@ async def agent(request: Request) -> Response:
 
 
 def _agent(h: Hansard, wanted: ThreadRequest, zone: tzinfo) -> str:
-    reading = wanted.reading(h)
-    window = reading.windows.after(max(0, wanted.start), _INSIDE)
-    drawing = drawing_of(reading, zone)
-    drawn = "".join(drawing.inner(reading.turns(window), wanted.agent or ""))
+    thread = wanted.thread(h)
+    window = thread.windows.after(max(0, wanted.start), _INSIDE)
+    drawing = drawing_of(thread, zone)
+    drawn = "".join(drawing.inner(thread.window(window), wanted.agent or ""))
     if not drawn:
         drawn = '<p class="empty">Nothing was said in it.</p>'
     if window.end is None:
@@ -68,13 +73,9 @@ async def course(request: Request) -> Response:
     asked.done()
 
     def draw(h: Hansard, _: tzinfo) -> str:
-        reading = wanted.reading(h)
-        timeline = draw_course(reading)
-        return page(
-            "session_course.html",
-            timeline=timeline,
-            outline=draw_outline(reading, 1, len(reading.starts), figures=True),
-        )
+        thread = wanted.thread(h)
+        outline = draw_outline(thread, 1, len(thread.starts), figures=True)
+        return page("session_course.html", timeline=draw_context(thread), outline=outline)
 
     return await _answer(request, draw)
 
@@ -91,30 +92,28 @@ async def news(request: Request) -> Response:
 
 def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, outlined: int) -> str | None:
     session = wanted.session(h)
-    mark = fingerprint(h.reader, session)
-    if known == mark:
+    thread = wanted.thread_of(h, session)
+    if known == thread.fingerprint:
         return None
-    reading = wanted.open(h, session)
-    agents = agent_tree(h, session.session_id, reading.agents if reading else h.agents(session.session_id))
     values: dict[str, Any] = {
         **head_values(session, zone),
-        "mark": mark,
-        "agents": agents,
+        "mark": thread.fingerprint,
+        "agents": agent_tree(thread),
         "window": "",
         "outline": "",
         "timeline": None,
-        "turns": len(reading.starts) if reading else 0,
-        "log": reading.source.transcript if reading else 0,
+        "turns": len(thread.starts),
+        "log": thread.transcript if thread.has_log else 0,
     }
-    if reading is not None:
+    if thread.has_log:
         if wanted.start >= 0:
-            values["window"] = draw_more(reading, wanted, zone).html
-        figures = reading.has_course()
-        count = len(reading.starts)
+            values["window"] = _window(thread, wanted, zone)
+        figures = thread.has_timeline()
+        count = len(thread.starts)
         first = min(outlined, max(1, count))
-        values["outline"] = draw_outline(reading, first, min(count, first + 400), figures=figures)
+        values["outline"] = draw_outline(thread, first, min(count, first + 400), figures=figures)
         if figures:
-            values["timeline"] = draw_course(reading)
+            values["timeline"] = draw_context(thread)
     return page("session_news.html", **values)
 
 

@@ -7,15 +7,14 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, cast
 
 from hansard.errors import NotFound, UsageError
-from hansard.index.schema import OFFSET_MASK
-from hansard.thread.raw_lines import call_of_result
-from hansard.web.reading import Reading, open_reading
+from hansard.thread.windows import LAST_OFFSET
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
+    from hansard.thread.thread import Thread
     from hansard.thread.windows import Budget, Window
     from hansard.web.params import Params
 
@@ -47,10 +46,10 @@ class ThreadRequest:
             request.path_params["session_id"],
             asked.text("agent"),
             asked.number("branch", 0, 0, MANY),
-            asked.number("at", -1, 0, OFFSET_MASK),
+            asked.number("at", -1, 0, LAST_OFFSET),
             asked.number("turn", -1, 1, MANY),
-            asked.number("from", -1, 0, OFFSET_MASK),
-            asked.number("until", -1, 0, OFFSET_MASK),
+            asked.number("from", -1, 0, LAST_OFFSET),
+            asked.number("until", -1, 0, LAST_OFFSET),
             asked.flag("end"),
         )
         given = [wanted.at, wanted.turn, wanted.start, wanted.until, 0 if wanted.end else -1]
@@ -65,33 +64,39 @@ class ThreadRequest:
             raise NotFound(f"no session has the id {self.session_id!r}; do you mean {session.session_id}?")
         return session
 
-    def reading(self, h: Hansard) -> Reading:
+    def thread(self, h: Hansard) -> Thread:
         """The thread; an error where there is none."""
-        reading = self.open(h, self.session(h))
-        if reading is None:
+        thread = self.thread_of(h, self.session(h))
+        if not thread.has_log:
             raise NotFound("only subagents are left of this session; name one with agent=ID")
-        return reading
+        return thread
 
-    def open(self, h: Hansard, session: Session) -> Reading | None:
-        """The thread of a session."""
-        return open_reading(h, session, self.agent, self.branch)
+    def thread_of(self, h: Hansard, session: Session) -> Thread:
+        """The thread of a session, bounded as a page needs it."""
+        return read_thread(h, session, self.agent, self.branch)
 
-    def target(self, reading: Reading) -> int:
+    def target(self, thread: Thread) -> int:
         """The place that is asked for, -1 where it is none; that of a result is where its call stands."""
-        if self.at < 0:
-            return -1
-        return call_of_result(reading.source.reader, reading.source.transcript, self.at)
+        return -1 if self.at < 0 else thread.call_of(self.at)
 
-    def window(self, reading: Reading, budget: Budget) -> Window:
+    def window(self, thread: Thread, budget: Budget) -> Window:
         """The stretch that is asked for; the beginning where none is."""
-        windows = reading.windows
+        windows = thread.windows
         if self.at >= 0:
-            return windows.around(self.target(reading), budget)
+            return windows.around(self.target(thread), budget)
         if self.turn > 0:
-            number = min(self.turn, max(1, len(reading.starts)))
-            return windows.after(reading.starts[number - 1].offset if reading.starts else 0, budget)
+            number = min(self.turn, max(1, len(thread.starts)))
+            return windows.after(thread.starts[number - 1].offset if thread.starts else 0, budget)
         if self.until >= 0:
             return windows.before(self.until, budget)
         if self.end:
             return windows.end(budget)
         return windows.after(max(0, self.start), budget)
+
+
+def read_thread(h: Hansard, session: Session, agent: str | None, branch: int = 0) -> Thread:
+    """A thread for a page, whose address has a subagent's whole id in it."""
+    thread = h.read(session, agent, branch, subagents=False, long_lines=False)
+    if agent is not None and (thread.agent is None or thread.agent.agent_id != agent):
+        raise NotFound(f"session {session.session_id} has no subagent {agent!r}")
+    return thread

@@ -10,14 +10,11 @@ import msgspec
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from hansard.errors import NotFound
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.display import Code
-from hansard.render.html.parts import part_html
-from hansard.thread.raw_lines import RawLine, find_raw_line, find_transcript_of, read_raw_line
-from hansard.thread.windows import Window
-from hansard.web.pages.session.params import ThreadRequest
+from hansard.render.html.parts import code_html
+from hansard.thread.windows import LAST_OFFSET, Window
+from hansard.web.pages.session.params import ThreadRequest, read_thread
 from hansard.web.params import Params
-from hansard.web.reading import open_reading
 from hansard.web.responses import html
 from hansard.web.templating import page
 
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
+    from hansard.thread.locate import RawLine
+    from hansard.thread.thread import Thread
     from hansard.web.engine_pool import EnginePool
 
 SHOWN = 128 << 10
@@ -38,20 +37,20 @@ async def raw(request: Request) -> Response:
     """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
     asked = Params(request)
     path, agent = asked.text("transcript"), asked.text("agent")
-    offset = asked.number("offset", 0, 0, OFFSET_MASK)
+    offset = asked.number("offset", 0, 0, LAST_OFFSET)
     form = asked.choice("form", ("page", "piece", "bytes"), "page")
     asked.done()
     engines: EnginePool = request.app.state.engines
     session_id = _whole_id(request)
 
-    def found(h: Hansard) -> RawLine:
-        h.session(session_id)
-        return find_raw_line(h.reader, h.record, find_transcript_of(h.reader, session_id, path, agent), offset)
+    def found(h: Hansard) -> tuple[Thread, RawLine]:
+        thread = read_thread(h, h.session(session_id), None if path is not None else agent)
+        return thread, thread.raw_line(offset, path)
 
     if form == "bytes":
-        line = await engines.read(found)
+        line = await engines.read(lambda h: found(h)[1])
         return StreamingResponse(
-            _bytes(engines, line),
+            _bytes(engines, session_id, line),
             media_type="application/octet-stream",
             headers={
                 "content-disposition": f'attachment; filename="{_name(session_id)}-{line.offset}.json"',
@@ -60,8 +59,8 @@ async def raw(request: Request) -> Response:
         )
 
     def values(h: Hansard) -> dict[str, Any]:
-        line = found(h)
-        data = b"".join(read_raw_line(h.record, line, PRETTY if line.length <= PRETTY else SHOWN))
+        thread, line = found(h)
+        data = b"".join(thread.raw(line, PRETTY if line.length <= PRETTY else SHOWN))
         return {
             "line": line,
             "session_id": session_id,
@@ -86,12 +85,11 @@ async def text(request: Request) -> Response:
     asked.done()
 
     def found(h: Hansard) -> str:
-        session = wanted.session(h)
-        reading = open_reading(h, session, wanted.agent)
-        if reading is not None and wanted.at >= 0:
-            line = find_raw_line(h.reader, h.record, reading.source.transcript, wanted.at)
+        thread = read_thread(h, wanted.session(h), wanted.agent)
+        if thread.has_log and wanted.at >= 0:
+            line = thread.raw_line(wanted.at)
             end = line.offset + line.length + 1
-            for turn in reading.turns(Window(line.offset, end, reading.windows.number(line.offset), is_cut=True)):
+            for turn in thread.window(Window(line.offset, end, thread.windows.number(line.offset), is_cut=True)):
                 for item in turn.items:
                     parts = (*item.parts, *item.results)
                     if item.anchor == anchor and number < len(parts):
@@ -102,9 +100,9 @@ async def text(request: Request) -> Response:
     return Response(content.encode("utf-8", "replace"), media_type="text/plain; charset=utf-8")
 
 
-def _bytes(engines: EnginePool, line: RawLine) -> Iterator[bytes]:
+def _bytes(engines: EnginePool, session_id: str, line: RawLine) -> Iterator[bytes]:
     with engines.engine() as h:
-        yield from read_raw_line(h.record, line)
+        yield from h.read(session_id).raw(line)
 
 
 def _pretty(data: bytes) -> str:
@@ -113,8 +111,7 @@ def _pretty(data: bytes) -> str:
         ordered = msgspec.json.format(data, indent=2)
     except (msgspec.DecodeError, RecursionError):
         return ""
-    drawn = part_html(Code(ordered.decode("utf-8", "replace"), "json"))
-    return drawn.replace('<details class="more">', '<details class="more" open>', 1)
+    return code_html(Code(ordered.decode("utf-8", "replace"), "json"), is_open=True)
 
 
 def _whole_id(request: Request) -> str:

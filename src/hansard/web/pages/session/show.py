@@ -1,30 +1,30 @@
-"""The page itself."""
+"""The page itself: what it says about the session, and the first window of the conversation."""
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from hansard.model import display
 from hansard.render.html.figures import lasting, local, span
 from hansard.render.html.head import title_of
 from hansard.render.html.items import GROUPS
-from hansard.thread.branch_view import list_choices
-from hansard.thread.neighbours import list_changed_files, list_neighbours
-from hansard.web.pages.session.about import agent_tree, relation, resume_command
+from hansard.thread.windows import Budget
 from hansard.web.pages.session.params import ThreadRequest, zone_of
-from hansard.web.pages.session.rendering import (
+from hansard.web.pages.session.thread_html import (
     address_of,
-    draw_course,
+    draw_context,
     draw_outline,
     draw_window,
     drawing_of,
     outlined,
 )
 from hansard.web.params import Params
-from hansard.web.reading import FIRST
 from hansard.web.responses import html
 
 if TYPE_CHECKING:
@@ -32,11 +32,34 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
-    from hansard.web.reading import Reading
+    from hansard.model.threads import Agent
+    from hansard.thread.neighbours import Neighbour
+    from hansard.thread.thread import Thread
+    from hansard.thread.usage import TurnUsage
 
+FIRST = Budget(records=48, bytes=192 << 10, turns=10)
+"""What a page holds when it comes."""
 FILES = 100
 AGENTS = 200
 _FRESH = timedelta(minutes=10)
+_RELATIONS = {
+    "fork": ("Forked{} into", "Forked{} from"),
+    "branch": ("Branched{} into", "Branched{} from"),
+    "continued_in": ("Continued in", "Continues"),
+    "resumed": ("Resumed in", "Resumed from"),
+    "clear": ("Went on after /clear in", "Begun by /clear in"),
+    "context": ("Gave its context to", "Has the context of"),
+    "summary": ("Holds the title of", "Its title stands in"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """A subagent in the tree of them."""
+
+    agent: Agent
+    depth: int
+    used: TurnUsage | None
 
 
 async def show(request: Request) -> Response:
@@ -59,24 +82,24 @@ def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> 
     session = h.session(wanted.session_id)
     if session.session_id != wanted.session_id:
         return session.session_id
-    reading = wanted.open(h, session)
-    agents = agent_tree(h, session.session_id, reading.agents if reading else h.agents(session.session_id))
+    thread = wanted.thread_of(h, session)
+    agents = agent_tree(thread)
     values: dict[str, Any] = {
         **head_values(session, zone),
         "title": title_of(session)[:300],
-        "reading": reading,
-        "agent": reading.agent if reading else None,
+        "thread": thread,
+        "agent": thread.agent,
         "branch": wanted.branch,
         "agents": agents[:AGENTS],
         "more_agents": max(0, len(agents) - AGENTS),
-        "neighbours": [(relation(one), one) for one in list_neighbours(h.reader, session.session_id)],
-        "files": list_changed_files(h.reader, session.session_id, FILES),
+        "neighbours": [(relation(one), one) for one in thread.neighbours()],
+        "files": thread.changed_files(FILES),
         "resume": resume_command(session),
         "groups": GROUPS,
         "choices": [],
         "seen": h.revision(),
     }
-    return {**values, **(_conversation(reading, wanted, zone, whole=whole) if reading else {})}
+    return {**values, **(_conversation(thread, wanted, zone, whole=whole) if thread.has_log else {})}
 
 
 def head_values(session: Session, zone: tzinfo) -> dict[str, Any]:
@@ -91,31 +114,59 @@ def head_values(session: Session, zone: tzinfo) -> dict[str, Any]:
     }
 
 
-def _conversation(reading: Reading, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
-    piece = draw_window(reading, wanted.window(reading, FIRST), zone, wanted.target(reading))
-    figures = whole or reading.has_course()
-    first, last = (1, len(reading.starts)) if whole else outlined(reading, piece.first)
-    drawing = drawing_of(reading, zone)
-    others = [agent for agent in reading.agents if agent.tool_use_id is None] if reading.agent is None else []
-    timeline = draw_course(reading) if figures else None
+def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
+    piece = draw_window(thread, wanted.window(thread, FIRST), zone, wanted.target(thread))
+    figures = whole or thread.has_timeline()
+    first, last = (1, len(thread.starts)) if whole else outlined(thread, piece.first)
+    drawing = drawing_of(thread, zone)
+    others = [agent for agent in thread.agents if agent.tool_use_id is None] if thread.agent is None else []
+    timeline = draw_context(thread) if figures else None
     return {
-        "place": address_of(reading),
+        "place": address_of(thread),
         "window": piece.html,
         "start": piece.start,
         "end": piece.end,
-        "turns": len(reading.starts),
-        "outline": draw_outline(reading, first, last, figures=figures),
+        "turns": len(thread.starts),
+        "outline": draw_outline(thread, first, last, figures=figures),
         "outline_first": first,
         "outline_last": last,
         "has_figures": figures,
         "timeline": timeline,
-        "choices": list_choices(reading.source),
-        "others": [drawing.thread(_empty(agent)) for agent in others[:AGENTS]],
-        "log": reading.source.path,
+        "choices": thread.choices(),
+        "others": [drawing.thread(display.Thread(agent, (), {})) for agent in others[:AGENTS]],
+        "log": thread.path,
     }
 
 
-def _empty(agent: Any) -> Any:
-    from hansard.model.display import Thread
+def relation(neighbour: Neighbour) -> str:
+    """How a session is linked with another, in words."""
+    leading, led = _RELATIONS.get(neighbour.relation, (neighbour.relation, neighbour.relation))
+    place = f" at turn {neighbour.turn}" if neighbour.turn else ""
+    return (leading if neighbour.leads else led).format(place)
 
-    return Thread(agent, (), {})
+
+def agent_tree(thread: Thread) -> list[AgentRow]:
+    """Subagents, each below the one that made it."""
+    known = {agent.agent_id: agent for agent in thread.agents}
+    if not known:
+        return []
+    used = thread.agents_used()
+    children: dict[str | None, list[Agent]] = {}
+    for agent in known.values():
+        parent = agent.parent_agent if agent.parent_agent in known else None
+        children.setdefault(None if parent == agent.agent_id else parent, []).append(agent)
+    rows: list[AgentRow] = []
+    waiting = [(agent, 0) for agent in reversed(children.get(None, []))]
+    while waiting or known:
+        agent, depth = waiting.pop() if waiting else (next(iter(known.values())), 0)  # the rest goes round in a circle
+        if known.pop(agent.agent_id, None) is None:
+            continue
+        rows.append(AgentRow(agent, depth, used.get(agent.agent_id)))
+        waiting += [(child, depth + 1) for child in reversed(children.get(agent.agent_id, []))]
+    return rows
+
+
+def resume_command(session: Session) -> str:
+    """What goes on with a session in its directory, for a shell."""
+    command = f"claude --resume {shlex.quote(session.session_id)}"
+    return f"cd {shlex.quote(session.cwd)} && {command}" if session.cwd else command

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
-from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +19,15 @@ _RATES = (
     "SELECT model, service_tier, speed, inference_geo, since, until, above, upto, priced_as, input, output, cache_read,"
     " cache_write_5m, cache_write_1h, web_search, source, notes FROM rates"
 )
-_ROOMS = ("model", "parse", "query", "ledger", "pricing", "render", "export")
 
 
 class Fingerprints:
     """Fingerprints of sessions and of tables."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, code: str) -> None:
+        """`code` is the fingerprint of what draws them."""
         self._reader = reader
+        self._code = code
         self._rates: dict[str, list[Any]] | None = None
 
     def of_session(self, session: Session) -> str:
@@ -36,7 +35,7 @@ class Fingerprints:
         rows, key = self._reader.rows, (session.session_id,)
         models = [row[0] for row in rows("SELECT DISTINCT model FROM usage WHERE session_id = ? ORDER BY 1", key)]
         return _short(
-            drawing(),
+            self._code,
             plain(session),
             list(rows(f"{_TRANSCRIPTS} WHERE session_id = ? ORDER BY id", key)),
             list(rows(f"{_SIDE_FILES} WHERE session_id = ? ORDER BY id", key)),
@@ -49,13 +48,13 @@ class Fingerprints:
 
     def of_list(self, listed: Iterable[tuple[Session, str]]) -> str:
         """Of a page that lists sessions with the names of their files."""
-        return _short(drawing(), [(name, plain(session)) for session, name in listed])
+        return _short(self._code, [(name, plain(session)) for session, name in listed])
 
     def of_tables(self, sessions: Iterable[Session] | None) -> str:
         """Of whatever the index was made from; with the sessions that are wanted of it, where not all are."""
         rows = self._reader.rows
         return _short(
-            drawing(),
+            self._code,
             list(rows(f"{_TRANSCRIPTS} ORDER BY id")),
             list(rows(f"{_SIDE_FILES} ORDER BY id")),
             list(rows(f"{_RATES} ORDER BY id")),
@@ -69,20 +68,6 @@ class Fingerprints:
             for row in self._reader.rows(f"{_RATES} ORDER BY id"):
                 self._rates.setdefault(row[0], []).append(row)
         return self._rates.get(model, [])
-
-
-@cache
-def drawing() -> str:
-    """Of the code that reads and draws: a newer Hansard may draw the same session otherwise."""
-    digest = sha256()
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for room in _ROOMS:
-        for folder, folders, files in os.walk(os.path.join(package, room)):
-            folders[:] = sorted(name for name in folders if name != "__pycache__")
-            for name in sorted(files):
-                with open(os.path.join(folder, name), "rb") as file:
-                    digest.update(name.encode() + b"\0" + file.read() + b"\0")
-    return digest.hexdigest()
 
 
 def _short(*values: Any) -> str:

@@ -1,8 +1,12 @@
-"""Single tool calls read back from their lines in the record, without the thread around them."""
+"""Tool calls: what they were given and what they changed; also single ones, read from their lines without the thread around them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from hansard.errors import NotFound
 from hansard.index.lines import items
@@ -11,12 +15,18 @@ from hansard.model.threads import ToolCall
 from hansard.parse import meaning as m
 from hansard.parse.decode import ParsedLine
 from hansard.query.reader import Reader, moment
-from hansard.thread.tool_calls import blocks_of, given, patch_of
 
 if TYPE_CHECKING:
-    from hansard.model.calls import Call
+    from hansard.model.calls import Call, CallPage
     from hansard.parse import wire
     from hansard.record.store import Record
+
+_any = msgspec.json.Decoder().decode
+_hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+# Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
+_MAX_DEPTH = 100
 
 _LONGEST = 64 << 20  # bytes of a line that are read
 _PLACE = (
@@ -28,6 +38,70 @@ _ROW = (
     "SELECT c.tool_use_id, c.tool, c.ts, c.result_ts, c.path, c.change, c.added, c.removed, c.is_error, c.result_id"
     " FROM tool_calls c WHERE c.id = ?"
 )
+_SUBJECT = 400  # characters
+
+
+class Pending:
+    """A tool call that was read, and the line and the block with its result as soon as they were."""
+
+    __slots__ = ("answer", "block", "model", "record")
+
+    def __init__(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
+        self.record = record
+        self.block = block
+        self.model = model
+        self.answer: tuple[ParsedLine, wire.Block] | None = None
+
+
+def blocks_of(record: ParsedLine) -> list[wire.Block]:
+    """The content blocks of a record; none where its content is a text, or where it has none."""
+    content = getattr(getattr(record.body, "message", None), "content", None)
+    return content if isinstance(content, list) else []
+
+
+def has_image(result: wire.Block) -> bool:
+    """Whether there is an image in a result."""
+    return not m.raw_is_string(result.content) and b'"image"' in bytes(result.content)
+
+
+def given(raw: msgspec.Raw) -> Any:
+    """A tool's input; as the JSON text that it is where it is nested too deep to be walked."""
+    value = m.lenient(_any, raw)
+    data = bytes(raw)
+    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
+        return value
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return value
+    return m.string(raw)
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, list) else ()
+
+
+def patch_of(raw: msgspec.Raw) -> str | None:
+    """The unified diff that a file-changing result carries."""
+    if not raw:
+        return None
+    outcome = m.lenient(_hunks, raw)
+    hunks = m.lenient(_patch, outcome["structuredPatch"]) if outcome and "structuredPatch" in outcome else None
+    if not hunks:
+        return None
+    lines: list[str] = []
+    for hunk in hunks:
+        numbers = [hunk.get(name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
+        lines.append("@@ -{},{} +{},{} @@".format(*numbers))
+        stated = hunk.get("lines")
+        lines += [line for line in stated if isinstance(line, str)] if isinstance(stated, list) else []
+    return "\n".join(lines)
+
+
+# -- single calls
 
 
 def read_call(
@@ -109,3 +183,26 @@ def _block(reader: Reader, record: Record, id_: int) -> tuple[Any, wire.Block] |
             blocks = blocks_of(item)
             return (item, blocks[number]) if number < len(blocks) else None
     return None
+
+
+def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bool = False) -> CallPage:
+    """The same page with subjects, and with the beginnings of results where they are wanted."""
+    return replace(page, calls=tuple(_told(reader, record, call, outputs=outputs) for call in page.calls))
+
+
+def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
+    if call.path is not None and not outputs:
+        return replace(call, subject=call.path)
+    from hansard.thread.tool_views import output_of, view
+
+    found = read_listed(reader, record, call, result=outputs)
+    if found is None:
+        return replace(call, subject=call.path or "")
+    subject = view(replace(found, output=None, patch=None), "").subject if call.path is None else call.path
+    output = _first(output_of(found)) if outputs and found.output is not None else None
+    return replace(call, subject=_first(subject), output=output)
+
+
+def _first(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[: _SUBJECT * 4].split())[:_SUBJECT]

@@ -1,16 +1,13 @@
-"""The course of a thread, read at once: how large each request was, and what each turn used.
-
-A turn's own figures are also told where it is drawn (`render.spent`), from the same messages; this is for all turns of a thread.
-"""
+"""What the turns of a thread used: one turn where it is drawn, or all of them at once, with the size of each request."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.index.schema import OFFSET_BITS
+from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.ledger.sums import SUMS, Sums
 from hansard.model.ledger import Tokens
 from hansard.pricing.stored import rates_of
@@ -30,6 +27,20 @@ _MESSAGES = (
     f"SELECT m.id, c.key = m.key, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM messages m"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ? AND ? ORDER BY m.id"
 )
+# By its owner line, which is one of the lines between two ids. The plus signs keep SQLite from reading all that the session owns.
+_OWNED = (
+    f"SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
+    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
+    " WHERE r.id BETWEEN ? AND ? AND +c.session_id = ?"
+)
+
+
+class TurnUsage(NamedTuple):
+    """What a turn or a subagent used."""
+
+    api_messages: int
+    tokens: Tokens
+    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
 
 
 class Request(NamedTuple):
@@ -41,23 +52,70 @@ class Request(NamedTuple):
     model: str
 
 
-class ContextUsage(NamedTuple):
-    """What a turn or a subagent used."""
-
-    api_messages: int
-    tokens: Tokens
-    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
-
-
-class Course(NamedTuple):
+class ContextTimeline(NamedTuple):
     """All requests of a thread, and what each of its turns used, subagents included."""
 
     requests: list[Request]
-    turns: list[ContextUsage]
+    turns: list[TurnUsage]
 
 
-def read_course(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent]) -> Course:
-    """The course of a thread whose turns begin at these offsets."""
+class UsageReader:
+    """The messages that a session owns, asked for by the transcript and the place of their owner lines."""
+
+    def __init__(
+        self, reader: Reader, session_id: str, agents: Iterable[Agent], rates: Mapping[int, Rate] | None = None
+    ) -> None:
+        self._reader = reader
+        self._session_id = session_id
+        self._rates = rates_of(reader.rows) if rates is None else rates
+        self._transcripts: dict[str, int] = {
+            row[0]: row[1]
+            for row in reader.rows(
+                "SELECT agent_id, transcript FROM agents WHERE session_id = ? AND record_id IS NULL", (session_id,)
+            )
+        }
+        self._children: dict[str, list[str]] = {}
+        for agent in agents:
+            if agent.parent_agent and agent.parent_agent != agent.agent_id:
+                self._children.setdefault(agent.parent_agent, []).append(agent.agent_id)
+
+    def between(
+        self,
+        transcript: int,
+        low: int,
+        high: int | None,
+        agents: Iterable[str] = (),
+        inside: Container[int] | None = None,
+    ) -> TurnUsage:
+        """What the lines from one offset up to another used, with these subagents and those that they made.
+
+        With `inside` only lines at these offsets count: those of a subagent in another thread's file.
+        """
+        sums = Sums()
+        self._add(sums, transcript, low, high, inside)
+        waiting = list(agents)
+        seen: set[str] = set()
+        while waiting:
+            agent_id = waiting.pop()
+            if agent_id not in seen:
+                seen.add(agent_id)
+                waiting += self._children.get(agent_id, ())
+                if agent_id in self._transcripts:
+                    self._add(sums, self._transcripts[agent_id], 0, None)
+        return _used(sums, self._rates)
+
+    def _add(
+        self, sums: Sums, transcript: int, low: int, high: int | None, inside: Container[int] | None = None
+    ) -> None:
+        base = transcript << OFFSET_BITS
+        own = base + low, base + (OFFSET_MASK if high is None else high - 1), self._session_id
+        for record_id, rate, has_recorded, *numbers in self._reader.rows(_OWNED, own):
+            if inside is None or record_id - base in inside:
+                sums.add(rate, has_recorded, numbers)
+
+
+def read_timeline(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Agent]) -> ContextTimeline:
+    """All requests and the usage of each turn of a thread whose turns begin at these offsets."""
     reader, low, inside = thread.reader, thread.low, thread.inside
     rates = rates_of(reader.rows)
     aside = (
@@ -82,10 +140,10 @@ def read_course(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Ag
         if owner == session_id and record_id >> OFFSET_BITS == thread.transcript and starts:
             sums[max(0, bisect_right(starts, place) - 1)].add(rate, has_recorded, numbers)
     _add_agents(thread, starts, agents, sums)
-    return Course(requests, [_used(one, rates) for one in sums])
+    return ContextTimeline(requests, [_used(one, rates) for one in sums])
 
 
-def agents_used(reader: Reader, session_id: str) -> dict[str, ContextUsage]:
+def agents_used(reader: Reader, session_id: str) -> dict[str, TurnUsage]:
     """What each subagent with a log of its own used, without those that it made."""
     rates = rates_of(reader.rows)
     return {agent_id: _used(sums, rates) for agent_id, sums in _of_agents(reader, session_id).items()}
@@ -135,7 +193,7 @@ def _add_agents(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Ag
             turn.add(rate, has_recorded, [*counts, used.first, used.last])
 
 
-def _used(sums: Sums, rates: dict[int, Rate]) -> ContextUsage:
+def _used(sums: Sums, rates: Mapping[int, Rate]) -> TurnUsage:
     row = sums.row({}, {}, rates, "auto")
     tokens = Tokens(
         row.input_tokens,
@@ -145,4 +203,4 @@ def _used(sums: Sums, rates: dict[int, Rate]) -> ContextUsage:
         row.cache_write_1h_tokens,
         row.web_searches,
     )
-    return ContextUsage(row.api_messages, tokens, row.cost_usd)
+    return TurnUsage(row.api_messages, tokens, row.cost_usd)

@@ -1,0 +1,502 @@
+"""One session's thread, or a subagent's, ready to be read: what every front end shows of a conversation comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from hansard.errors import NotFound
+from hansard.model.display import CallFacts, Display, Item, Part, Picture, Turn
+from hansard.model.display import Thread as DisplayThread
+from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
+from hansard.thread.items import ASSISTANT, USER, facts_of, pictures, said
+from hansard.thread.outline import Compaction, OutlineTurn, Start, find_starts, read_compactions, read_outline
+from hansard.thread.reader import ThreadReader, find_agent, list_agents
+from hansard.thread.tool_views import view
+from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
+from hansard.thread.windows import Window, Windows
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent, Conversation, Entry, Fork
+    from hansard.thread.locate import MessageLocation, RawLine
+    from hansard.thread.neighbours import ChangedFile, Neighbour
+    from hansard.thread.reader import LineSource
+    from hansard.thread.store import ThreadCache, ThreadStore
+    from hansard.thread.usage import ContextTimeline
+
+QUICK_TIMELINE = 1_500
+"""API messages of a session whose timeline is read in a moment."""
+_BACKLOG = 500  # entries that may wait behind a call for its result
+_DEEPEST = 30  # subagents inside each other; what is deeper is shown beside them
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedThread:
+    """What is known of a thread before it is read; the same for all who read it."""
+
+    source: ThreadReader
+    made: dict[str, Any] = field(default_factory=dict)  # of it, each once
+
+
+class Family:
+    """What all threads of one session share while they are read."""
+
+    def __init__(
+        self, store: ThreadStore, lines: LineSource, session: Session, *, pictures: bool, subagents: bool
+    ) -> None:
+        self.store = store
+        self.reader = store.reader
+        self.lines = lines
+        self.session = session
+        self.pictures = pictures
+        self.subagents = subagents
+        self.open: set[str] = set()  # subagents that are being read, so that a circle ends
+        self.shown: set[str] = set()  # those that were shown where they were called
+
+    @cached_property
+    def agents(self) -> tuple[Agent, ...]:
+        """All subagents of the session."""
+        return list_agents(self.reader, self.session.session_id)
+
+    @cached_property
+    def usage(self) -> UsageReader:
+        """What stretches of its logs used."""
+        return UsageReader(self.reader, self.session.session_id, self.agents, self.store.rates())
+
+
+class Selection(NamedTuple):
+    """Some turns of a thread, and how many stand around them."""
+
+    thread: Thread
+    turns: Iterator[Turn]
+    branch: int | None = None  # None: what the session went on with, and a word about the rest
+    earlier: int = 0
+    later: int = 0
+
+
+class Thread:
+    """The conversation of a session or of a subagent; nothing of it is read before it is asked for.
+
+    A session of which only subagents are left has a thread without a log and without turns.
+    """
+
+    def __init__(
+        self, family: Family, agent: str | None = None, branch: int = 0, cache: ThreadCache | None = None
+    ) -> None:
+        self._family = family
+        self._cache = cache
+        self.session = family.session
+        session_id = family.session.session_id
+        self._sidechain_root: str | None = None
+        self._agent_id: str | None = None
+        if agent is None:
+            row = family.reader.one("SELECT transcript FROM sessions WHERE session_id = ?", (session_id,))
+            self._transcript: int | None = row[0] if row is not None else None
+        else:
+            self._transcript, self._sidechain_root, self._agent_id = find_agent(family.reader, session_id, agent)
+        self._branch = branch
+        self._last = (-1, 0)  # offset and number of the item before
+
+    # -- what it is
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there is anything to read; False where only subagents are left of the session."""
+        return self._transcript is not None
+
+    @property
+    def agents(self) -> tuple[Agent, ...]:
+        """All subagents of the session."""
+        return self._family.agents
+
+    @cached_property
+    def agent(self) -> Agent | None:
+        """The subagent whose thread it is; None for the session's own."""
+        return next((agent for agent in self.agents if agent.agent_id == self._agent_id), None)
+
+    @property
+    def transcript(self) -> int:
+        """The id of the transcript that it stands in."""
+        if self._transcript is None:
+            raise NotFound(f"session {self.session.session_id} has no log of its own; only subagents are left of it")
+        return self._transcript
+
+    @property
+    def path(self) -> str:
+        """The path of that transcript."""
+        return self._source.path
+
+    @property
+    def size(self) -> int:
+        """The bytes of that transcript."""
+        return int(self._family.reader.one("SELECT size FROM transcripts WHERE id = ?", (self.transcript,))[0])
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A few letters that are others when anything is new in the session, its subagents' logs or what was said about it."""
+        reader, key = self._family.reader, (self.session.session_id,)
+        logs = list(
+            reader.rows(
+                "SELECT id, size, indexed, current, state FROM transcripts WHERE session_id = ? ORDER BY id", key
+            )
+        )
+        files = reader.one("SELECT count(*), max(id), total(size) FROM side_files WHERE session_id = ?", key)
+        return sha256(repr((self.session, logs, files)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @cached_property
+    def _opened(self) -> OpenedThread:
+        if self._cache is None:
+            return self._open()
+        key = (self._family.store.home, self.session.session_id, self._agent_id or "", self.fingerprint)
+        return self._cache.get(key, self._open)
+
+    def _open(self) -> OpenedThread:
+        if self._transcript is None:
+            known = ", ".join(agent.agent_id for agent in self.agents[:5])
+            raise NotFound(
+                f"only subagents are left of session {self.session.session_id}; show one with --agent ({known})"
+            )
+        family = self._family
+        source = ThreadReader(
+            family.reader,
+            family.lines,
+            self.session,
+            self._transcript,
+            self._agent_id,
+            self._sidechain_root,
+            self.agents,
+        )
+        return OpenedThread(source)
+
+    @cached_property
+    def _source(self) -> ThreadReader:
+        """What reads it: with the connections of this family, whoever opened it."""
+        source = self._opened.source
+        if self._cache is not None:
+            source = copy(source)
+            source.reader, source.record = self._family.reader, self._family.lines
+            self._family.agents = source.agents
+        return source
+
+    def once(self, name: str, make: Callable[[], _T]) -> _T:
+        """Something that is made once for this state of the thread; where there is a cache, once for all who read it."""
+        made = self._opened.made
+        if name not in made:
+            made[name] = make()
+        return cast("_T", made[name])
+
+    # -- turns
+
+    @property
+    def starts(self) -> list[Start]:
+        """Where its turns begin; the first of them is number 1."""
+        return self.once("starts", lambda: find_starts(self._source)) if self.has_log else []
+
+    @property
+    def not_shown(self) -> dict[str, int]:
+        """Records that say nothing to a reader, by kind, as far as turns were last read."""
+        return dict(sorted(self._source.not_shown.items())) if self.has_log else {}
+
+    def turns(self, start: int = 0, number: int = 1, end: int | None = None) -> Iterator[Turn]:
+        """The turns from one byte offset up to another: the beginnings of the turn with that number, and of the first not wanted.
+
+        Nothing behind `end` is read, except single lines with results of calls before it: a call has its result with it, wherever
+        that stands.
+        """
+        if not self.has_log:
+            return
+        items: list[Item] = []
+        agents: list[str] = []
+        first = start
+        self._last = (-1, 0)
+        for entry in self._source.stream(_BACKLOG, start, end):
+            if entry.kind in USER and items:
+                yield self._turn(number, items, agents, first, entry.offset)
+                number, items, agents, first = number + 1, [], [], entry.offset
+            if entry.tool is not None and entry.tool.agent_id is not None:
+                agents.append(entry.tool.agent_id)
+            items.append(self._item(entry))
+        if items:
+            yield self._turn(number, items, agents, first, end)
+
+    def select(
+        self, *, first: int = 1, last: int | None = None, newest: int = 0, branch: int | None = None
+    ) -> Selection:
+        """The turns from number `first` to number `last`, or the `newest` so many, without reading what stands around them."""
+        branches = sorted({0, *(number for fork in self.forks for number in fork.branches)})
+        if branch is not None and branch not in branches:
+            raise NotFound(f"there is no branch {branch}; this conversation has {', '.join(map(str, branches))}")
+        if first == 1 and last is None and not newest:
+            return Selection(self, self.turns(), branch)
+        starts = self.starts
+        if newest:
+            on_line = [number for number, start in enumerate(starts, 1) if start.branch == (branch or 0)]
+            chosen = on_line or list(range(1, len(starts) + 1))
+            first = chosen[-newest:][0] if chosen else 1
+        end = len(starts) if last is None else min(last, len(starts))
+        if first > len(starts):
+            if newest:
+                return Selection(self, iter(()), branch)
+            raise NotFound(f"there is no turn {first}; this conversation has {len(starts)}")
+        if branch is None and {start.branch for start in starts[first - 1 : end]} != {0} and first == end:
+            branch = starts[first - 1].branch
+        until = starts[end].offset if end < len(starts) else None
+        turns = self.turns(starts[first - 1].offset, first, until)
+        return Selection(self, turns, branch, first - 1, len(starts) - end)
+
+    def whole(self) -> DisplayThread:
+        """All of it."""
+        turns = tuple(self.turns())
+        return DisplayThread(self.agent, turns, self.not_shown)
+
+    def display(self) -> Display:
+        """All of the session."""
+        thread = self.whole()
+        return Display(self.session, thread, tuple(other.whole() for other in self.others()))
+
+    def others(self) -> Iterator[Thread]:
+        """Subagents that no thread of the session read so far has called; ask when this one has been read."""
+        family = self._family
+        for agent in self.agents:
+            if agent.agent_id not in family.shown:
+                family.shown.add(agent.agent_id)
+                family.open.add(agent.agent_id)
+                yield self.of(agent.agent_id)
+                family.open.discard(agent.agent_id)
+
+    def of(self, agent: str) -> Thread:
+        """The thread of one of the session's subagents."""
+        return Thread(self._family, agent)
+
+    def conversation(self) -> Conversation:
+        """All of its entries, as they were written."""
+        return self._source.conversation()
+
+    def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
+        """Some of its entries, as they are shown."""
+        return map(self._item, entries)
+
+    # -- windows and branches
+
+    @cached_property
+    def windows(self) -> Windows:
+        """Stretches of it that are small enough to be drawn at once."""
+        source = self._source
+        return Windows(source.reader, source.low, [start.offset for start in self.starts], source.inside)
+
+    def window(self, window: Window) -> Iterator[Turn]:
+        """The turns of a window, as the chosen branch has them; the first and the last may be parts of turns."""
+        for turn in self.turns(window.start, window.turn, window.end):
+            number = self.windows.number(turn.items[0].offset)
+            items = turn.items
+            if self._branch:
+                items = tuple(replace(item, branch=self.shown_branch(item.branch, item.offset)) for item in items)
+            if number != turn.number or items is not turn.items:
+                turn = replace(turn, number=number, items=items)  # noqa: PLW2901
+            yield self._with_usage(turn) if self._goes_on(number, window) else turn
+
+    @cached_property
+    def _line(self) -> BranchLine:
+        return find_line(self._source, self._branch)
+
+    @property
+    def branch(self) -> int:
+        """The branch that is read; 0 is what the session went on with."""
+        return self._line.branch
+
+    def shown_branch(self, branch: int, offset: int) -> int:
+        """A branch's number as it is shown: 0 for the chosen line, -1 for what the session went on with instead."""
+        return 0 if self._line.holds(branch, offset) else branch or -1
+
+    @property
+    def forks(self) -> list[Fork]:
+        """Where prompts were replaced or answers made again."""
+        return self._source.branches.forks
+
+    def fork_places(self) -> dict[str, int]:
+        """Where its branches begin, by the ids of their first records."""
+        return self.once("forks", lambda: fork_places(self._source)) if self.forks else {}
+
+    def choices(self) -> list[BranchChoice]:
+        """All of its branches with their first words."""
+        return list_choices(self._source)
+
+    def _goes_on(self, number: int, window: Window) -> bool:
+        """Whether a turn begins in a window and ends behind it."""
+        if window.end is None or self.starts[number - 1].offset < window.start:
+            return False
+        end = self.starts[number].offset if number < len(self.starts) else None
+        return end is None or window.end < end
+
+    def _with_usage(self, turn: Turn) -> Turn:
+        """A part of a turn with the figures of all of it; without, where so much was used that adding it up takes long."""
+        told = self.outline(turn.number, turn.number)[0]
+        used = TurnUsage(0, turn.tokens, None)
+        if self.has_timeline():
+            used = self.timeline().turns[turn.number - 1]
+        return replace(turn, started_at=told.started_at, ended_at=told.ended_at, **used._asdict())
+
+    # -- figures
+
+    def outline(self, first: int, last: int) -> list[OutlineTurn]:
+        """The turns from one number to another by their first words."""
+        return read_outline(self._source, self.starts, first, last)
+
+    def compactions(self) -> list[Compaction]:
+        """Where it was replaced by its summary."""
+        return read_compactions(self._source)
+
+    def timeline(self) -> ContextTimeline:
+        """All requests and what each turn used."""
+        return self.once(
+            "timeline",
+            lambda: read_timeline(self._source, [start.offset for start in self.starts], self.agents),
+        )
+
+    def has_timeline(self) -> bool:
+        """Whether the timeline is known already, or soon read."""
+        return "timeline" in self._opened.made or self.session.messages <= QUICK_TIMELINE
+
+    def agents_used(self) -> dict[str, TurnUsage]:
+        """What each subagent of the session with a log of its own used, without those that it made."""
+        return agents_used(self._family.reader, self.session.session_id)
+
+    # -- around it
+
+    def neighbours(self) -> list[Neighbour]:
+        """The sessions that this one is linked with."""
+        from hansard.thread.neighbours import list_neighbours
+
+        return list_neighbours(self._family.reader, self.session.session_id)
+
+    def changed_files(self, limit: int) -> list[ChangedFile]:
+        """The files that the session changed, the most changed first."""
+        from hansard.thread.neighbours import list_changed_files
+
+        return list_changed_files(self._family.reader, self.session.session_id, limit)
+
+    def locate(self, offset: int) -> MessageLocation:
+        """The entries that stand at a byte of its transcript, in this thread or in one inside it."""
+        from hansard.thread.locate import locate
+
+        return locate(self, self._family.store.record, offset)
+
+    def call_of(self, offset: int) -> int:
+        """Where the call stands whose result is at a place; the place itself where it holds no result."""
+        from hansard.thread.locate import call_of_result
+
+        return call_of_result(self._family.reader, self.transcript, offset)
+
+    def raw_line(self, offset: int, path: str | None = None) -> RawLine:
+        """The line that holds a byte of its log, or of another log of the session."""
+        from hansard.thread.locate import find_log, find_raw_line
+
+        reader = self._family.reader
+        log = self.transcript if path is None else find_log(reader, self.session.session_id, path)
+        return find_raw_line(reader, self._family.store.record, log, offset)
+
+    def raw(self, line: RawLine | None = None, limit: int | None = None) -> Iterator[bytes]:
+        """The verbatim bytes of a line, or the first of them, in pieces; without a line those of the whole log."""
+        record = self._family.store.record
+        if line is None:
+            return record.read(self.transcript)
+        length = line.length if limit is None else min(limit, line.length)
+        return record.read(line.transcript, line.offset, line.offset + length)
+
+    # -- entries as items
+
+    def _turn(self, number: int, items: list[Item], agents: list[str], low: int, high: int | None) -> Turn:
+        times = [item.at for item in items if item.at is not None]
+        used = self._family.usage.between(self.transcript, low, high, agents, self._source.inside)
+        return Turn(number, tuple(items), min(times, default=None), max(times, default=None), *used)
+
+    @cached_property
+    def _forks(self) -> dict[str, Fork]:
+        return {fork.uuids[0]: fork for fork in self.forks}
+
+    def _item(self, entry: Entry) -> Item:
+        family = self._family
+        title, subject, facts = "", "", CallFacts()
+        parts: tuple[Part, ...]
+        results: tuple[Part, ...] = ()
+        thread = None
+        call = entry.tool
+        if call is not None:
+            title, subject, parts, results = view(call, self.session.cwd)
+            facts = facts_of(call)
+            if call.has_image and call.result_offset is not None:
+                results += self._pictures(call.result_offset, call.tool_use_id, 1)
+            if call.agent_id is not None:
+                thread = self._inside(call.agent_id) if family.subagents else self._named(call.agent_id)
+        else:
+            parts = said(entry)
+            if entry.images:
+                parts += self._pictures(entry.offset, None, entry.images)
+        fork = self._forks.get(entry.uuid or "")
+        return Item(
+            anchor=self._anchor(entry.offset),
+            kind=entry.kind,
+            who="user" if entry.kind in USER else "assistant" if entry.kind in ASSISTANT else "client",
+            at=entry.at,
+            title=title,
+            subject=subject,
+            facts=facts,
+            parts=parts,
+            results=results,
+            is_error=entry.kind == "error" or (call is not None and call.is_error),
+            branch=entry.branch,
+            forks=fork.branches[1:] if fork is not None else (),
+            model=entry.model,
+            queued=entry.queued,
+            uuid=entry.uuid,
+            transcript=entry.transcript,
+            offset=entry.offset,
+            length=entry.length,
+            thread=thread,
+        )
+
+    def _inside(self, agent_id: str) -> DisplayThread | None:
+        """The thread of a subagent, to be shown where it was called; None where there is none, or it is open already."""
+        family = self._family
+        if agent_id in family.open or len(family.open) >= _DEEPEST:
+            return None
+        family.open.add(agent_id)
+        family.shown.add(agent_id)
+        try:
+            return self.of(agent_id).whole()
+        except NotFound:
+            return None
+        finally:
+            family.open.discard(agent_id)
+
+    def _named(self, agent_id: str) -> DisplayThread | None:
+        """A subagent without what it did."""
+        agent = next((agent for agent in self.agents if agent.agent_id == agent_id), None)
+        return DisplayThread(agent, (), {}) if agent is not None else None
+
+    def _anchor(self, offset: int) -> str:
+        before, number = self._last
+        number = number + 1 if offset == before else 0
+        self._last = (offset, number)
+        place = f"{offset}.{number}" if number else str(offset)
+        return f"{self._agent_id}-{place}" if self._agent_id else place
+
+    def _pictures(self, offset: int, tool_use_id: str | None, count: int) -> tuple[Part, ...]:
+        """The images and documents of a line, or of one result in it; without their data where that is not wanted."""
+        if not self._family.pictures:
+            return (Picture("", ""),) * count
+        return pictures(self._family.lines.read(self.transcript, offset), tool_use_id)
+
+
+def on_branch(turn: Turn, branch: int) -> Turn:
+    """What of a turn is on a branch."""
+    if all(item.branch == branch for item in turn.items):
+        return turn
+    return replace(turn, items=tuple(item for item in turn.items if item.branch == branch))

@@ -1,0 +1,285 @@
+"""The drawn pieces of a session's page: windows of turns, the outline, the timeline; drawn as exported pages are, and bounded.
+
+A turn may go on in the next window; what subagents did is fetched when it is opened; of a very long text only the beginning is
+drawn, with a link to all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from hansard.model.display import Checklist, Facts, Picture
+from hansard.render.html.escaping import escaped, one_line
+from hansard.render.html.figures import lasting, total
+from hansard.render.html.items import ItemContext, item_html, item_id
+from hansard.render.html.threads import Drawing, branch_id
+from hansard.render.money import dollars
+from hansard.render.words import many, short
+from hansard.web.charts.context_size import Timeline, draw_timeline
+
+if TYPE_CHECKING:
+    from hansard.model import display
+    from hansard.model.display import Item, Part, Turn
+    from hansard.model.threads import Fork
+    from hansard.thread.thread import Thread
+    from hansard.thread.windows import Window
+
+OUTLINED = 400
+"""Turns that a page names at once; the outline of a longer session is fetched."""
+LONGEST_TEXT = 40_000  # characters of a part; what tools give back is shorter unless something went wrong
+WENT_ON = -1  # the number of the session's own line where another branch is shown
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadAddress:
+    """Where a thread is read."""
+
+    session_id: str
+    agent_id: str | None = None
+    branch: int = 0  # the one that is shown
+
+    def page(self, place: str = "", **more: str | int | None) -> str:
+        """The page of this thread, or what belongs to it, with something else asked of it."""
+        return self._asked(place, more)
+
+    def _asked(self, place: str, more: Mapping[str, str | int | None]) -> str:
+        values = {"agent": self.agent_id, "branch": self.branch or None, **more}
+        asked = urlencode({name: value for name, value in values.items() if value is not None})
+        address = f"/sessions/{quote(self.session_id, safe='')}{place}"
+        return f"{address}?{asked}" if asked else address
+
+    def after(self, offset: int) -> str:
+        """What begins at a place."""
+        return self._asked("", {"from": offset})
+
+    def before(self, offset: int) -> str:
+        """What ends at a place."""
+        return self.page(until=offset)
+
+    def turn(self, number: int) -> str:
+        """A turn, seen from the page."""
+        return f"?{self.page(turn=number).partition('?')[2]}#t{number}"
+
+    def item(self, offset: int) -> str:
+        """An item, by the place of its line."""
+        return f"{self.page(at=offset)}#{item_id(f'{self.agent_id}-{offset}' if self.agent_id else str(offset))}"
+
+
+@dataclass
+class SessionDrawing(Drawing):
+    """Draws windows of one thread."""
+
+    address: ThreadAddress = ThreadAddress("")
+    forks: dict[str, Fork] = field(default_factory=dict)  # by the ids of their first records
+    places: dict[str, int] = field(default_factory=dict)  # where these stand
+    cut: int = 0  # the number of the turn that began in the window before
+
+    def inner(self, turns: Iterable[Turn], agent_id: str) -> Iterator[str]:
+        """Turns of a subagent, to be put where it was called."""
+        for turn in turns:
+            branches = {item.branch for item in turn.items}
+            branch = branches.pop() if len(branches) == 1 else 0
+            yield '<section class="subturn">'
+            if branch:
+                yield self._branch(branch, turn.items, agent_id)
+            yield from self._items(turn.items, branch, agent_id)
+            yield "</details></section>" if branch else "</section>"
+
+    def _thread_attributes(self, thread: display.Thread) -> str:
+        agent_id = _fetched(thread)
+        return f' data-agent="{escaped(agent_id)}"' if agent_id else ""
+
+    def _thread_end(self, thread: display.Thread) -> str:
+        agent_id = _fetched(thread)
+        if not agent_id:
+            return ""
+        place = escaped(ThreadAddress(self.address.session_id, agent_id).page())
+        return f'<p class="agent-page"><a href="{place}">Read this subagent on a page of its own</a></p>'
+
+    def _opening(self, turn: Turn, *, with_day: bool) -> str:
+        if turn.number != self.cut:
+            return super()._opening(turn, with_day=with_day)
+        self.cut = 0
+        return (
+            f'{self._section(turn, part=True)}<header class="turn-head"><h2><a href="{escaped(self.address.turn(turn.number))}">'
+            f'<span class="unseen">Turn </span>{turn.number}</a></h2><p>goes on</p></header>'
+        )
+
+    def _item(self, item: Item, agent: str) -> str:
+        inside = self.thread(item.thread) if item.thread is not None else ""
+        place = ItemContext(self._own_id(item_id(item.anchor)), self.zone)
+        shorter, notes = self._shortened(item)
+        return self._switch(item, agent) + item_html(shorter, place, notes + inside)
+
+    def _shortened(self, item: Item) -> tuple[Item, str]:
+        """An item without the rest of its longest texts, and links to them."""
+        notes: list[str] = []
+
+        def cut(parts: tuple[Part, ...], first: int) -> tuple[Part, ...]:
+            return tuple(self._cut(item, number, part, notes) for number, part in enumerate(parts, first))
+
+        if all(len(getattr(part, "text", "")) <= LONGEST_TEXT for part in (*item.parts, *item.results)):
+            return item, ""
+        return replace(item, parts=cut(item.parts, 0), results=cut(item.results, len(item.parts))), "".join(notes)
+
+    def _cut(self, item: Item, number: int, part: Part, notes: list[str]) -> Part:
+        if isinstance(part, (Facts, Checklist, Picture)) or len(part.text) <= LONGEST_TEXT:
+            return part
+        place = escaped(self.address.page("/text", branch=None, at=item.offset, item=item.anchor, part=number))
+        left = many(len(part.text) - LONGEST_TEXT, "more character")
+        notes.append(f'<p class="cut">Not shown: {left}. <a href="{place}">The whole text</a></p>')
+        return replace(part, text=part.text[:LONGEST_TEXT])
+
+    def _switch(self, item: Item, agent: str) -> str:
+        """Where a prompt was replaced: the way to the other branches."""
+        fork = self.forks.get(item.uuid or "")
+        if fork is None or item.branch:
+            return ""
+        others = [(branch, uuid) for branch, uuid in zip(fork.branches, fork.uuids, strict=True) if uuid != item.uuid]
+        links = []
+        for branch, uuid in others:
+            name = f"branch {branch}" if branch else "what the session went on with"
+            shown = branch_id(agent, branch or WENT_ON)
+            offset = self.places.get(uuid, item.offset)
+            if agent:
+                links.append(f'<a href="#{shown}">{name}</a>')
+                continue
+            here = escaped(f"?{self.address.page(at=offset).partition('?')[2]}#{shown}")
+            there = escaped(replace(self.address, branch=branch).item(offset))
+            links.append(f'<a href="{here}">{name}</a> (<a href="{there}">switch to it</a>)')
+        told = "Replaced what was here before" if fork.uuids[0] == item.uuid else "Replaced later"
+        return f'<p class="fork">{told}: {", ".join(links)}</p>'
+
+    def _branch_id(self, branch: int, items: Sequence[Item], agent: str) -> str:
+        """Of a folded stretch; one that began in another window has an id of its own."""
+        known = super()._branch_id(branch, items, agent)
+        return known if (items[0].uuid or "") in self.forks else f"{known}~{items[0].offset}"
+
+    def _branch_name(self, branch: int) -> str:
+        return "The session went on with" if branch == WENT_ON else super()._branch_name(branch)
+
+    def _branch(self, branch: int, items: Sequence[Item], agent: str) -> str:
+        drawn = super()._branch(branch, items, agent)
+        if agent:
+            return drawn
+        first = items[0]
+        place = escaped(self.address.page(branch=None if branch == WENT_ON else branch, at=first.offset))
+        return f'{drawn}<p class="switch"><a href="{place}#{item_id(first.anchor)}">Read the session along this branch</a></p>'
+
+
+def heading_text(text: str) -> str:
+    """The first words of a turn, escaped, as exported outlines have them."""
+    return one_line(text, 90) or "(no text)"
+
+
+def _fetched(thread: display.Thread) -> str:
+    """The id of a subagent whose turns are fetched when it is opened; empty where they are here."""
+    return "" if thread.agent is None or thread.turns else thread.agent.agent_id
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A drawn window."""
+
+    html: str
+    start: int
+    end: int | None
+    first: int  # turn
+    last: int
+
+
+def drawing_of(thread: Thread, zone: tzinfo) -> SessionDrawing:
+    """What draws a thread."""
+    forks = {uuid: fork for fork in thread.forks for uuid in fork.uuids}
+    return SessionDrawing(zone, address=address_of(thread), forks=forks, places=thread.fork_places())
+
+
+def address_of(thread: Thread) -> ThreadAddress:
+    """Where a thread is read."""
+    return ThreadAddress(thread.session.session_id, thread.agent.agent_id if thread.agent else None, thread.branch)
+
+
+def draw_window(thread: Thread, window: Window, zone: tzinfo, target: int = -1) -> Piece:
+    """A window as the element that a page holds it in."""
+    drawing = drawing_of(thread, zone)
+    drawing.cut = window.turn if window.is_cut else 0
+    drawn = "".join(drawing.turns(thread.window(window)))
+    numbers = [heading.number for heading in drawing.headings]
+    first, last = (numbers[0], numbers[-1]) if numbers else (window.turn, window.turn)
+    attributes = {
+        "from": window.start,
+        "until": "" if window.end is None else window.end,
+        "first": first,
+        "last": last,
+        "log": thread.transcript,
+        "fingerprint": thread.fingerprint,
+        "turns": len(thread.starts),
+    }
+    if target >= 0:
+        attributes["target"] = target
+    told = "".join(f' data-{name}="{value}"' for name, value in attributes.items())
+    return Piece(f'<div class="window"{told}>{drawn}</div>', window.start, window.end, first, last)
+
+
+def outlined(thread: Thread, around: int) -> tuple[int, int]:
+    """The numbers of the turns that a page names: all, or so many around one."""
+    count = len(thread.starts)
+    if count <= OUTLINED:
+        return 1, count
+    first = max(1, min(around - OUTLINED // 2, count - OUTLINED + 1))
+    return first, first + OUTLINED - 1
+
+
+def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str:
+    """The rows of an outline, with what each turn used where that is wanted."""
+    used = thread.timeline().turns if figures else []
+    address = address_of(thread)
+    rows: list[str] = []
+    for turn in thread.outline(first, last):
+        names = [turn.kind or "nobody"]
+        if turn.failed:
+            names.append("failed")
+        if thread.shown_branch(turn.branch, turn.offset):
+            names.append("replaced")
+        text = heading_text(_words(thread, turn.text, turn.number)) if turn.kind else "before the first prompt"
+        facts: list[str] = []
+        if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
+            facts.append(lasting(turn.ended_at - turn.started_at))
+        cost = ""
+        if used and used[turn.number - 1].api_messages:
+            one = used[turn.number - 1]
+            price = "no price known" if one.cost_usd is None else dollars(one.cost_usd)
+            facts += (f"{short(total(one.tokens))} tokens", price)
+            cost = f'<span class="cost">{escaped(price)}</span>' if one.cost_usd is not None else ""
+        about = f' title="{escaped(" · ".join(facts))}"' if facts else ""
+        rows.append(
+            f'<li class="{" ".join(names)}"><a href="{escaped(address.turn(turn.number))}" data-turn="{turn.number}"'
+            f'{about}><span class="number">{turn.number}</span> '
+            f'<span class="text">{text}</span>{cost}</a></li>'
+        )
+    return "".join(rows)
+
+
+def _words(thread: Thread, text: str, number: int) -> str:
+    if not text and number == 1 and thread.agent is not None:
+        return thread.agent.description
+    return text
+
+
+def draw_context(thread: Thread) -> Timeline | None:
+    """The size of a thread's context over its requests."""
+
+    def draw() -> Timeline | None:
+        address = address_of(thread)
+        return draw_timeline(
+            thread.timeline().requests,
+            thread.compactions(),
+            [start.offset for start in thread.starts],
+            lambda offset: escaped(address.item(offset)),
+        )
+
+    return thread.once(f"drawn timeline {thread.branch}", draw)
