@@ -12,7 +12,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.export.formats import DRAWN, ENDINGS, FORMATS
-from hansard.query.tables import TABLES
+from hansard.query.table_columns import TABLES
 from tests.recordings import ARCHIVES, History
 
 NOT_READ_YET = {"agents"}  # histories of other agents

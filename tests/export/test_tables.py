@@ -19,7 +19,7 @@ from hansard.export.sheets import cell
 from hansard.index.schema import TABLES as SCHEMA
 from hansard.model.serialize import plain
 from hansard.model.sessions import Session
-from hansard.query.tables import TABLES, VIEWS, Table, Type
+from hansard.query.table_columns import TABLES, VIEWS, Table, Type
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")

@@ -11,10 +11,10 @@ import msgspec
 from hansard.errors import UsageError
 from hansard.export.files import digest_of, not_written, take_over, temporary_beside
 from hansard.files import FILE_MODE
-from hansard.query.tables import Type
+from hansard.query.table_columns import Type
 
 if TYPE_CHECKING:
-    from hansard.query.tables import Table
+    from hansard.query.table_columns import Table
 
 _READ_AS = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.TIME: "BIGINT", Type.MONEY: "VARCHAR"}
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in ms

@@ -10,7 +10,7 @@ from hansard.errors import UsageError
 from hansard.export.files import write_file
 from hansard.export.formats import ENDINGS
 from hansard.export.parquet import Parquet
-from hansard.query.tables import TABLES, choose
+from hansard.query.table_columns import TABLES, choose
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported

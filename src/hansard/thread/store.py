@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.query.fingerprints import Fingerprints
     from hansard.query.reader import Reader
-    from hansard.query.tables import Table
+    from hansard.query.table_columns import Table
     from hansard.record.store import Record
     from hansard.thread.reader import LineSource
 
@@ -89,7 +89,7 @@ class ThreadStore:
 
     def table(self, name: str, session_ids: Sequence[str] | None) -> Table:
         """A table of the index, or the rows of some sessions in it."""
-        from hansard.query.tables import Table
+        from hansard.query.table_columns import Table
 
         return Table(self.reader, name, session_ids)
 

@@ -114,7 +114,7 @@ class Thread:
     @property
     def agents(self) -> tuple[Agent, ...]:
         """All subagents of the session."""
-        return self._family.agents
+        return self._source.agents if self.has_log else self._family.agents
 
     @cached_property
     def agent(self) -> Agent | None:
@@ -159,7 +159,7 @@ class Thread:
 
     def _open(self) -> OpenedThread:
         if self._transcript is None:
-            known = ", ".join(agent.agent_id for agent in self.agents[:5])
+            known = ", ".join(agent.agent_id for agent in self._family.agents[:5])
             raise NotFound(
                 f"only subagents are left of session {self.session.session_id}; show one with --agent ({known})"
             )
@@ -171,7 +171,7 @@ class Thread:
             self._transcript,
             self._agent_id,
             self._sidechain_root,
-            self.agents,
+            family.agents,
         )
         return OpenedThread(source)
 
