@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard.web.templating import PLACES
+from hansard.web.responses import PLACES
 
 if TYPE_CHECKING:
     import httpx

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts
+    from hansard.model.ledger import Tokens
     from hansard.model.problems import Problem
+    from hansard.model.sessions import Session
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+_MONTHS = "January February March April May June July August September October November December".split()
 _DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
 
 
@@ -60,10 +62,10 @@ def odd_lines(count: int) -> str:
     return f"{many(count, 'line')} with something odd in {'it' if count == 1 else 'them'}"
 
 
-def local(moment: datetime) -> datetime:
-    """A time in the user's zone; at the ends of the calendar, where no zone fits, as it is."""
+def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
+    """A time in a zone, or in the user's; at the ends of the calendar, where no zone fits, as it is."""
     try:
-        return moment.astimezone()
+        return moment.astimezone(zone)
     except (OverflowError, OSError, ValueError):
         return moment
 
@@ -79,7 +81,7 @@ def when(moment: datetime | None, now: datetime) -> str:
     if 0 < days < 7:
         return f"{_DAYS[here.weekday()]} {here:%H:%M}"
     if here.year == today.year:
-        return f"{here.day} {_MONTHS[here.month - 1]}"
+        return f"{here.day} {_MONTHS[here.month - 1][:3]}"
     return f"{here.year:04}-{here:%m-%d}"
 
 
@@ -117,6 +119,21 @@ def duration(milliseconds: int) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
+def lasting(time: timedelta) -> str:
+    """A stretch of time in its two largest units."""
+    seconds = max(0.0, time.total_seconds())
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, name, lower, lower_name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= unit:
+            rest = whole % unit // lower
+            return f"{whole // unit} {name}" + (f" {rest} {lower_name}" if rest else "")
+    return f"{whole} s"
+
+
 def ago(moment: datetime | None, now: datetime) -> str:
     """How long ago, roughly."""
     if moment is None:
@@ -143,12 +160,60 @@ def ahead(moment: datetime, now: datetime) -> str:
     return f"in {left.days} days"
 
 
+def day(moment: datetime) -> str:
+    """A day in full."""
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def month(moment: datetime) -> str:
+    """A month in full."""
+    return f"{_MONTHS[moment.month - 1]} {moment.year}"
+
+
+def long_span(started: datetime, ended: datetime) -> str:
+    """From when to when, naming the day once where it is one."""
+    first = f"{day(started)}, {started:%H:%M}"
+    if started.date() == ended.date():
+        return first if f"{started:%H:%M}" == f"{ended:%H:%M}" else f"{first} to {ended:%H:%M}"
+    return f"{first} to {day(ended)}, {ended:%H:%M}"
+
+
+def machine(moment: datetime) -> str:
+    """A time for programs."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def token_words(tokens: Tokens) -> str:
+    """Every class of tokens that was used, in words."""
+    written = tokens.cache_write_5m + tokens.cache_write_1h
+    named = (
+        (tokens.input, "input"),
+        (tokens.output, "output"),
+        (tokens.cache_read, "cache read"),
+        (written, "cache write"),
+    )
+    words = [f"{count:,} {name}" for count, name in named if count]
+    if tokens.web_searches:
+        words.append(many(tokens.web_searches, "web search", "web searches"))
+    return ", ".join(words)
+
+
+def total_tokens(tokens: Tokens) -> int:
+    """All tokens together."""
+    return tokens.input + tokens.output + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
+
+
 def call_facts(facts: CallFacts) -> list[str]:
     """What is short to say about a tool call, its time in the unit that fits."""
     timed = replace(facts, duration_ms=None).as_plain()
     if facts.duration_ms is not None:
         timed.insert(facts.change is not None, duration(facts.duration_ms))
     return timed
+
+
+def title_of(session: Session) -> str:
+    """A session's title, or what else it can be called by."""
+    return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
 def project_name(path: str) -> str:

@@ -193,7 +193,7 @@ def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bo
 def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
     if call.path is not None and not outputs:
         return replace(call, subject=call.path)
-    from hansard.thread.tool_views import output_of, view
+    from hansard.thread.views import output_of, view
 
     found = read_listed(reader, record, call, result=outputs)
     if found is None:

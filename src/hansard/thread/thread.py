@@ -13,18 +13,27 @@ from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, Item, Part, Picture, Turn
 from hansard.model.display import Thread as DisplayThread
 from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
-from hansard.thread.items import ASSISTANT, USER, facts_of, pictures, said
-from hansard.thread.outline import Compaction, OutlineTurn, Start, find_starts, read_compactions, read_outline
+from hansard.thread.outline import (
+    ChangedFile,
+    Compaction,
+    Neighbour,
+    OutlineTurn,
+    Start,
+    find_starts,
+    list_changed_files,
+    list_neighbours,
+    read_compactions,
+    read_outline,
+)
 from hansard.thread.reader import ThreadReader, find_agent, list_agents
-from hansard.thread.tool_views import view
 from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
+from hansard.thread.views import ASSISTANT, USER, facts_of, pictures, said, view
 from hansard.thread.windows import Window, Windows
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent, Conversation, Entry, Fork
     from hansard.thread.locate import MessageLocation, RawLine
-    from hansard.thread.neighbours import ChangedFile, Neighbour
     from hansard.thread.reader import LineSource
     from hansard.thread.store import ThreadCache, ThreadStore
     from hansard.thread.usage import ContextTimeline
@@ -372,14 +381,10 @@ class Thread:
 
     def neighbours(self) -> list[Neighbour]:
         """The sessions that this one is linked with."""
-        from hansard.thread.neighbours import list_neighbours
-
         return list_neighbours(self._family.reader, self.session.session_id)
 
     def changed_files(self, limit: int) -> list[ChangedFile]:
         """The files that the session changed, the most changed first."""
-        from hansard.thread.neighbours import list_changed_files
-
         return list_changed_files(self._family.reader, self.session.session_id, limit)
 
     def locate(self, offset: int) -> MessageLocation:

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
-from hansard.web.responses import HttpError, refusal
-from hansard.web.templating import page
+from hansard.web.responses import HttpError, page, refusal
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

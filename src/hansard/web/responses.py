@@ -1,17 +1,28 @@
-"""Answers and refusals: JSON of one shape under /api, a page elsewhere."""
+"""Answers and refusals: JSON of one shape under /api, a page made from a template elsewhere.
+
+Everything in a template is escaped unless `render.html` made it.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
+from hansard import __version__
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.serialize import encoded
-from hansard.web.templating import page
+from hansard.render import words
+from hansard.render.html.escaping import visible
+from hansard.render.money import dollars
+from hansard.web.static_files import address
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from starlette.requests import Request
 
 _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
@@ -35,6 +46,19 @@ _ROUTING = {
     404: ("not_found", "there is nothing at this address"),
     405: ("method_not_allowed", "this address does not answer to that method"),
 }
+
+
+PLACES = (
+    ("/", "Overview", "o"),
+    ("/sessions", "Sessions", "s"),
+    ("/search", "Search", "f"),
+    ("/usage", "Usage", "u"),
+    ("/files", "Files", "i"),
+    ("/tools", "Tools", "t"),
+    ("/prompts", "Prompts", "p"),
+    ("/health", "Health", "h"),
+)
+"""The pages of the navigation, each with the key that leads there behind g."""
 
 
 class HttpError(HTTPException):
@@ -97,8 +121,72 @@ def broken(request: Request, error: Exception) -> Response:  # noqa: ARG001 - wh
 def http_failed(request: Request, error: Exception) -> Response:
     """An error of the routing, or a refusal on purpose."""
     status = getattr(error, "status_code", 500)
-    code, words = _ROUTING.get(status, ("bad_request", ""))
-    code, words = getattr(error, "code", code), words or str(getattr(error, "detail", ""))
-    answer = refusal(request.url.path, status, code, words)
+    code, message = _ROUTING.get(status, ("bad_request", ""))
+    code, message = getattr(error, "code", code), message or str(getattr(error, "detail", ""))
+    answer = refusal(request.url.path, status, code, message)
     answer.headers.update(getattr(error, "headers", None) or {})
     return answer
+
+
+# -- templates
+
+
+def page(template: str, **values: Any) -> str:
+    """A template with these values; `at` is the place of the navigation that it belongs to."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    env = Environment(
+        loader=PackageLoader("hansard.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=_shown,
+    )
+    env.globals.update(
+        places=PLACES,
+        address=address,
+        version=__version__,
+        at=None,
+        bare=False,
+        demo=False,
+        read_only=False,
+        syncing=False,
+        trouble=None,
+    )
+    env.filters.update(
+        money=dollars,
+        short=words.short,
+        size=words.size,
+        duration=words.duration,
+        project_name=words.project_name,
+        model_name=words.model_name,
+        tool_name=words.tool_name,
+        full=words.full,
+        when=lambda moment: words.when(moment, datetime.now(UTC)),
+        ago=lambda moment: words.ago(moment, datetime.now(UTC)),
+        ahead=lambda moment: words.ahead(moment, datetime.now(UTC)),
+        many=words.many,
+        machine=words.machine,
+        line=one_line,
+        segment=lambda text: quote(str(text), safe=""),
+    )
+    return env
+
+
+def _shown(value: Any) -> Any:
+    """Text with its control characters made visible, before it is escaped."""
+    return visible(value) if type(value) is str else value
+
+
+def one_line(text: str | None, limit: int = 300) -> str:
+    """A text on one line, cut where it is too long."""
+    given = text or ""
+    line = " ".join(given[: limit * 4].split())
+    return line[:limit].rstrip() + "…" if len(line) > limit or len(given) > limit * 4 else line

@@ -41,6 +41,7 @@ def _edition() -> str:
     return digest.hexdigest()[:12]
 
 
+@cache
 def address(name: str) -> str:
     """Where a static file is; modules find their neighbours under the same edition."""
     if name not in _all():

@@ -9,8 +9,7 @@ from markupsafe import Markup
 from starlette.responses import StreamingResponse
 
 from hansard.errors import HansardError
-from hansard.web.responses import HttpError, html
-from hansard.web.templating import page
+from hansard.web.responses import HttpError, html, page
 
 if TYPE_CHECKING:
     from starlette.requests import Request

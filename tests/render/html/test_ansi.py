@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.render.html.ansi import CLASSES, shown
+from hansard.render.html.parts import CONSOLE_CLASSES as CLASSES
+from hansard.render.html.parts import console_runs as shown
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.render.html.escaping import escaped, one_line
-from hansard.render.html.figures import day, local, machine
-from hansard.render.html.head import header, title_of
+from hansard.render.html.head import header
 from hansard.render.html.shell import document
 from hansard.render.html.threads import Drawing, Heading, not_shown
+from hansard.render.words import day, local, machine, title_of
 
 if TYPE_CHECKING:
     from hansard.thread.thread import Thread

@@ -7,17 +7,11 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.render.html.escaping import escaped, linked, one_line
-from hansard.render.html.figures import lasting, local, machine, span
 from hansard.render.money import dollars
-from hansard.render.words import many, short
+from hansard.render.words import lasting, local, long_span, machine, many, short
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
-
-
-def title_of(session: Session) -> str:
-    """A session's title, or what else it can be called by."""
-    return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
 def marks_of(session: Session) -> Iterable[str]:
@@ -46,7 +40,7 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
         started = local(session.started_at, zone)
         ended = local(session.ended_at, zone) if session.ended_at is not None else started
         long = f" ({lasting(ended - started)})" if ended > started else ""
-        yield "When", f'<time datetime="{machine(session.started_at)}">{span(started, ended)}</time>{long}'
+        yield "When", f'<time datetime="{machine(session.started_at)}">{long_span(started, ended)}</time>{long}'
     branches = session.branches or ((session.branch,) if session.branch else ())
     if branches:
         yield "Branch", _listed(branches)

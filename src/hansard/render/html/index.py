@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from hansard.render import money
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.figures import lasting, local, machine, month
-from hansard.render.html.head import marks_of, title_of
+from hansard.render.html.head import marks_of
 from hansard.render.html.shell import document
-from hansard.render.words import many, model_name, project_name, short
+from hansard.render.words import lasting, local, machine, many, model_name, month, project_name, short, title_of
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from starlette.routing import Route
 
 from hansard.errors import NotFound, UsageError
-from hansard.render.html.figures import day
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
-from hansard.thread.tool_views import view
+from hansard.render.words import day
+from hansard.thread.views import view
 from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.params import Params
 from hansard.web.period import parse_period

@@ -14,8 +14,8 @@ from hansard.query.health import Diagnosis, Finding
 from hansard.web.charts.scale import per_cent
 from hansard.web.params import Params
 from hansard.web.responses import html
+from hansard.web.responses import page as drawn
 from hansard.web.streaming import begun
-from hansard.web.templating import page as drawn
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

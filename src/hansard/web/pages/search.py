@@ -18,9 +18,8 @@ from hansard.query.search.pages import SORTS
 from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
 from hansard.web.params import Params
-from hansard.web.responses import Json, html
+from hansard.web.responses import Json, html, one_line
 from hansard.web.search_hits import corrected, pieces, place_of, speaker, stamp
-from hansard.web.templating import one_line
 from hansard.web.urls import place
 
 if TYPE_CHECKING:

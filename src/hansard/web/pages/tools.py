@@ -15,8 +15,8 @@ from hansard.web.charts.calls import draw_calls
 from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.params import Params
 from hansard.web.period import parse_period
+from hansard.web.responses import page as drawn
 from hansard.web.streaming import begun
-from hansard.web.templating import page as drawn
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from hansard.web.charts.usage import draw_spending
 from hansard.web.period import RANGES
 from hansard.web.report_request import MEASURES, STACKS, parse_report_request
 from hansard.web.report_table import make_table
+from hansard.web.responses import page
 from hansard.web.streaming import begun
 from hansard.web.summary_cards import active_block, budget_of
-from hansard.web.templating import page
 from hansard.web.urls import place
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
 from hansard.export.names import name_sessions
-from hansard.web.pages.session.params import zone_of
+from hansard.web.pages.session.show import zone_of
 from hansard.web.params import Params
 
 if TYPE_CHECKING:

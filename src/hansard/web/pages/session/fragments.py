@@ -12,11 +12,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hansard.errors import UsageError
 from hansard.render.html.escaping import escaped
 from hansard.thread.windows import Budget
-from hansard.web.pages.session.params import MANY, ThreadRequest, zone_of
-from hansard.web.pages.session.show import agent_tree, head_values
+from hansard.web.pages.session.show import MANY, ThreadRequest, agent_tree, head_values, zone_of
 from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
 from hansard.web.params import Params
-from hansard.web.templating import page
+from hansard.web.responses import page
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -13,10 +13,9 @@ from hansard.errors import NotFound
 from hansard.model.display import Code
 from hansard.render.html.parts import code_html
 from hansard.thread.windows import LAST_OFFSET, Window
-from hansard.web.pages.session.params import ThreadRequest, read_thread
+from hansard.web.pages.session.show import ThreadRequest, read_thread
 from hansard.web.params import Params
-from hansard.web.responses import html
-from hansard.web.templating import page
+from hansard.web.responses import html, page
 
 if TYPE_CHECKING:
     from starlette.requests import Request

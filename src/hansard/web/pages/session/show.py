@@ -1,21 +1,20 @@
-"""The page itself: what it says about the session, and the first window of the conversation."""
+"""The page itself, and which thread of a session a request asks for."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
 
+from hansard.errors import NotFound, UsageError
 from hansard.model import display
-from hansard.render.html.figures import lasting, local, span
-from hansard.render.html.head import title_of
-from hansard.render.html.items import GROUPS
-from hansard.thread.windows import Budget
-from hansard.web.pages.session.params import ThreadRequest, zone_of
+from hansard.render.html.threads import GROUPS
+from hansard.render.words import lasting, local, long_span, title_of
+from hansard.thread.windows import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
     address_of,
     draw_context,
@@ -33,12 +32,14 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
-    from hansard.thread.neighbours import Neighbour
+    from hansard.thread.outline import Neighbour
     from hansard.thread.thread import Thread
     from hansard.thread.usage import TurnUsage
+    from hansard.thread.windows import Window
 
 FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 """What a page holds when it comes."""
+MANY = 1_000_000_000
 FILES = 100
 AGENTS = 200
 _FRESH = timedelta(minutes=10)
@@ -51,6 +52,87 @@ _RELATIONS = {
     "context": ("Gave its context to", "Has the context of"),
     "summary": ("Holds the title of", "Its title stands in"),
 }
+
+
+def zone_of(request: Request) -> tzinfo:
+    """The zone that times are told in; the system's own is None, as `astimezone` wants it."""
+    return cast("tzinfo", request.app.state.zone.info)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRequest:
+    """A thread and a place in it; of the places at most one is given."""
+
+    session_id: str
+    agent: str | None
+    branch: int
+    at: int  # -1: not asked for, like the others
+    turn: int
+    start: int
+    until: int
+    end: bool
+
+    @classmethod
+    def of(cls, request: Request, asked: Params) -> ThreadRequest:
+        """What the parameters say."""
+        wanted = cls(
+            request.path_params["session_id"],
+            asked.text("agent"),
+            asked.number("branch", 0, 0, MANY),
+            asked.number("at", -1, 0, LAST_OFFSET),
+            asked.number("turn", -1, 1, MANY),
+            asked.number("from", -1, 0, LAST_OFFSET),
+            asked.number("until", -1, 0, LAST_OFFSET),
+            asked.flag("end"),
+        )
+        given = [wanted.at, wanted.turn, wanted.start, wanted.until, 0 if wanted.end else -1]
+        if sum(value >= 0 for value in given) > 1:
+            raise UsageError("name one place: at, turn, from, until or end")
+        return wanted
+
+    def session(self, h: Hansard) -> Session:
+        """The session; the address of a page has a whole id in it."""
+        session = h.session(self.session_id)
+        if session.session_id != self.session_id:
+            raise NotFound(f"no session has the id {self.session_id!r}; do you mean {session.session_id}?")
+        return session
+
+    def thread(self, h: Hansard) -> Thread:
+        """The thread; an error where there is none."""
+        thread = self.thread_of(h, self.session(h))
+        if not thread.has_log:
+            raise NotFound("only subagents are left of this session; name one with agent=ID")
+        return thread
+
+    def thread_of(self, h: Hansard, session: Session) -> Thread:
+        """The thread of a session, bounded as a page needs it."""
+        return read_thread(h, session, self.agent, self.branch)
+
+    def target(self, thread: Thread) -> int:
+        """The place that is asked for, -1 where it is none; that of a result is where its call stands."""
+        return -1 if self.at < 0 else thread.call_of(self.at)
+
+    def window(self, thread: Thread, budget: Budget) -> Window:
+        """The stretch that is asked for; the beginning where none is."""
+        windows = thread.windows
+        if self.at >= 0:
+            return windows.around(self.target(thread), budget)
+        if self.turn > 0:
+            number = min(self.turn, max(1, len(thread.starts)))
+            return windows.after(thread.starts[number - 1].offset if thread.starts else 0, budget)
+        if self.until >= 0:
+            return windows.before(self.until, budget)
+        if self.end:
+            return windows.end(budget)
+        return windows.after(max(0, self.start), budget)
+
+
+def read_thread(h: Hansard, session: Session, agent: str | None, branch: int = 0) -> Thread:
+    """A thread for a page, whose address has a subagent's whole id in it."""
+    thread = h.read(session, agent, branch, subagents=False, long_lines=False)
+    if agent is not None and (thread.agent is None or thread.agent.agent_id != agent):
+        raise NotFound(f"session {session.session_id} has no subagent {agent!r}")
+    return thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +190,7 @@ def head_values(session: Session, zone: tzinfo) -> dict[str, Any]:
     ended = local(session.ended_at, zone) if session.ended_at else started
     return {
         "session": session,
-        "span": span(started, ended) if started and ended else "",
+        "span": long_span(started, ended) if started and ended else "",
         "lasted": lasting(ended - started) if started and ended and ended > started else "",
         "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < _FRESH,
     }
