@@ -6,7 +6,8 @@ import base64
 import binascii
 import os
 from collections.abc import Callable, Iterator
-from datetime import tzinfo
+from datetime import datetime, tzinfo
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -58,17 +59,23 @@ def is_file(to: str, form: str) -> bool:
     return to.lower().endswith(ENDINGS[form]) and not os.path.isdir(to)
 
 
-def draw(form: str, thread: Thread, keep: Keep, *, zone: tzinfo, home: str) -> Iterator[bytes]:
-    """A session in one of the formats, in pieces; `home` is the address of the page that lists it."""
+def draw(
+    form: str, thread: Thread, keep: Keep | None = None, *, zone: tzinfo, home: str = "", now: datetime | None = None
+) -> Iterator[bytes]:
+    """A session in one of the formats, in pieces; `home` is the address of the page that lists it, `now` is told at its foot.
+
+    Without `keep` there is nowhere to put the pictures of Markdown.
+    """
     if form == "html":
         from hansard.render.html import page
 
-        for piece in page(thread, home=home, zone=zone):
+        for piece in page(thread, home=home, now=now, zone=zone):
             yield piece.encode("utf-8", "replace")
     elif form == "markdown":
         from hansard.render.markdown import lines
 
-        for line in lines(thread, picture=lambda picture: _kept(picture, keep), zone=zone):
+        picture = None if keep is None else partial(_kept, keep=keep)
+        for line in lines(thread, picture=picture, zone=zone):
             yield line.encode("utf-8", "replace") + b"\n"
     elif form == "json":
         from hansard.render.document import pieces

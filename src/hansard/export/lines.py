@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.display import Item
-from hansard.model.serialize import plain
+from hansard.model.serialize import json_bytes
 
 if TYPE_CHECKING:
     from hansard.model.display import Turn
@@ -72,12 +71,9 @@ def _line(
         "project": thread.session.project,
         "agent_id": agent_id,
         "turn": turn,
-        **{name: plain(value) for name, value in values.items()},
+        **values,
         "made_agent_id": made,
-        "session": plain(session),
+        "session": session,
         "not_shown": not_shown,
     }
-    try:
-        return json.dumps(value, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
-        return json.dumps(value).encode() + b"\n"
+    return json_bytes(value) + b"\n"

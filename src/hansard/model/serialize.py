@@ -34,6 +34,17 @@ def money(value: Decimal) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
+def json_bytes(value: Any) -> bytes:
+    """A value of the model as JSON in UTF-8, without a newline."""
+    import json
+
+    value = plain(value)
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
+        return json.dumps(value).encode()
+
+
 def encoded(value: Any) -> bytes:
     """A value of the model, or a dict of such, as one line of JSON in UTF-8; valid for every reader, whatever transcripts hold."""
     import json

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hansard.model.serialize import plain
+from hansard.model.serialize import json_bytes
 
 if TYPE_CHECKING:
     from hansard.thread.thread import Thread
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
 def pieces(thread: Thread) -> Iterator[bytes]:
     """The document `Display` as JSON in UTF-8, a line for each turn."""
-    yield b'{"session": ' + _json(thread.session) + b',\n"thread": '
+    yield b'{"session": ' + json_bytes(thread.session) + b',\n"thread": '
     if thread.has_log:
         yield from _thread(thread)
     else:
@@ -29,17 +28,9 @@ def pieces(thread: Thread) -> Iterator[bytes]:
 
 
 def _thread(thread: Thread) -> Iterator[bytes]:
-    yield b'{"agent": ' + _json(thread.agent) + b', "turns": ['
+    yield b'{"agent": ' + json_bytes(thread.agent) + b', "turns": ['
     before = b"\n"
     for turn in thread.turns():
-        yield before + _json(turn)
+        yield before + json_bytes(turn)
         before = b",\n"
-    yield b'],\n"not_shown": ' + _json(thread.not_shown) + b"}"
-
-
-def _json(value: Any) -> bytes:
-    value = plain(value)
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
-        return json.dumps(value).encode()
+    yield b'],\n"not_shown": ' + json_bytes(thread.not_shown) + b"}"

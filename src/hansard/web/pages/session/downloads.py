@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
+from hansard.export.formats import draw
 from hansard.export.names import name_sessions
 from hansard.web.pages.session.show import zone_of
 from hansard.web.params import Params
@@ -58,24 +59,5 @@ async def download(request: Request) -> Response:
 def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
     """With an engine of its own: other requests go on with theirs while this one is sent."""
     with engines.engine() as h, h.at_once():
-        yield from _drawn(h, session, form, zone)
-
-
-def _drawn(h: Hansard, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
-    thread = h.read(session)
-    if form == "jsonl":
-        yield from thread.raw()
-    elif form == "html":
-        from hansard.render.html import page
-
-        for piece in page(thread, zone=zone, now=datetime.now(UTC)):
-            yield piece.encode("utf-8", "replace")
-    elif form == "markdown":
-        from hansard.render.markdown import lines
-
-        for line in lines(thread, zone=zone):
-            yield line.encode("utf-8", "replace") + b"\n"
-    else:
-        from hansard.render.document import pieces
-
-        yield from pieces(thread)
+        thread = h.read(session)
+        yield from thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
