@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 
-from hansard.errors import NotFound
 from hansard.export.formats import draw
 from hansard.export.names import name_sessions
-from hansard.web.pages.session.show import zone_of
+from hansard.web.pages.session.show import find_by_id, zone_of
 from hansard.web.params import Params
 
 if TYPE_CHECKING:
@@ -39,9 +38,7 @@ async def download(request: Request) -> Response:
     session_id = request.path_params["session_id"]
 
     def found(h: Hansard) -> Session:
-        session = h.session(session_id)
-        if session.session_id != session_id:
-            raise NotFound(f"no session has the id {session_id!r}; do you mean {session.session_id}?")
+        session = find_by_id(h, session_id)
         if form == "jsonl":
             _ = h.read(session).transcript  # an error where there is none
         return session

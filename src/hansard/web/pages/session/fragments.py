@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hansard.errors import UsageError
 from hansard.render.html.escaping import escaped
 from hansard.thread.windows import Budget
-from hansard.web.pages.session.show import MANY, ThreadRequest, agent_tree, head_values, zone_of
+from hansard.web.pages.session.show import MANY, ThreadRequest, agent_tree, find_by_id, head_values, zone_of
 from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
 from hansard.web.params import Params
 from hansard.web.responses import page
@@ -90,7 +90,7 @@ async def news(request: Request) -> Response:
 
 
 def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, outlined: int) -> str | None:
-    session = wanted.session(h)
+    session = find_by_id(h, wanted.session_id)
     thread = wanted.thread_of(h, session)
     if known == thread.fingerprint:
         return None

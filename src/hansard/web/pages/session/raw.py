@@ -13,7 +13,7 @@ from hansard.errors import NotFound
 from hansard.model.display import Code
 from hansard.render.html.parts import code_html
 from hansard.thread.windows import LAST_OFFSET, Window
-from hansard.web.pages.session.show import ThreadRequest, read_thread
+from hansard.web.pages.session.show import ThreadRequest, find_by_id, read_thread
 from hansard.web.params import Params
 from hansard.web.responses import html, page
 
@@ -43,7 +43,7 @@ async def raw(request: Request) -> Response:
     session_id = _whole_id(request)
 
     def found(h: Hansard) -> tuple[Thread, RawLine]:
-        thread = read_thread(h, h.session(session_id), None if path is not None else agent)
+        thread = read_thread(h, find_by_id(h, session_id), None if path is not None else agent)
         return thread, thread.raw_line(offset, path)
 
     if form == "bytes":
@@ -84,7 +84,7 @@ async def text(request: Request) -> Response:
     asked.done()
 
     def found(h: Hansard) -> str:
-        thread = read_thread(h, wanted.session(h), wanted.agent)
+        thread = read_thread(h, find_by_id(h, wanted.session_id), wanted.agent)
         if thread.has_log and wanted.at >= 0:
             line = thread.raw_line(wanted.at)
             end = line.offset + line.length + 1

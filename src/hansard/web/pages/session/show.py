@@ -90,16 +90,9 @@ class ThreadRequest:
             raise UsageError("name one place: at, turn, from, until or end")
         return wanted
 
-    def session(self, h: Hansard) -> Session:
-        """The session; the address of a page has a whole id in it."""
-        session = h.session(self.session_id)
-        if session.session_id != self.session_id:
-            raise NotFound(f"no session has the id {self.session_id!r}; do you mean {session.session_id}?")
-        return session
-
     def thread(self, h: Hansard) -> Thread:
         """The thread; an error where there is none."""
-        thread = self.thread_of(h, self.session(h))
+        thread = self.thread_of(h, find_by_id(h, self.session_id))
         if not thread.has_log:
             raise NotFound("only subagents are left of this session; name one with agent=ID")
         return thread
@@ -125,6 +118,14 @@ class ThreadRequest:
         if self.end:
             return windows.end(budget)
         return windows.after(max(0, self.start), budget)
+
+
+def find_by_id(h: Hansard, session_id: str) -> Session:
+    """A session by its whole id, as addresses have it."""
+    session = h.session(session_id)
+    if session.session_id != session_id:
+        raise NotFound(f"no session has the id {session_id!r}; do you mean {session.session_id}?")
+    return session
 
 
 def read_thread(h: Hansard, session: Session, agent: str | None, branch: int = 0) -> Thread:
