@@ -119,7 +119,7 @@ def test_orders(demo: Kept, by: str, sort: str) -> None:
         "messages": [row.api_messages for row in rows],
     }
     assert values[sort] == sorted(values[sort], reverse=sort != "key")
-    turned = demo.h.usage(by=by, sort=sort, descending=sort == "key", timezone="UTC").rows
+    turned = demo.h.usage(by=by, sort=sort, ascending=sort != "key", timezone="UTC").rows
     assert {tuple(row.key.items()) for row in turned} == {tuple(row.key.items()) for row in rows}
     if sort == "key":
         assert turned == rows[::-1]

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
 from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
+from hansard.ledger.filters import Selection
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
+from hansard.model.time import to_milliseconds
 from hansard.parse.usage import dated
+from hansard.query.compile import COUNTED_CALLS
 from hansard.query.reader import moment
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 _SHARED = "SELECT group_concat(id) FROM messages GROUP BY key HAVING count(*) > 1"
 _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"
-    " c.id AS id, c.tool_use_id AS tool_use_id, c.message_id AS message"
+    " c.id AS id, c.path AS path, c.change AS change, c.tool_use_id AS tool_use_id, c.message_id AS message"
 )
 # A message that stands in one transcript belongs there, at its own time; to look it up among all is what takes long.
 _ANY = f"SELECT {_CALL}, m.ts AS first_ts, c.id >> 40 AS owner FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id"
@@ -100,9 +103,9 @@ def _at_most(times: list[int], percent: int) -> int | None:
     return times[-(-len(times) * percent // 100) - 1] if times else None
 
 
-def report_tools(ledger: Ledger, tool: str | None = None) -> ToolReport:
+def report_tools(ledger: Ledger, name: str | None = None) -> ToolReport:
     """All tools that the ledger's filters leave, or one; the most used first."""
-    tally = _Tally(ledger, tool)
+    tally = _Tally(ledger, name)
     totals = _Counted()
     for counted in tally.tools.values():
         totals.take(counted)
@@ -121,10 +124,10 @@ def report_tools(ledger: Ledger, tool: str | None = None) -> ToolReport:
 class _Tally:
     """Counts the calls that are wanted, each once, when and where its message is counted."""
 
-    def __init__(self, ledger: Ledger, tool: str | None) -> None:
+    def __init__(self, ledger: Ledger, name: str | None) -> None:
         self._reader = ledger.reader
         self._sessions: dict[Any, str] = dict(self._reader.rows("SELECT id, session_id FROM transcripts"))
-        self._source, self._values = _source(ledger, tool)
+        self._source, self._values = _source(ledger, name)
         self.tools: dict[str, _Counted] = {}
         self.quarters: Counter[int] = Counter()
         self.failed: Counter[int] = Counter()
@@ -174,15 +177,15 @@ class _Tally:
         return known
 
 
-def _source(ledger: Ledger, tool: str | None) -> tuple[str, tuple[Any, ...]]:
+def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     """A table of the calls that are wanted with the beginning of a condition, and the values in both."""
-    named = ("tool = ?", (tool,)) if tool is not None else ("1", ())
-    selection = ledger.selection
+    named = ("tool = ?", (name,)) if name is not None else ("1", ())
+    selection = Selection(ledger.reader, ledger.wanted, COUNTED_CALLS)
     if selection.where == "1":
-        return f"({_ANY}) WHERE {named[0]}", named[1]
+        return f"({_ANY}) c WHERE {named[0]}", named[1]
     since = ledger.wanted.since
-    low = -(1 << 62) if since is None else int(since.timestamp() * 1000)
-    return f"({_CHOSEN}) WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
+    low = -(1 << 62) if since is None else to_milliseconds(since)
+    return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
 
 
 def _numbers(text: str | None) -> Iterator[int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import replace
 from os.path import commonprefix
 from typing import Any
@@ -12,6 +10,7 @@ from hansard.errors import NotFound, UsageError
 from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
 from hansard.query.reader import Reader, moment
 from hansard.query.tool_calls import CallFilter, list_calls, once
+from hansard.storage.cursors import read_cursor, write_cursor
 
 SORTS = {
     "last": "last",
@@ -51,10 +50,10 @@ def list_files(
     if ascending is None:
         ascending = sort == "path"
     where, values = once(reader, replace(wanted, kind="changes"))
-    key = SORTS[sort]
+    key, listed = SORTS[sort], ["files", sort, ascending]
     after = "1"
     if cursor is not None:
-        value, path = _read_cursor(cursor, sort, ascending=ascending)
+        value, path = read_cursor(cursor, listed, str if sort == "path" else int, str)
         after = f"({key} {'>' if ascending else '<'} ? OR ({key} = ? AND path > ?))"
         values += [value, value, path]
     rows = list(
@@ -71,7 +70,7 @@ def list_files(
     found = found[:limit]
     return FilePage(
         tuple(map(_file, found)),
-        _write_cursor(sort, found[-1][-1], found[-1][0], ascending=ascending) if more else None,
+        write_cursor(listed, (found[-1][-1], found[-1][0])) if more else None,
         total,
         changes,
         added,
@@ -161,18 +160,3 @@ def read_history(
 
 def _time(value: int) -> Any:
     return moment(value) if value >= 0 else None
-
-
-def _write_cursor(sort: str, value: int | str, path: str, *, ascending: bool) -> str:
-    return base64.urlsafe_b64encode(json.dumps([sort, ascending, value, path]).encode()).decode()
-
-
-def _read_cursor(cursor: str, sort: str, *, ascending: bool) -> tuple[int | str, str]:
-    try:
-        made_for, made_ascending, value, path = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    fits = isinstance(value, str) if sort == "path" else type(value) is int and not abs(value) >> 63
-    if (made_for, made_ascending) != (sort, ascending) or not fits or not isinstance(path, str):
-        raise UsageError("that cursor is of a listing in another order")
-    return value, path

@@ -105,7 +105,7 @@ def usage(
             breakdown=breakdown,
             work=work,
             sort=sort,
-            descending=None if order is None else order == "desc",
+            ascending=None if order is None else order == "asc",
             now=now(),
         )
         budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,29 +14,19 @@ from zlib import crc32
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
-from hansard.query.language import (
-    And,
-    Before,
-    Everything,
-    Near,
-    Node,
-    Not,
-    Or,
-    Phrase,
-    Project,
-    Since,
-    Word,
-    parse,
-    walk,
-)
+from hansard.model.time import to_milliseconds
+from hansard.query.compile import ROLES
+from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
+from hansard.query.language.options import Conditions, make_query
 from hansard.query.reader import Reader, moment
 from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.newest import Recency, newest, place_of
-from hansard.query.search.plan import ROLES, Plan, Term, make_plan
+from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
+from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -63,26 +52,12 @@ class SearchRequest:
     facets: bool = False
     now: datetime | None = None
     zone: tzinfo | None = None
-    project: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def also(self) -> tuple[Node, ...]:
-        """What must hold besides the query."""
-        found: list[Node] = []
-        if self.project is not None:
-            found.append(Project(self.project))
-        if self.since is not None:
-            found.append(Since(int(self.since.timestamp() * 1000)))
-        if self.until is not None:
-            found.append(Before(int(self.until.timestamp() * 1000)))
-        return tuple(found)
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 class _Cursor(NamedTuple):
     """Where a page begins: after so many of the candidates under these ids."""
 
-    wish: int
     now: int
     stops: Stops | None
     shown: int
@@ -118,13 +93,12 @@ class Search:
             raise UsageError(f"cannot sort by {wish.sort!r}; choose one of {', '.join(SORTS)}")
         self._reader = reader
         self._wish = wish
-        self._cursor = _first(wish) if wish.cursor is None else _read(wish.cursor, wish)
+        if wish.cursor is None:
+            self._cursor = _Cursor(to_milliseconds(wish.now or datetime.now(UTC)), None, 0)
+        else:
+            self._cursor = _read(wish.cursor, wish)
         asked_at = datetime.fromtimestamp(self._cursor.now / 1000, UTC)
-        self.node = parse(wish.query, now=asked_at, zone=wish.zone)
-        also = wish.also()
-        if also:
-            given = () if isinstance(self.node, Everything) else (self.node,)
-            self.node = And((*given, *also)) if len(given) + len(also) > 1 else also[0]
+        self.node = make_query(wish.query, now=asked_at, zone=wish.zone, **wish.conditions) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
@@ -155,7 +129,7 @@ class Search:
             sessions=tuple(sessions),
             total=batch.total,
             truncated=batch.truncated or self.plan.is_cut,
-            next_cursor=None if batch.following is None else _write(batch.following),
+            next_cursor=None if batch.following is None else _write(batch.following, wish),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
             notes=(*self.plan.notes, *self._hints(batch)),
@@ -382,38 +356,27 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 # -- cursors
 
 
-def _mark(wish: SearchRequest) -> int:
-    asked = [wish.query, wish.group, wish.sort, wish.project, str(wish.since), str(wish.until)]
-    return crc32(json.dumps(asked).encode("utf-8", "replace"))
+def _made_for(wish: SearchRequest) -> list[Any]:
+    asked = [
+        wish.query,
+        wish.group,
+        wish.sort,
+        *(f"{name} {value}" for name, value in wish.conditions.items() if value),
+    ]
+    return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]
 
 
-def _first(wish: SearchRequest) -> _Cursor:
-    now = wish.now or datetime.now(UTC)
-    return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, 0)
-
-
-def _write(cursor: _Cursor) -> str:
-    return base64.urlsafe_b64encode(json.dumps(cursor).encode()).decode()
+def _write(cursor: _Cursor, wish: SearchRequest) -> str:
+    return write_cursor(_made_for(wish), cursor)
 
 
 def _read(text: str, wish: SearchRequest) -> _Cursor:
-    try:
-        cursor = _Cursor(*json.loads(base64.urlsafe_b64decode(text.encode())))
-        if cursor.before is not None:
-            at, id_ = cursor.before
-            cursor = cursor._replace(before=(at, id_))
-        stops = cursor.stops if cursor.stops is not None else {}
-        numbers = (
-            cursor.wish,
-            cursor.now,
-            cursor.shown,
-            *(stop or 0 for stop in stops.values()),
-        )
-        whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers)
-        named = stops.keys() <= {part.name for part in PARTS}
-        whole = whole and all(type(number) is int and abs(number) < 1 << 63 for number in cursor.before or ())
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that a search gave") from error
-    if not (whole and named) or cursor.wish != _mark(wish) or cursor.now > _LATEST:
-        raise UsageError("that cursor is of another search")
-    return cursor
+    none = type(None)
+    now, stops, shown, before = read_cursor(text, _made_for(wish), int, (dict, none), int, (list, none))
+    numbers = [now, shown, *(stop for stop in (stops or {}).values() if stop is not None)]
+    whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= _LATEST
+    named = (stops or {}).keys() <= {part.name for part in PARTS}
+    placed = before is None or (len(before) == 2 and all(type(at) is int and abs(at) < 1 << 63 for at in before))
+    if not (whole and named and placed):
+        raise UsageError("that cursor is not one that a search gave")
+    return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]))

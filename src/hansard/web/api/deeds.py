@@ -56,7 +56,7 @@ def _calls(call: Call) -> CallPage:
         outputs=given["outputs"],
         limit=given["limit"],
         cursor=given["cursor"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
 
 
@@ -116,7 +116,7 @@ ENDPOINTS = (
         parameters=(
             QUERY,
             Choice("kind", "All, those that changed a file, or those that failed.", tool_calls.KINDS, "all"),
-            Text("tool", "Of this tool."),
+            Text("tool", "Of this tool, or of this MCP server; a star at the end: all that begin so."),
             _TEXT,
             _UNDER,
             PROJECT,
@@ -135,6 +135,14 @@ ENDPOINTS = (
         "Every tool: how often it was called, how long that took, how often it failed",
         _tools,
         ToolReport,
-        parameters=(QUERY, Text("tool", "Only this one."), PROJECT, MODEL, SINCE, UNTIL, TIMEZONE),
+        parameters=(
+            QUERY,
+            Text("tool", "Only this one, or those of this MCP server; a star at the end: all that begin so."),
+            PROJECT,
+            MODEL,
+            SINCE,
+            UNTIL,
+            TIMEZONE,
+        ),
     ),
 )

@@ -45,7 +45,7 @@ def _usage(call: Call) -> dict[str, Any]:
         breakdown=given["breakdown"],
         work=given["work"],
         sort=given["sort"],
-        descending=None if call.ascending is None else not call.ascending,
+        ascending=call.ascending,
     )
     left_out = max(0, len(report.rows) - given["limit"])
     answer: dict[str, Any] = plain(replace(report, rows=report.rows[: given["limit"]]))

@@ -28,7 +28,7 @@ def _search(call: Call) -> dict[str, Any]:
         project=given["project"],
         since=given["since"],
         until=given["until"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
     left_out = {name for name, wanted in (("sessions", given["group"]), ("facets", given["facets"])) if not wanted}
     return {name: value for name, value in plain(page).items() if name not in left_out}
@@ -43,10 +43,10 @@ def _prompts(call: Call) -> PromptPage:
         until=given["until"],
         source=given["source"],
         unique=given["unique"],
-        reverse=given["reverse"],
+        ascending=given["reverse"],
         limit=given["limit"],
         cursor=given["cursor"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
 
 

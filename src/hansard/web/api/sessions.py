@@ -39,7 +39,7 @@ def _sessions(call: Call) -> SessionPage:
         ascending=call.ascending,
         limit=given["limit"],
         cursor=given["cursor"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
 
 
@@ -95,14 +95,17 @@ ENDPOINTS = (
             UNTIL,
             Text("branch", "On this git branch."),
             Text("model", "In which a model answered whose name contains this."),
-            Text("tool", "In which this tool was called."),
-            Text("version", "Written by this version of the client."),
+            Text(
+                "tool",
+                "In which this tool was called, or one of this MCP server; a star at the end: all that begin so.",
+            ),
+            Text("version", "Written by this version of the client, or by all that begin so."),
             Text("text", "With all these words in the title or the first prompt."),
             Flag("errors", "In which a tool or the API failed."),
             Choice("state", "Whether the client still has its files.", ("live", "gone")),
             Flag("all", "Also those in which nothing was said."),
             Flag("pinned", "Only those that you pinned."),
-            Text("tag", "With this tag of yours."),
+            Text("tag", "With this tag of yours; a star at the end: all that begin so."),
             *sort_order(tuple(SORTS), "ended"),
             Number("limit", "How many at most.", 1, _MOST, 50),
             CURSOR,
