@@ -16,10 +16,9 @@ from hansard.index.schema import QUARTER
 from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
 from hansard.ledger.filters import Selection
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
-from hansard.model.time import to_milliseconds
+from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.parse.usage import dated
 from hansard.query.compile import COUNTED_CALLS
-from hansard.query.reader import moment
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -88,8 +87,8 @@ class _Counted:
             lines_added=self.added,
             lines_removed=self.removed,
             sessions=len(self.sessions),
-            first_at=moment(min(moments, default=None)),
-            last_at=moment(max(moments, default=None)),
+            first_at=from_milliseconds(min(moments, default=None)),
+            last_at=from_milliseconds(max(moments, default=None)),
         )
 
 

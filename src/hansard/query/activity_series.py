@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -122,7 +122,7 @@ def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
         " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
         (_milliseconds(since),),
     )
-    return {session_id: at for session_id, mtime in rows if (at := moment(mtime)) is not None}
+    return {session_id: at for session_id, mtime in rows if (at := from_milliseconds(mtime)) is not None}
 
 
 def _between(times: Sequence[int], low: int, high: int) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 from hansard.query.tool_calls import CallFilter, list_calls, once
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -152,11 +153,11 @@ def read_history(
         added=added,
         removed=removed,
         sessions=sessions,
-        first_at=moment(first_at),
-        last_at=moment(last_at),
+        first_at=from_milliseconds(first_at),
+        last_at=from_milliseconds(last_at),
         page=page,
     )
 
 
 def _time(value: int) -> Any:
-    return moment(value) if value >= 0 else None
+    return from_milliseconds(value) if value >= 0 else None

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import HansardError
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
+from hansard.model.time import from_milliseconds
 from hansard.query.problems import list_problems
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
 from hansard.query.soundness import is_damaged, read_ahead
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
 from hansard.storage.heartbeat import heartbeat
@@ -171,7 +172,9 @@ def read_status(
         record_bytes=_disk(home, "record.db"),
         index_bytes=_disk(home, "index.db"),
         text_bytes=_disk(home, "text.db"),
-        last_sync=moment(counts[9]) if pulse.last_sync is None else datetime.fromtimestamp(pulse.last_sync, UTC),
+        last_sync=from_milliseconds(counts[9])
+        if pulse.last_sync is None
+        else datetime.fromtimestamp(pulse.last_sync, UTC),
         sync_error=pulse.error,
         problems=list_problems(reader, record),
         left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())

@@ -11,7 +11,8 @@ from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.files import FileChange
 from hansard.model.prompts import Prompt, PromptPage
-from hansard.query.reader import Reader, like, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -288,7 +289,7 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
     return Prompt(
         text,
         row.source,
-        moment(row.ts),
+        from_milliseconds(row.ts),
         row.session_id,
         project_of(row.project),
         row.kept,
@@ -315,4 +316,4 @@ def list_file_changes(reader: Reader, session_id: str | None, path: str | None) 
         " WHERE (?1 IS NULL OR session_id = ?1) AND (?2 IS NULL OR path LIKE ?2 ESCAPE '\\') ORDER BY ts, id",
         (session_id, None if path is None else like(path)),
     )
-    return [FileChange(row[0], row[1], moment(row[2]), *row[3:]) for row in rows]
+    return [FileChange(row[0], row[1], from_milliseconds(row[2]), *row[3:]) for row in rows]

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
 from hansard.model.sessions import SessionGroup, SessionGroups
+from hansard.model.time import from_milliseconds
 from hansard.query.compile import ALL_TOKENS, Condition
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, in_order, together
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -62,7 +63,7 @@ def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | 
         f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) WHERE {among.sql}", among.values
     )
     cost = together(json.loads(costs), messages=api_messages)
-    last_at = moment(-group.age) if group.age else None
+    last_at = from_milliseconds(-group.age) if group.age else None
     some = SessionFilter(debris=True, within=among)
     sessions, next_cursor = in_order(reader, some, sort=sort, ascending=ascending, limit=each)
     made: Any = (by, group.key, len(group.ids), *sums, last_at, cost, bool(is_lower_bound), sessions, next_cursor)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.sessions import Project, Session, SessionPage
+from hansard.model.time import from_milliseconds
 from hansard.query.costs import COST
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -138,8 +139,8 @@ def _session(row: Any) -> Session:
         title=row[2],
         title_source=row[3],
         first_prompt=row[4],
-        started_at=moment(row[5]),
-        ended_at=moment(row[6]),
+        started_at=from_milliseconds(row[5]),
+        ended_at=from_milliseconds(row[6]),
         prompts=row[7],
         commands=row[8],
         messages=row[9],
@@ -260,8 +261,8 @@ def _project(row: Any) -> Project:
         row[0],
         name,
         *row[1:12],
-        moment(row[12]),
-        moment(row[13]),
+        from_milliseconds(row[12]),
+        from_milliseconds(row[13]),
         tuple(sorted(json.loads(row[14]))),
         row[15],
         together(json.loads(row[16]), messages=row[17]),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
 from hansard.model.calls import Call, CallPage
+from hansard.model.time import from_milliseconds
 from hansard.query.compile import CALLS, Compiler, Condition
 from hansard.query.duplicates import SPOKEN, find_copies
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _call(row: Any) -> Call:
     session_id, agent_id, root, transcript, generation, title, project, number, is_shown = rest
     return Call(
         tool=tool,
-        at=moment(ts),
+        at=from_milliseconds(ts),
         path=path,
         change=change,
         added=added,

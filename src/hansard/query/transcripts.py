@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.model.files import Link, SideFile, Todo, Transcript
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 from hansard.query.sessions import find_session
 from hansard.sources.claude_code import session_of
 
@@ -63,7 +64,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
 
 
 def _transcript(row: Any) -> Transcript:
-    values: Any = (*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14]))
+    values: Any = (*row[:4], bool(row[4]), *row[5:13], from_milliseconds(row[13]), from_milliseconds(row[14]))
     return Transcript(*values)
 
 
@@ -95,7 +96,7 @@ def list_side_files(reader: Reader, kind: str | None, session_id: str | None) ->
         (kind, session_id),
     )
     return [
-        SideFile(root, path, of_kind, of_session, agent_id, size, moment(mtime))
+        SideFile(root, path, of_kind, of_session, agent_id, size, from_milliseconds(mtime))
         for root, path, of_kind, of_session, agent_id, size, mtime in rows
     ]
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from hansard.errors import StoreBusy, StoreCorrupt
+from hansard.errors import StoreBusy
+from hansard.index.store import IndexDamaged, discard
 from hansard.record.repair import repair as mend
 from hansard.record.store import Generation, Record
 from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
@@ -214,7 +215,6 @@ def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
 
 def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices | None) -> None:
     """Make both indexes again beside the present ones, and compare every row and every word."""
-    from hansard.index.store import discard
     from hansard.pricing.settle import Prices
     from hansard.sync.rebuild import make
 
@@ -304,4 +304,4 @@ def _query(path: str, sql: str) -> list[Any]:
         finally:
             db.close()
     except apsw.Error as error:
-        raise StoreCorrupt(f"{path} cannot be read ({error}). Run `hansard rebuild`") from error
+        raise IndexDamaged(path, error) from error

@@ -14,7 +14,8 @@ from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.threads import ToolCall
 from hansard.parse import meaning as m
 from hansard.parse.decode import ParsedLine
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds as moment
+from hansard.query.reader import Reader
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, CallPage

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.index.schema import OFFSET_MASK
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds as moment
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

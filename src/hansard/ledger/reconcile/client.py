@@ -15,8 +15,8 @@ from hansard.ledger.reconcile.peer_rules import LINES
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
+from hansard.model.time import from_milliseconds
 from hansard.pricing.money import EXACT, ZERO, cost, recorded
-from hansard.query.reader import moment
 
 if TYPE_CHECKING:
     from hansard.ledger.reconcile.lines import UsageLines
@@ -75,7 +75,7 @@ def check_sessions(
         for model in sorted(models.keys() | here.keys()):
             said = _Said(models.get(model, _none()), here.get(model, EMPTY))
             rest = _bare(said.stated) - _bare(said.shown)
-            rate = rates.of_model(model, moment(ended[session_id]))
+            rate = rates.of_model(model, from_milliseconds(ended[session_id]))
             above, below = _split(rest, rate)
             whole += said.shown
             more, less = more + above, less + below

@@ -14,11 +14,11 @@ from zlib import crc32
 from hansard.errors import UsageError
 from hansard.index.schema import OFFSET_MASK
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
-from hansard.model.time import to_milliseconds
+from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.compile import ROLES
 from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import Conditions, make_query
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
 from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import Marker
@@ -287,7 +287,7 @@ class _Shower:
             agent_id=block.agent_id or None,
             is_error=block.is_error,
             is_current=block.is_current,
-            timestamp=moment(block.at),
+            timestamp=from_milliseconds(block.at),
             snippet=excerpt.text,
             highlights=excerpt.spans,
             before=excerpt.before,
@@ -308,8 +308,8 @@ class _Shower:
             session_id=session_id,
             project=project,
             title=title,
-            started_at=moment(started_at),
-            ended_at=moment(ended_at),
+            started_at=from_milliseconds(started_at),
+            ended_at=from_milliseconds(ended_at),
             matches=len(group),
             score=round(_worth(group), 4),
             hits=tuple(best),
