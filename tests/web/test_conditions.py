@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hansard
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK, SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query import language as q
 from hansard.query.language.options import make_query
 from hansard.query.search.pages import Search, SearchRequest
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from tests.cli.conftest import runner
 from tests.query.search import slowly
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.schema import QUARTER
+from hansard.model.time import BLOCK, moment_at, to_milliseconds
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 _HOUR = 3_600_000
-_LENGTH = 5 * _HOUR
+_LENGTH = BLOCK // timedelta(milliseconds=1)
 
 
 class Stretch(NamedTuple):
@@ -28,12 +29,12 @@ class Stretch(NamedTuple):
     @property
     def started_at(self) -> datetime:
         """When it begins."""
-        return datetime.fromtimestamp(self.start / 1000, UTC)
+        return moment_at(self.start)
 
     @property
     def ended_at(self) -> datetime:
         """When it ends at the latest."""
-        return datetime.fromtimestamp(self.end / 1000, UTC)
+        return moment_at(self.end)
 
 
 def find_blocks(reader: Reader) -> list[Stretch]:
@@ -76,7 +77,7 @@ def make_blocks(ledger: Ledger) -> Blocks:
 
     report = make_report(ledger, ("block",))
     used = {row.key["block"]: row for row in report.rows}
-    now = int(ledger.now.timestamp() * 1000)
+    now = to_milliseconds(ledger.now)
     found: list[BillingBlock] = []
     last: Stretch | None = None
     for stretch in find_blocks(ledger.reader):
@@ -84,7 +85,7 @@ def make_blocks(ledger: Ledger) -> Blocks:
         if row is None:
             continue
         if last is not None and stretch.first - last.last > _LENGTH:
-            silence = _moment(last.last), _moment(stretch.first)
+            silence = moment_at(last.last), moment_at(stretch.first)
             found.append(BillingBlock(*silence, is_gap=True, is_active=False, usage=None))
         active = stretch.start <= now < stretch.end and now - stretch.last <= _LENGTH
         block = BillingBlock(stretch.started_at, stretch.ended_at, is_gap=False, is_active=active, usage=row)
@@ -112,7 +113,3 @@ def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
         projected_tokens=row.tokens + row.tokens * left // passed,
         remaining_minutes=left // 60_000,
     )
-
-
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.lines import items
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.decode import ParsedLine
 from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, stated
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.parse import wire

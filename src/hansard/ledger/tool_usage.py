@@ -19,6 +19,7 @@ from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.parse.usage import dated
 from hansard.query.compile import COUNTED_CALLS
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -30,11 +31,11 @@ _CALL = (
     " c.id AS id, c.path AS path, c.change AS change, c.tool_use_id AS tool_use_id, c.message_id AS message"
 )
 # A message that stands in one transcript belongs there, at its own time; to look it up among all is what takes long.
-_ANY = f"SELECT {_CALL}, m.ts AS first_ts, c.id >> 40 AS owner FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id"
+_ANY = f"SELECT {_CALL}, m.ts AS first_ts, c.id >> {OFFSET_BITS} AS owner FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id"
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
     " g.branch AS branch, g.rate AS rate, g.quarter AS quarter FROM transcripts t"
-    " CROSS JOIN tool_calls c ON c.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+    f" CROSS JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key"
     " WHERE coalesce(t.last_ts, 0) >= ?"
 )

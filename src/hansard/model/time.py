@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 BLOCK = timedelta(hours=5)
-"""How long a block of the client's limits lasts."""
+"""How long a block of the plans' limits lasts, and the silence that ends one."""
 
 MONTHS = tuple("January February March April May June July August September October November December".split())
 DAYS = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
@@ -21,9 +21,12 @@ def to_milliseconds(moment: datetime) -> int:
 
 def from_milliseconds(milliseconds: int | None) -> datetime | None:
     """An aware time; None where there is none or no calendar has it."""
-    if milliseconds is None:
-        return None
     try:
-        return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
+        return None if milliseconds is None else moment_at(milliseconds)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def moment_at(milliseconds: int) -> datetime:
+    """An aware time that some calendar has."""
+    return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)

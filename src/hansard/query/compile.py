@@ -20,6 +20,7 @@ from hansard.parse.texts import Text
 from hansard.query.costs import COST
 from hansard.query.language import And, Everything, Field, Has, Is, Kind, Near, Node, Not, Or, Phrase, Role, Word, walk
 from hansard.query.reader import Reader, like
+from hansard.storage.ids import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
 ROLES = {
@@ -78,9 +79,9 @@ class Target(NamedTuple):
     within: str
 
 
-_TYPED_IN = "CASE source WHEN 'history' THEN session_id ELSE (SELECT t.session_id FROM transcripts t WHERE t.id = prompts.id >> 40) END"
+_TYPED_IN = f"CASE source WHEN 'history' THEN session_id ELSE (SELECT t.session_id FROM transcripts t WHERE t.id = prompts.id >> {OFFSET_BITS}) END"
 SESSIONS = Target(("session",), "session_id IN ({})")
-CALLS = Target(("call",), "c.id >> 40 IN (SELECT t.id FROM transcripts t WHERE t.session_id IN ({}))")
+CALLS = Target(("call",), f"c.id >> {OFFSET_BITS} IN (SELECT t.id FROM transcripts t WHERE t.session_id IN ({{}}))")
 USAGE = Target(("usage",), "session_id IN ({})")
 COUNTED_CALLS = Target(("usage", "call"), "session_id IN ({})")
 PROMPTS = Target(("prompt",), f"{_TYPED_IN} IN ({{}})")
@@ -305,13 +306,13 @@ def _agent_of_usage(_: Compiler, node: Any) -> Condition:
 _TIME = (
     f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
     f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
-    " ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> 40 << 40 AND text.rowid ORDER BY id DESC LIMIT 1),"
+    f" ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid ORDER BY id DESC LIMIT 1),"
     " (SELECT ts FROM prompts WHERE id = text.rowid),"
-    " (SELECT first_ts FROM transcripts WHERE id = text.rowid >> 40)) END"
+    f" (SELECT first_ts FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS})) END"
 )
 # The tool call that a text belongs to, as the call itself or as its result.
 _CALL = (
-    "EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> 40 = text.rowid >> 40"
+    f"EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> {OFFSET_BITS} = text.rowid >> {OFFSET_BITS}"
     " WHERE b.id = text.rowid AND {})"
 )
 

@@ -12,6 +12,7 @@ from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.tool_calls import CallFilter, list_calls, once
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS
 
 SORTS = {
     "last": "last",
@@ -25,7 +26,7 @@ _MOST = 300  # entries of a folder
 _FILES = (
     "WITH files AS MATERIALIZED (SELECT c.path AS path, count(*) AS changes, sum(c.added) AS added, sum(c.removed) AS removed,"
     " count(DISTINCT t.session_id) AS sessions, max(coalesce(c.ts, -1)) AS last, t.session_id AS session_id"
-    " FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    f" FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " WHERE {where} AND c.path IS NOT NULL GROUP BY c.path)"
 )
 _COLUMNS = (
@@ -136,7 +137,7 @@ def read_history(
         "SELECT count(*), count(c.change), sum(c.added), sum(c.removed),"
         " count(DISTINCT iif(c.change IS NULL, NULL, t.session_id)),"
         " min(iif(c.change IS NULL, NULL, c.ts)), max(iif(c.change IS NULL, NULL, c.ts))"
-        f" FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40 WHERE {where}",
+        f" FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE {where}",
         tuple(values),
     )
     calls, changes, added, removed, sessions, first_at, last_at = row

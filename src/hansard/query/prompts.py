@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.files import FileChange
 from hansard.model.prompts import Prompt, PromptPage
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.language import Node
@@ -22,25 +22,25 @@ SOURCES = ("prompt", "queued", "command", "bash", "history")
 
 # Transcripts that have records in common with another; where there are several prompt histories, those too.
 _SHARED = (
-    "SELECT record_id >> 40 FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
+    f"SELECT record_id >> {OFFSET_BITS} FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
     " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
 )
 _SAME_RECORD = (
-    "SELECT o.id, o.id & 1099511627775 < t.copied, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
-    " CROSS JOIN transcripts t ON t.id = o.id >> 40 AND t.current = 1 CROSS JOIN prompts q ON q.id = o.id WHERE r.id = ?"
+    f"SELECT o.id, o.id & {OFFSET_MASK} < t.copied, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
+    f" CROSS JOIN transcripts t ON t.id = o.id >> {OFFSET_BITS} AND t.current = 1 CROSS JOIN prompts q ON q.id = o.id WHERE r.id = ?"
 )
 # What has no uuid is known by its time and its text.
 _SAME_MOMENT = (
-    "SELECT q.id, q.id & 1099511627775 < t.copied, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts"
-    " AND q.text = p.text AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> 40 <> p.id >> 40)"
-    " CROSS JOIN transcripts t ON t.id = q.id >> 40 AND t.current = 1 WHERE p.id = ?"
+    f"SELECT q.id, q.id & {OFFSET_MASK} < t.copied, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts"
+    f" AND q.text = p.text AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> {OFFSET_BITS} <> p.id >> {OFFSET_BITS})"
+    f" CROSS JOIN transcripts t ON t.id = q.id >> {OFFSET_BITS} AND t.current = 1 WHERE p.id = ?"
 )
 _OF_SESSION = (
-    "SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+    f"SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " WHERE t.session_id = ? AND t.current = 1 AND t.kind <> 'history'"
 )
 _NEARBY = (
-    "SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> 40 AND t.current = 1"
+    f"SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> {OFFSET_BITS} AND t.current = 1"
     " JOIN sessions k ON k.session_id = t.session_id WHERE p.ts BETWEEN ?1 - 5000 AND ?1 + 60000"
     " AND p.source <> 'history' AND (p.ts <= ?1 + 5000 OR k.project = ?2)"  # one that was queued is sent later
 )
@@ -302,7 +302,7 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
 def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:
     """The text of the prompt at a place; of several roots with such a transcript, of the first that has one there."""
     row = reader.one(
-        "SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << 40) + ?2"
+        f"SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << {OFFSET_BITS}) + ?2"
         " WHERE t.path = ?1 AND t.current = 1 ORDER BY t.root LIMIT 1",
         (transcript, offset),
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
 from hansard.model.sessions import SessionGroup, SessionGroups
-from hansard.model.time import from_milliseconds
+from hansard.model.time import from_milliseconds, moment_at
 from hansard.query.compile import ALL_TOKENS, Condition
 from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, in_order, together
@@ -117,7 +117,7 @@ def _days(reader: Reader, wanted: SessionFilter, zone: tzinfo | None) -> Iterato
         if group is undated or ended < begin:
             if group is not undated:
                 yield group
-            day = datetime.fromtimestamp(ended / 1000, UTC).astimezone(zone).date()
+            day = moment_at(ended).astimezone(zone).date()
             begin = _begin(day, zone)
             group = _Group(-ended, day.isoformat(), [])
         group.ids.append(session_id)

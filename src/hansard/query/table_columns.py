@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_BITS
 from hansard.model.time import from_milliseconds
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.calls import Call, CallPage
 from hansard.model.time import from_milliseconds
 from hansard.query.compile import CALLS, Compiler, Condition
 from hansard.query.duplicates import SPOKEN, find_copies
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.language import Node
@@ -31,7 +31,7 @@ KINDS = tuple(_KINDS)
 _DETAILS = (
     "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
     " t.session_id, t.agent_id, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
-    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id"
     " WHERE c.id IN (SELECT value FROM json_each(?))"
 )

@@ -10,6 +10,7 @@ from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.sessions import find_session
 from hansard.sources.claude_code import session_of
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
 
 FORK_TURN = (
-    "(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << 40"
-    " AND p.id < (t.id << 40) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
+    f"(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << {OFFSET_BITS}"
+    f" AND p.id < (t.id << {OFFSET_BITS}) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
 )
 """Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
 

@@ -26,12 +26,11 @@ Row = tuple[Any, ...]
 class Database:
     """An open record.db; use one per thread."""
 
-    def __init__(self, db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: float) -> None:
+    def __init__(self, db: apsw.Connection, path: str, *, readonly: bool) -> None:
         """Take over an open and prepared connection; callers use `open`."""
         self.path = path
         self.readonly = readonly
         self._db = db
-        self._busy_seconds = busy_seconds
         self._writing = False
         self._failed = False
         self._changes = 0
@@ -60,7 +59,7 @@ class Database:
                     if not is_page_damage(error) or not layout.has_stale_checksums(db, path):
                         raise
                     layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
-                return cls(db, path, readonly=readonly, busy_seconds=busy_seconds)
+                return cls(db, path, readonly=readonly)
             except BaseException:
                 db.close()
                 raise

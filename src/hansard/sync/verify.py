@@ -22,6 +22,7 @@ from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
 from hansard.record.verify import verify as verify_record
 from hansard.sources.roots import Root
 from hansard.storage import sqlite
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, RECORD, TEXT, place
 from hansard.sync.report import Teller
@@ -171,7 +172,6 @@ def _indexed(db: apsw.Connection, transcript: int) -> int:
 def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
     """The tables that have other rows of a transcript than a fresh reading gives."""
     from hansard.index.rows import RANGED
-    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 
     low = transcript << OFFSET_BITS
     span = f"WHERE id BETWEEN {low} AND {low + OFFSET_MASK}"
@@ -185,8 +185,6 @@ def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
 
 def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
     """The full-text tables that do not find a text of a transcript by its own first words."""
-    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-
     low = transcript << OFFSET_BITS
     found = []
     for table in _TEXTS:

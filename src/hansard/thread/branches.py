@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound
-from hansard.index.schema import OFFSET_MASK
+from hansard.storage.ids import OFFSET_MASK
 from hansard.model.threads import Fork
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.index.lines import items
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.model.threads import ToolCall
 from hansard.parse import meaning as m
 from hansard.parse.decode import ParsedLine

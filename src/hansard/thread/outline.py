@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.index.schema import OFFSET_MASK
+from hansard.storage.ids import OFFSET_MASK
 from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN
 

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.model.time import from_milliseconds as moment
 
 if TYPE_CHECKING:

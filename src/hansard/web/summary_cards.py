@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from hansard.model.time import BLOCK
 from hansard.query.activity_series import PAUSE
 from hansard.render.money import budget_cost, cost, row_cost
 from hansard.render.reports import PERIODS
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from hansard.query.activity_series import Happened
 
 _DAY = timedelta(days=1)
-_BLOCK = timedelta(hours=5)
 _ACTIVE = (
     f"From line to line: pauses of up to {PAUSE // timedelta(minutes=1)} minutes between two lines of a session count, longer"
     " ones do not. By the clock, so sessions at the same time count once."
@@ -183,7 +183,7 @@ def active_block(block: BillingBlock, zone: Zone, now: datetime) -> dict[str, An
 
 
 def _block_times(start: datetime, end: datetime, zone: Zone, now: datetime) -> dict[str, Any]:
-    left, gone = end - now, (now - start) / _BLOCK
+    left, gone = end - now, (now - start) / BLOCK
     return {
         "start": f"{zone.local(start):%H:%M}",
         "end": f"{zone.local(end):%H:%M}",

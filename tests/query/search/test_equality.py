@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.index.schema import OFFSET_MASK, SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query import language as q
 from hansard.query.search.pages import Search, SearchRequest
 from hansard.query.search.plan import FRIENDLY_WORDS, without_empty
+from hansard.storage.ids import OFFSET_MASK
 from tests.query.search.slowly import Said, everything, fits
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -14,6 +14,7 @@ from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import Asking
 from hansard.cli.usage_options import Period, counts, period
 from hansard.errors import UsageError
+from hansard.model.time import BLOCK
 from hansard.render.text import Paint, clean, fit
 from hansard.render.words import duration, many, model_name, short
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from hansard.model.ledger import BillingBlock, Pricing
 
 _RECENT = timedelta(days=3)
-_LENGTH = timedelta(hours=5)
 _BAR = 30
 _NARROW = 50  # from here on down, years are left out
 _COLUMNS = (
@@ -145,7 +145,7 @@ def _ask(h: Hansard, asked: _Asked) -> _Answer:
     begin = moment - _RECENT
     if asked.recent:
         # From a full hour on: a block that is not over by then is counted whole, and from the sums.
-        since = (begin - _LENGTH).replace(minute=0, second=0, microsecond=0)
+        since = (begin - BLOCK).replace(minute=0, second=0, microsecond=0)
     conditions: Any = {
         "project": asked.project,
         "model": asked.model,
@@ -245,7 +245,7 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
     end = f"{when.zone.local(block.end):%H:%M}"
     left = duration((block.remaining_minutes or 0) * 60_000) if block.remaining_minutes else "less than a minute"
     room = max(5, min(_BAR, columns - 45))
-    gone = bar((now() - block.start) / _LENGTH, room)
+    gone = bar((now() - block.start) / BLOCK, room)
     yield fit(f"{when.zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
     lower, unpriced = usage.lower_bound_messages > 0, usage.unpriced_messages > 0
     spent = cost(usage.cost_usd, lower_bound=lower, unpriced=unpriced)

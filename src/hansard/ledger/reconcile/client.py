@@ -17,6 +17,7 @@ from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.model.time import from_milliseconds
 from hansard.pricing.money import EXACT, ZERO, cost, recorded
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.reconcile.lines import UsageLines
@@ -195,8 +196,8 @@ def _inherited(reader: Reader) -> Iterator[tuple[str, int, int]]:
     parents: dict[str, tuple[str, int]] = {
         child: (parent, began)
         for child, parent, began in reader.rows(
-            "SELECT l.target, l.source, (SELECT r.ts FROM records r WHERE r.id BETWEEN (t.id << 40) + t.copied"
-            " AND (t.id << 40) + 1099511627775 AND r.kind = 'user' AND r.ts IS NOT NULL ORDER BY r.id LIMIT 1)"
+            f"SELECT l.target, l.source, (SELECT r.ts FROM records r WHERE r.id BETWEEN (t.id << {OFFSET_BITS}) + t.copied"
+            f" AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND r.kind = 'user' AND r.ts IS NOT NULL ORDER BY r.id LIMIT 1)"
             " FROM links l JOIN sessions s ON s.session_id = l.target JOIN transcripts t ON t.id = s.transcript"
             " WHERE l.relation = 'fork' AND t.copied > 0"
         )

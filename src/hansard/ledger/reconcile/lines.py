@@ -19,12 +19,12 @@ import msgspec
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.lines import whole_lines
 from hansard.index.lines import items, unfinished
-from hansard.index.schema import OFFSET_BITS
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine, entry
 from hansard.parse.meaning import SYNTHETIC, lenient, milliseconds
 from hansard.parse.usage import dated, message_key, stated
 from hansard.sources.names import agent_of, session_of
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.ledger.reconcile.lines import ADVISOR, ANSWER, TOLD
 from hansard.ledger.reconcile.prices import OVER, SCALE, LineRates
 from hansard.model.reconcile import Counted
+from hansard.model.time import to_milliseconds
 from hansard.pricing.money import ZERO, recorded
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class Count:
 
     def __init__(self, lines: UsageLines, rates: LineRates, now: datetime) -> None:
         self._db = lines.db
-        self._now = int(now.timestamp() * 1000)
+        self._now = to_milliseconds(now)
         self._rates = rates
         self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
         self._told: str = ""  # whose rows `told` has

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
-from hansard.model.time import from_milliseconds, to_milliseconds
+from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
 from hansard.query.compile import ROLES
 from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import Conditions, make_query
@@ -27,6 +26,7 @@ from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -97,7 +97,7 @@ class Search:
             self._cursor = _Cursor(to_milliseconds(wish.now or datetime.now(UTC)), None, 0)
         else:
             self._cursor = _read(wish.cursor, wish)
-        asked_at = datetime.fromtimestamp(self._cursor.now / 1000, UTC)
+        asked_at = moment_at(self._cursor.now)
         self.node = make_query(wish.query, now=asked_at, zone=wish.zone, **wish.conditions) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
@@ -198,7 +198,7 @@ class Search:
         owners = self._owners(blocks.values()) if only_words else {}
         best: dict[object, TextBlock] = {}
         for id_, block in blocks.items():
-            record_id = (block.transcript << 40) + block.offset
+            record_id = (block.transcript << OFFSET_BITS) + block.offset
             if block.uuid is not None and owners.get(block.uuid, record_id) != record_id:
                 continue  # it is shown where its owner is
             key = (block.uuid, block.number) if block.uuid is not None else id_
@@ -213,7 +213,7 @@ class Search:
         found: dict[str, tuple[_Age, int]] = {}
         for uuid, record_id, at, path, is_current, copied in self._reader.rows(
             "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied FROM json_each(?) v"
-            " CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> 40",
+            f" CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}",
             (json.dumps(uuids),),
         ):
             age = (not is_current, record_id & OFFSET_MASK < copied, at if at is not None else 1 << 62, path, record_id)
@@ -296,7 +296,7 @@ class _Shower:
             others=tuple(
                 place
                 for record_id, place in places.get(block.uuid or "", ())
-                if record_id != (block.transcript << 40) + block.offset
+                if record_id != (block.transcript << OFFSET_BITS) + block.offset
             ),
         )
 
@@ -328,7 +328,7 @@ class _Shower:
         uuids = [one.block.uuid for one in shown if one.block.uuid]
         places: dict[str, list[tuple[int, LineLocation]]] = {}
         for uuid, record_id, session_id, path in self._reader.rows(
-            "SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> 40"
+            f"SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
             " WHERE r.uuid IN (SELECT value FROM json_each(?)) ORDER BY t.current DESC, r.ts, t.path, r.id",
             (json.dumps(uuids),),
         ):
