@@ -190,6 +190,12 @@ class Compiler:
         self.reader.teach("marked", is_marked)
         return Condition(f"marked({column}, ?, ?)", (tool_mark(node.value), node.prefix))
 
+    def called(self, node: Any) -> Condition:
+        """Calls of a tool; the names are few, so they are looked through once and not in every row."""
+        mark, rows = tool_mark(node.value), self.reader.rows("SELECT DISTINCT tool FROM tool_calls")
+        names = [name for (name,) in rows if is_marked(name, mark, node.prefix)]
+        return Condition("c.tool IN (SELECT value FROM json_each(?))", (json.dumps(names),))
+
     def title(self, node: Any) -> Condition:
         """Sessions whose title has all these words, in any case and with or without accents."""
         self.reader.teach("titled", _holds_all)
@@ -369,7 +375,7 @@ MEANINGS: dict[str, Meaning] = {
             ),
             asked.values,
         ),
-        call=lambda compiler, node: compiler.tool("c.tool", node),
+        call=lambda compiler, node: compiler.called(node),
         usage=lambda compiler, node: _fine(compiler, compiler.tool("tool", node)),
         mark=lambda node: f'mark : "{tool_mark(node.value)}"' + " *" * node.prefix,
     ),

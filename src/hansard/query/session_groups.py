@@ -64,8 +64,7 @@ def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | 
     )
     cost = together(json.loads(costs), messages=api_messages)
     last_at = from_milliseconds(-group.age) if group.age else None
-    some = SessionFilter(debris=True, within=among)
-    sessions, next_cursor = in_order(reader, some, sort=sort, ascending=ascending, limit=each)
+    sessions, next_cursor = in_order(reader, *among, sort=sort, ascending=ascending, limit=each)
     made: Any = (by, group.key, len(group.ids), *sums, last_at, cost, bool(is_lower_bound), sessions, next_cursor)
     return SessionGroup(*made)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,22 +87,23 @@ def list_sessions(
     cursor: str | None = None,
 ) -> SessionPage:
     """One page of sessions, the newest first unless told otherwise."""
-    found, next_cursor = in_order(reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
-    where, values = wanted.where(reader)
+    where, values = wanted.where(reader)  # once: words are looked up here
+    found, next_cursor = in_order(reader, where, values, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
     total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
     return SessionPage(found, next_cursor, total)
 
 
 def in_order(
     reader: Reader,
-    wanted: SessionFilter,
+    where: str,
+    values: Sequence[Any],
     *,
     sort: str,
     ascending: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> tuple[tuple[Session, ...], str | None]:
-    """Some sessions in an order, and where the next ones begin if there are more."""
+    """The sessions of a condition in an order, and where the next ones begin if there are more."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
@@ -110,7 +111,6 @@ def in_order(
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one session; no limit gives all of them")
     order = SORTS[sort]
-    where, values = wanted.where(reader)
     key = f"coalesce({order.removesuffix(' COLLATE NOCASE')}, {chr(39) * 2 if sort in _TEXT_SORTS else 0})"
     collate = " COLLATE NOCASE" if sort in _TEXT_SORTS else ""
     direction = "ASC" if ascending else "DESC"
@@ -118,7 +118,7 @@ def in_order(
         value, session_id = read_cursor(cursor, ["sessions", sort], (int, float, str), str)
         compare = ">" if ascending else "<"
         where += f" AND ({key}{collate} {compare} ? OR ({key}{collate} = ? AND session_id > ?))"
-        values += [value, value, session_id]
+        values = (*values, value, value, session_id)
     rows = list(
         reader.rows(
             f"SELECT {_COLUMNS}, {key} FROM sessions WHERE {where} ORDER BY {key}{collate} {direction}, session_id LIMIT ?",
