@@ -216,8 +216,6 @@ def test_search(history: History, conditions: Conditions, word: str) -> None:
                 return all(fits(part, said) for part in nodes)
             case q.Or(nodes):
                 return any(fits(part, said) for part in nodes)
-            case q.Is("live" | "gone" as state):
-                return said.session is not None and said.session.source_state == state
         return slowly.fits(node, said, lambda _: 0)
 
     wanted = {said.place for said in history.texts if fits(node, said)}

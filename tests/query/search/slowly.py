@@ -220,6 +220,8 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return any(version == value or version.startswith(value.rstrip(".") + ".") for version in session.versions)
         case q.Title(value):
             return all(fold(word) in fold(session.title) for word in value.split())
+        case q.Is("live" | "gone" as state):
+            return session.source_state == state
         case q.InSession(value):
             return session.session_id.startswith(value)
         case q.Tokens(compare, amount):

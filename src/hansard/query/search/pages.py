@@ -85,20 +85,20 @@ class _Batch:
 class Search:
     """One question to a store."""
 
-    def __init__(self, reader: Reader, wish: SearchRequest, *, exact: bool = False) -> None:
+    def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
-        if wish.limit < 1:
+        if request.limit < 1:
             raise UsageError("a page has at least one hit")
-        if wish.sort not in SORTS:
-            raise UsageError(f"cannot sort by {wish.sort!r}; choose one of {', '.join(SORTS)}")
+        if request.sort not in SORTS:
+            raise UsageError(f"cannot sort by {request.sort!r}; choose one of {', '.join(SORTS)}")
         self._reader = reader
-        self._wish = wish
-        if wish.cursor is None:
-            self._cursor = _Cursor(to_milliseconds(wish.now or datetime.now(UTC)), None, 0)
+        self._request = request
+        if request.cursor is None:
+            self._cursor = _Cursor(to_milliseconds(request.now or datetime.now(UTC)), None, 0)
         else:
-            self._cursor = _read(wish.cursor, wish)
+            self._cursor = _read(request.cursor, request)
         asked_at = moment_at(self._cursor.now)
-        self.node = make_query(wish.query, now=asked_at, zone=wish.zone, **wish.conditions) or Everything()
+        self.node = make_query(request.query, now=asked_at, zone=request.zone, **request.conditions) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
@@ -107,20 +107,20 @@ class Search:
     def page(self, record: Record | None) -> SearchPage:
         """Find, weigh and show."""
         began = time.perf_counter()
-        wish = self._wish
-        batch = self._newest() if wish.sort == "newest" else self._best()
+        request = self._request
+        batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _Shower(self._reader, record, self.plan, wish.context)
+        shower = _Shower(self._reader, record, self.plan, request.context)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
-        if wish.group:
+        if request.group:
             waiting = iter(hits)
             sessions = [
                 shower.session(group, list(islice(waiting, len(some)))) for group, some in zip(shown, best, strict=True)
             ]
         facets = None
-        if wish.facets:
+        if request.facets:
             from hansard.query.search.facets import count_facets
 
             facets = count_facets(self._reader, self.finder)
@@ -129,7 +129,7 @@ class Search:
             sessions=tuple(sessions),
             total=batch.total,
             truncated=batch.truncated or self.plan.is_cut,
-            next_cursor=None if batch.following is None else _write(batch.following, wish),
+            next_cursor=None if batch.following is None else _write(batch.following, request),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
             notes=(*self.plan.notes, *self._hints(batch)),
@@ -138,47 +138,47 @@ class Search:
 
     def _best(self) -> _Batch:
         """The best of the next candidates that there are; those that are only copies may fill whole windows."""
-        wish, cursor = self._wish, self._cursor
+        request, cursor = self._request, self._cursor
         while True:
             candidates = self.finder.candidates(cursor.stops)
             weights = candidates.weights
             found = [self._weighed(block, weights) for block in self._owned(weights)]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
-            groups = _grouped(found, by_worth=True) if wish.group else [[one] for one in found]
+            groups = _grouped(found, by_worth=True) if request.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
             following: _Cursor | None = None
-            if len(groups) > cursor.shown + wish.limit:
-                following = cursor._replace(shown=cursor.shown + wish.limit)
+            if len(groups) > cursor.shown + request.limit:
+                following = cursor._replace(shown=cursor.shown + request.limit)
             elif candidates.has_more:
                 following = cursor._replace(stops=candidates.stops, shown=0)
-            shown = groups[cursor.shown : cursor.shown + wish.limit]
+            shown = groups[cursor.shown : cursor.shown + request.limit]
             if shown or following is None:
                 return _Batch(shown, following, len(weights), truncated)
             cursor = following
 
     def _newest(self) -> _Batch:
         """The newest matches before the last one that was shown."""
-        wish, cursor = self._wish, self._cursor
-        want = wish.limit * (_GROUPED if wish.group else 1)
+        request, cursor = self._request, self._cursor
+        want = request.limit * (_GROUPED if request.group else 1)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
             found = [_Found(block, 0.0) for block in self._owned([block.id for block in blocks])]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
-            groups = _grouped(found, by_worth=False) if wish.group else [[one] for one in found]
+            groups = _grouped(found, by_worth=False) if request.group else [[one] for one in found]
             following: _Cursor | None = None
-            if len(groups) > wish.limit:
-                last = groups[wish.limit][0].block
+            if len(groups) > request.limit:
+                last = groups[request.limit][0].block
                 following = cursor._replace(before=(last.at or 0, last.id + 1))
             elif more:
                 following = cursor._replace(before=place_of(blocks[-1]))
             if groups or following is None:
                 truncated = more or cursor.before is not None
-                return _Batch(groups[: wish.limit], following, len(blocks), truncated)
+                return _Batch(groups[: request.limit], following, len(blocks), truncated)
             cursor = following
 
     def _hints(self, batch: _Batch) -> list[str]:
         """What may help where nothing was found."""
-        if batch.total or not self._reader.has_text or self._wish.cursor is not None:
+        if batch.total or not self._reader.has_text or self._request.cursor is not None:
             return []
         from hansard.query.search.hints import hints
 
@@ -356,23 +356,23 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 # -- cursors
 
 
-def _made_for(wish: SearchRequest) -> list[Any]:
+def _made_for(request: SearchRequest) -> list[Any]:
     asked = [
-        wish.query,
-        wish.group,
-        wish.sort,
-        *(f"{name} {value}" for name, value in wish.conditions.items() if value),
+        request.query,
+        request.group,
+        request.sort,
+        *(f"{name} {value}" for name, value in request.conditions.items() if value),
     ]
     return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]
 
 
-def _write(cursor: _Cursor, wish: SearchRequest) -> str:
-    return write_cursor(_made_for(wish), cursor)
+def _write(cursor: _Cursor, request: SearchRequest) -> str:
+    return write_cursor(_made_for(request), cursor)
 
 
-def _read(text: str, wish: SearchRequest) -> _Cursor:
+def _read(text: str, request: SearchRequest) -> _Cursor:
     none = type(None)
-    now, stops, shown, before = read_cursor(text, _made_for(wish), int, (dict, none), int, (list, none))
+    now, stops, shown, before = read_cursor(text, _made_for(request), int, (dict, none), int, (list, none))
     numbers = [now, shown, *(stop for stop in (stops or {}).values() if stop is not None)]
     whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= _LATEST
     named = (stops or {}).keys() <= {part.name for part in PARTS}

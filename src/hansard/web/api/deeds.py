@@ -16,9 +16,7 @@ def _files(call: Call) -> FilePage:
     given = call.given
     return call.h.files(
         given["text"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         under=given["under"],
         sort=given["sort"],
         ascending=call.ascending,
@@ -31,9 +29,7 @@ def _history(call: Call) -> FileHistory:
     given = call.given
     return call.h.file_history(
         given["path"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         reads=given["reads"],
         limit=given["limit"],
         cursor=given["cursor"],
@@ -45,12 +41,9 @@ def _calls(call: Call) -> CallPage:
     return call.h.calls(
         given["q"],
         kind=given["kind"],
-        tool=given["tool"],
         text=given["text"],
         under=given["under"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         sort=given["sort"],
         subjects=given["subjects"],
         outputs=given["outputs"],
@@ -64,11 +57,7 @@ def _tools(call: Call) -> ToolReport:
     given = call.given
     return call.h.tools(
         given["q"],
-        tool=given["tool"],
-        project=given["project"],
-        model=given["model"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         timezone=call.timezone,
     )
 

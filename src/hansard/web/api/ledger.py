@@ -24,22 +24,12 @@ _BLOCK = Shape("BlockOfModels", BillingBlock, (("models", list[str]),))
 _BUDGETS = ("budgets", list[Budget])
 
 
-def _conditions(call: Call) -> dict[str, Any]:
-    given = call.given
-    return {
-        "project": given["project"],
-        "model": given["model"],
-        "since": given["since"],
-        "until": given["until"],
-        "timezone": call.timezone,
-    }
-
-
 def _usage(call: Call) -> dict[str, Any]:
     given = call.given
     report = call.h.usage(
         given["q"],
-        **_conditions(call),
+        **call.conditions,
+        timezone=call.timezone,
         by=given["by"],
         mode=given["mode"],
         breakdown=given["breakdown"],
@@ -58,8 +48,10 @@ def _usage(call: Call) -> dict[str, Any]:
 
 def _blocks(call: Call) -> dict[str, Any]:
     now = datetime.now(UTC)
-    found = call.h.blocks(call.given["q"], **_conditions(call), now=now)
-    rows = call.h.usage(call.given["q"], by=("block", "model"), sort="cost", **_conditions(call), now=now).rows
+    found = call.h.blocks(call.given["q"], **call.conditions, timezone=call.timezone, now=now)
+    rows = call.h.usage(
+        call.given["q"], by=("block", "model"), sort="cost", **call.conditions, timezone=call.timezone, now=now
+    ).rows
     models: dict[datetime, list[str]] = {}
     for row in rows:
         if (start := row.key["block"]) is not None:
@@ -86,7 +78,8 @@ def _explain(call: Call) -> Explanation:
         given["q"],
         by=given["by"] or None,
         key=tuple(value or None for value in given["key"]),
-        **_conditions(call),
+        **call.conditions,
+        timezone=call.timezone,
         mode=given["mode"],
         limit=given["limit"],
     )

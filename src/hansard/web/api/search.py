@@ -25,9 +25,7 @@ def _search(call: Call) -> dict[str, Any]:
         sort=given["sort"],
         context=given["context"],
         facets=given["facets"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         timezone=call.timezone,
     )
     left_out = {name for name, wanted in (("sessions", given["group"]), ("facets", given["facets"])) if not wanted}
@@ -38,9 +36,7 @@ def _prompts(call: Call) -> PromptPage:
     given = call.given
     return call.h.prompts(
         given["q"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         source=given["source"],
         unique=given["unique"],
         ascending=given["reverse"],
