@@ -14,6 +14,7 @@ import pytest
 from hansard import config, errors
 from hansard.cli.app import COMMANDS, hansard
 from hansard.demo.history import write_history
+from hansard.directories import HOME_VARIABLE
 from hansard.engine import Hansard
 from hansard.query.sessions import SORTS
 
@@ -75,7 +76,7 @@ def test_every_order_and_exit_code_is_documented() -> None:
 def test_every_setting_is_documented() -> None:
     for key in config.KEYS:
         assert f"| `{key}` |" in page("configuration.md")
-    assert config.HOME_VARIABLE in page("configuration.md")
+    assert HOME_VARIABLE in page("configuration.md")
 
 
 def test_the_methods_of_the_library_are_documented() -> None:

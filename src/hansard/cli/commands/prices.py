@@ -127,7 +127,7 @@ def _cells(rate: Rate) -> tuple[str, ...]:
 def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str]:
     import json
 
-    from hansard.config import config_path
+    from hansard.directories import config_path
 
     names = ", ".join(one_line(model) or "(no name)" for model in models)
     yield from (paint(line, "yellow") for line in wrap(f"Without a price: {names}", columns))

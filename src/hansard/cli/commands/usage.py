@@ -160,7 +160,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     if as_csv:
         raise UsageError("--check has no CSV; use --json")
     if not settings.limits:
-        from hansard.config import config_path
+        from hansard.directories import config_path
 
         raise UsageError(f"no budget is set: write for example [budgets] and below it day = 20 into {config_path()}")
     when = period(settings, timezone, None, None)
