@@ -816,7 +816,7 @@ class Hansard:
         with self.reader.at_once():
             return reconcile(self.reader, self.record, peer=peer, progress=progress, overrides=self.overrides)
 
-    def standing(
+    def current(
         self,
         session_id: str | None = None,
         *,
@@ -826,10 +826,10 @@ class Hansard:
     ) -> CurrentUsage:
         """What a session, today and the present block have cost, without reading more than that."""
         from hansard.ledger.calendar import find_zone
-        from hansard.ledger.current import find_standing
+        from hansard.ledger.current import current_usage
 
         with self.reader.at_once():
-            return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
+            return current_usage(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
 
     def budgets(
         self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None

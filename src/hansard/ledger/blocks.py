@@ -10,11 +10,13 @@ from hansard.index.schema import QUARTER
 from hansard.model.time import BLOCK, moment_at, to_milliseconds
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from hansard.ledger.report import Ledger
     from hansard.model.ledger import BillingBlock, Blocks
     from hansard.query.reader import Reader
 
-_HOUR = 3_600_000
+_HOUR, _MINUTE = 3_600_000, 60_000
 _LENGTH = BLOCK // timedelta(milliseconds=1)
 
 
@@ -44,6 +46,24 @@ def find_blocks(reader: Reader) -> list[Stretch]:
 
 _ACTIVE = (
     "SELECT quarter, min(first_ts), max(last_ts) FROM spending WHERE quarter >= ? GROUP BY quarter ORDER BY quarter"
+)
+
+
+def present_block(reader: Reader, now: int) -> Stretch | None:
+    """The block that a message sent now would belong to, without reading the whole history."""
+    run: list[tuple[int, int, int]] = []
+    # Blocks begin with an hour, so also a message of the rest of this hour may have begun this one: clocks differ.
+    for row in reader.rows(_LATEST, ((now // _HOUR + 1) * _HOUR // QUARTER - 1,)):
+        if (run[-1][1] if run else now) - row[2] > _LENGTH:
+            break  # a silence of five hours ends every block, so nothing before it matters
+        run.append(row)
+    last = _blocks(reversed(run))[-1:]
+    return last[0] if last and now < last[0].end else None
+
+
+_LATEST = (
+    "SELECT quarter, min(first_ts), max(last_ts) FROM spending WHERE quarter > 0 AND quarter <= ?"
+    " GROUP BY quarter ORDER BY quarter DESC"
 )
 
 
@@ -94,6 +114,12 @@ def make_blocks(ledger: Ledger) -> Blocks:
     return Blocks(tuple(found), report.pricing)
 
 
+def burn_rate(cost: Decimal | None, stretch: Stretch, now: int) -> Decimal | None:
+    """Dollars per hour from a block's first message to now; None while it is too early to tell."""
+    passed = now - stretch.first
+    return None if cost is None or passed < _MINUTE else cost * _HOUR / passed
+
+
 def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
     """The active block with how fast it is being used, measured from its first message to now."""
     from dataclasses import replace
@@ -101,15 +127,15 @@ def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
 
     row = block.usage
     passed = now - stretch.first
-    if row is None or passed < 60_000:  # too early to tell
-        return replace(block, remaining_minutes=(stretch.end - now) // 60_000)
+    if row is None or passed < _MINUTE:  # too early to tell
+        return replace(block, remaining_minutes=(stretch.end - now) // _MINUTE)
     left = stretch.end - now
     cost = row.cost_usd
     return replace(
         block,
-        burn_usd_per_hour=None if cost is None else cost * _HOUR / passed,
-        burn_tokens_per_minute=row.tokens * 60_000 // passed,
+        burn_usd_per_hour=burn_rate(cost, stretch, now),
+        burn_tokens_per_minute=row.tokens * _MINUTE // passed,
         projected_usd=None if cost is None else cost + cost * left / Decimal(passed),
         projected_tokens=row.tokens + row.tokens * left // passed,
-        remaining_minutes=left // 60_000,
+        remaining_minutes=left // _MINUTE,
     )

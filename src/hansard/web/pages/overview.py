@@ -115,7 +115,7 @@ async def cleanup(request: Request) -> Response:
 def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
     settings = request.app.state.settings
-    standing = h.standing(timezone=settings.timezone, now=now)
+    standing = h.current(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
     return {
         "glances": summary_cards(h, zone, settings.timezone, now),

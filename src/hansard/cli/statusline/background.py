@@ -1,4 +1,4 @@
-"""What stays behind when the line is printed: at most one process at a time that brings the store up to date."""
+"""Starting a refresh that goes on when the line is printed: at most one at a time."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import time
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
-    from hansard.cli.statusline.door import Options
+    from hansard.cli.statusline.run import Options
 
 FILE = "statusline.lock"
 START = "from hansard.cli import main; main()"
 _FAR = 3600  # a time further ahead comes from a clock that was wrong
 
 
-class Latch:
-    """A file that one process holds at a time; its modification time says when the next refresh is due."""
+class RefreshLock:
+    """A file that one process locks at a time; its modification time says when the next refresh may start."""
 
     def __init__(self, home: str) -> None:
         self._path = os.path.join(home, FILE)
-        self._place = -1
+        self._descriptor = -1
 
     def wait(self) -> float:
-        """Seconds until the next refresh is due, 0 when it is."""
+        """Seconds until the next refresh may start, 0 when it may."""
         try:
             ahead = os.stat(self._path).st_mtime - time.time()
         except OSError:
@@ -35,56 +35,57 @@ class Latch:
         at = time.time() + max(seconds, self.wait())
         os.utime(self._path, (at, at))
 
-    def hold(self, patience: float = 0.0) -> bool:
+    def acquire(self, patience: float = 0.0) -> bool:
         """Take it, unless another process has it; the system lets go of it when this process ends."""
-        if self._place < 0:
-            self._place = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         until = time.monotonic() + patience
-        while not _locked(self._place):
+        while not _locked(self._descriptor):
             if time.monotonic() >= until:
-                self.let_go()
+                self.release()
                 return False
             time.sleep(0.02)
         return True
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Let others have it."""
-        os.close(self._place)
-        self._place = -1
+        os.close(self._descriptor)
+        self._descriptor = -1
 
 
-def _locked(place: int) -> bool:
+def _locked(descriptor: int) -> bool:
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            msvcrt.locking(place, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
 
-            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
 
 
-def leave_refresh(wish: Options, home: str) -> None:
-    """Start a refresh that outlives this process, if one is due and none is running."""
-    latch = Latch(home)
-    if latch.wait() or not sys.executable:
+def start_refresh(options: Options, home: str) -> None:
+    """Start a refresh that outlives this process, unless one is running or was started just now."""
+    lock = RefreshLock(home)
+    if lock.wait() or not sys.executable:
         return
     try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        if not latch.hold():
+        if not options.no_sync:
+            os.makedirs(home, mode=0o700, exist_ok=True)
+        if not lock.acquire():
             return
         try:
-            if latch.wait():
+            if lock.wait():
                 return
-            latch.put_off(wish.every)
+            lock.put_off(options.every)
         finally:
-            latch.let_go()
-        spawn([sys.executable, "-P", "-c", START, "statusline", "--refresh", "--every=0", *wish.arguments(home)])
-    except OSError:  # a read-only home, no more processes: the line is printed, and that is what counts
+            lock.release()
+        spawn([sys.executable, "-P", "-c", START, "statusline", "--refresh", *options.arguments(home)])
+    except OSError:  # no home, a read-only one, no more processes: the line is printed, and that is what counts
         return
 
 

@@ -1,4 +1,4 @@
-"""The short way to the line: arguments that need no parser, the client's JSON, one line on stdout."""
+"""The fast path of `hansard statusline`: its options without click, the client's JSON, one line on stdout."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import sys
 import time
 
-from hansard.cli.statusline.known import Known, find_home
-from hansard.cli.statusline.words import DEFAULT, SEPARATOR, ClientInput, compose, is_sound
+from hansard.cli.statusline.line import SEPARATOR, ClientInput, compose, is_sound
+from hansard.cli.statusline.snapshot import Snapshot, find_state, load
+from hansard.directories import data_directory
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 
 EVERY = 5
 MOST = 1 << 20  # bytes of the client's JSON; real ones have two thousand
-SECONDS = 0.08  # for reading the store
-_NOTHING = "hansard: nothing known yet"
+NOTHING = "hansard: nothing known yet"
 
 
 class Options:
@@ -39,77 +39,79 @@ class Options:
 
     def arguments(self, home: str) -> list[str]:
         """The options again, for another process."""
-        given = [f"--home={home}", f"--color={self.color}"]
+        given = [f"--home={home}", f"--color={self.color}", f"--every={self.every}"]
         given += [f"--root={os.path.abspath(os.path.expanduser(root))}" for root in self.roots]
         given += [f"--follow-links={os.path.abspath(os.path.expanduser(folder))}" for folder in self.follow_links]
         given += [f"--format={self.form}"] if self.form else []
         return [*given, "--no-sync"] if self.no_sync else given
 
 
-def enter(arguments: list[str]) -> bool:
+def run_fast(arguments: list[str]) -> bool:
     """Do what the arguments say; gives False when that needs the whole command line, above all to explain a mistake."""
-    wish = _parse(arguments)
-    if wish is None:
+    options = _parse(arguments)
+    if options is None:
         return False
-    run(wish, sys.stdin)
+    run(options, sys.stdin)
     sys.stdout.flush()
     os._exit(0)  # tidying the interpreter up takes as long as all of the above
 
 
 def _parse(arguments: list[str]) -> Options | None:
-    wish = Options()
+    options = Options()
     rest = iter(arguments)
     for argument in rest:
         name, given, value = argument.partition("=")
         if argument in ("--no-sync", "--refresh"):
-            setattr(wish, argument[2:].replace("-", "_"), True)
+            setattr(options, argument[2:].replace("-", "_"), True)
             continue
         if name not in ("--home", "--root", "--follow-links", "--format", "--color", "--every"):
             return None
         text = value if given else next(rest, "")
-        if not text or not _take(wish, name[2:], text):
+        if not text or not _take(options, name[2:], text):
             return None
-    return wish
+    return options
 
 
-def _take(wish: Options, name: str, text: str) -> bool:
+def _take(options: Options, name: str, text: str) -> bool:
     if name == "root":
-        wish.roots.append(text)
+        options.roots.append(text)
     elif name == "follow-links":
-        wish.follow_links.append(text)
+        options.follow_links.append(text)
     elif name == "every":
         if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text) < 3600):
             return False
-        wish.every = int(text)
+        options.every = int(text)
     elif name == "format":
-        wish.form = text
+        options.form = text
         return is_sound(text)
     elif name == "color":
-        wish.color = text
+        options.color = text
         return text in ("auto", "always", "never")
     else:
-        wish.home = text
+        options.home = text
     return True
 
 
-def run(wish: Options, stdin: Any) -> None:
+def run(options: Options, stdin: Any) -> None:
     """Print the line, then see to it that the next one is fresher."""
-    if wish.refresh:
+    if options.refresh:
         from hansard.cli.statusline.refresh import refresh
 
-        refresh(wish)
+        refresh(options)
         return
     said = b"" if stdin.isatty() else read_all(stdin.buffer)
     try:
-        home = find_home(wish.home)
-    except Exception:  # noqa: BLE001 - the configuration makes no sense, the working directory is gone
-        write(_NOTHING)
+        home = data_directory(options.home, os.environ)
+    except Exception:  # noqa: BLE001 - the working directory is gone
+        write(NOTHING)
         return
-    write(line_of(wish, home, said))
-    if not wish.no_sync:
-        from hansard.cli.statusline.behind import leave_refresh
+    snapshot, state = load(home), find_state(home)
+    now = int(time.time() * 1000)
+    write(line_of(options, ClientInput(said), snapshot, state, now) + trouble(home))
+    if snapshot is None or snapshot.is_stale(state, now) or not (options.no_sync or now < snapshot.next_sync):
+        from hansard.cli.statusline.background import start_refresh
 
-        leave_refresh(wish, home)
+        start_refresh(options, home)
 
 
 def read_all(stream: BinaryIO) -> bytes:
@@ -120,18 +122,21 @@ def read_all(stream: BinaryIO) -> bytes:
         return b""
 
 
-def line_of(wish: Options, home: str, said: bytes) -> str:
+def line_of(options: Options, given: ClientInput, snapshot: Snapshot | None, state: str, now: int) -> str:
     """The line for a session, whatever happens."""
-    now = int(time.time() * 1000)
-    try:
-        given = ClientInput(said)
-        return phrase(wish, given, Known.find(home, given.session_id, now, SECONDS), now) + _trouble(home)
-    except Exception:  # noqa: BLE001 - the user's prompt is no place for a traceback
-        return _NOTHING
+    for known in (snapshot, None):  # one that is JSON, but not ours, is as good as none
+        try:
+            return compose(options.form, given, known, state, now, colored=options.is_colored) or NOTHING
+        except Exception:  # noqa: BLE001, S112 - the user's prompt is no place for a traceback
+            continue
+    return NOTHING
 
 
-def _trouble(home: str) -> str:
-    """What the user must know of the store whatever the format says: that it does not keep everything."""
+def trouble(home: str) -> str:
+    """What the user must know of the store whatever the format says: that it does not keep everything.
+
+    Read here and not from the snapshot: on a full disk there is a failure to tell, and no way to write a snapshot.
+    """
     if os.path.exists(os.path.join(home, "last-failure.json")):
         return f"{SEPARATOR}⚠ sync fails: hansard status"
     try:
@@ -140,12 +145,6 @@ def _trouble(home: str) -> str:
     except OSError:
         return ""
     return "" if b'"problems": 0}' in content else f"{SEPARATOR}⚠ files not kept: hansard status"
-
-
-def phrase(wish: Options, given: ClientInput, known: Known, now: int) -> str:
-    """The line for what is given and known."""
-    form = wish.form or known.form or DEFAULT
-    return compose(form, given, known, now, colored=wish.is_colored) or _NOTHING
 
 
 def write(line: str) -> None:
