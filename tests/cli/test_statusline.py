@@ -230,14 +230,14 @@ def test_unpriced_models_are_marked(root: Path) -> None:
     assert show("--format", "{today}").endswith("+?")
 
 
-def test_json_is_the_standing(h: Hansard) -> None:
+def test_json_is_the_current_usage(h: Hansard) -> None:
     answer = json.loads(printed(start("--json", "--no-sync", said=client())))
-    standing = h.current(SESSION)
-    assert standing.session
-    assert standing.block
-    assert answer["session"]["cost_usd"] == f"{standing.session.cost_usd:f}".rstrip("0")
+    current = h.current(SESSION)
+    assert current.session
+    assert current.block
+    assert answer["session"]["cost_usd"] == f"{current.session.cost_usd:f}".rstrip("0")
     assert answer["session_id"] == SESSION
-    assert answer["block"]["tokens"] == standing.block.tokens
+    assert answer["block"]["tokens"] == current.block.tokens
     assert json.loads(printed(start("--json", "--no-sync", said=b"garbage")))["session"] is None
 
 
