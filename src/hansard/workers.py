@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
-import subprocess
 import sys
 from importlib import import_module
 from typing import IO, Any, cast
@@ -60,6 +59,8 @@ class Worker:
     def __init__(self, function: str, *job: Any) -> None:
         if not sys.executable:
             raise OSError("this Python does not know its own path")
+        import subprocess  # which the workers themselves can do without
+
         self.process = subprocess.Popen(  # noqa: S603 - this very interpreter, no shell
             command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
