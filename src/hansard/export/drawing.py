@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -86,6 +87,7 @@ def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_addres
 
     from hansard.thread.store import ThreadStore
 
+    gc.freeze()  # what is imported stays
     with closing(ThreadStore.open(home)) as store:
         drawer = Drawer(store, form, zone=ZoneInfo(zone), home=list_address)
         while (task := channel.receive()) is not None:
