@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from hansard.demo.dice import Dice, millis, stamp
 from hansard.demo.eras import ERAS, Agents, Era
 from hansard.demo.files import CONFIG, Desk, Typed, place, write_desks, write_typed
-from hansard.demo.hard import write_hard_session
 from hansard.demo.page import Json, SideFile, dump_pretty, encode_cwd
 from hansard.demo.scribe import Scribe
 from hansard.demo.stories_more import PROJECTS
@@ -20,7 +19,6 @@ from hansard.demo.twists import TWISTS, Twist
 if TYPE_CHECKING:
     from hansard.demo.stories import Project
 
-__all__ = ["write_hard_session", "write_history"]
 
 SHARES = (0.14, 0.32, 0.50, 0.70, 1.0)  # until which part of the span each era's client was in use
 FORGOTTEN = (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import hansard
+from benchmarks.load.dense import DenseStats, write_dense
+from benchmarks.load.wording import STOP, Wording
 from benchmarks.searching import rows
-from hansard.demo.dense import DenseStats, write_dense
-from hansard.demo.wording import STOP, Wording
 from hansard.errors import UsageError
 
 BLOCKS = 4000

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks.load.sheet import Sheet
 from hansard.demo.page import encode_cwd
-from hansard.demo.vocabulary import Sheet
 from hansard.errors import UsageError
 
 MEDIAN = 100_000

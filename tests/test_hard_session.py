@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.history import write_hard_session
 from tests.demo.reading import digest, kind, transcripts
+from tests.hard_session import write_hard_session
 
 
 @pytest.fixture(scope="module")

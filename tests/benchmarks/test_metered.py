@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import hansard
-from hansard.demo.metered import CLIENTS, LONG, NOBODYS, MeteredStats, write_metered
+from benchmarks.load.metered import CLIENTS, LONG, NOBODYS, MeteredStats, write_metered
 from hansard.errors import UsageError
 
 MESSAGES = 12_000

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterator
 from itertools import accumulate
 
-from hansard.demo.vocabulary import SYLLABLES
+from benchmarks.load.sheet import SYLLABLES
 
 STOP = (
     "the to a of and is in it that for this on with as be are not from or if we at can you i have was so but by an will all do"

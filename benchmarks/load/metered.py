@@ -16,8 +16,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from hansard.demo.bulk import Ids
-from hansard.demo.dense import BRANCHES, PROJECTS
+from benchmarks.load.bulk import Ids
+from benchmarks.load.dense import BRANCHES, PROJECTS
 from hansard.demo.page import encode_cwd
 from hansard.errors import UsageError
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.bulk import BulkStats, write_bulk
+from benchmarks.load.bulk import BulkStats, write_bulk
 from hansard.errors import UsageError
 
 TOTAL = 6 << 20
