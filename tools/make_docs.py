@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hansard.engine import schemas
-from hansard.export.display_schema import display_schema
+from hansard.model.schema import display_schema
 from hansard.query.compile import MEANINGS
 from hansard.query.language import syntax_markdown
 

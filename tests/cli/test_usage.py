@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hansard.cli.output.money import aligned
+from hansard.cli.output.cost_table import aligned
 from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.render.money import cost, dollars

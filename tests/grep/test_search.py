@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.errors import StoreUnusable, UsageError
-from hansard.grep.lines import MatchOptions, count_lines, find_lines, whole_lines
+from hansard.grep.matching_lines import MatchOptions, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import compile_pattern
 from hansard.grep.search import Grep, grep
 from hansard.model.grep import GrepFile, GrepLine

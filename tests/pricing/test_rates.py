@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hansard.model.ledger import PriceOverride, Rate, Tokens
 from hansard.pricing.book import Book, Card, Listed, Price
-from hansard.pricing.money import cost
+from hansard.pricing.cost import cost
 from hansard.pricing.rates import CLASSES, RateKey, resolve
 
 ANTHROPIC = next(provider for provider in providers if provider.id == "anthropic")

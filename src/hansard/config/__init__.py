@@ -140,8 +140,8 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(values.get(name, ""), str):
             raise UsageError(f'{path}: {name} is a text, e.g. {name} = "{example}"')
     if "prices" in values or "budgets" in values:
-        from hansard.config import money
+        from hansard.config import cost_settings
 
-        values["prices"] = money.overrides(path, values.get("prices", []))
-        values["budgets"] = money.limits(path, values.get("budgets", {}))
+        values["prices"] = cost_settings.overrides(path, values.get("prices", []))
+        values["budgets"] = cost_settings.limits(path, values.get("budgets", {}))
     return values

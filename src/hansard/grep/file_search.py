@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import StoreCorrupt
-from hansard.grep.lines import MatchOptions, Row, count_lines, find_lines, whole_lines
+from hansard.grep.matching_lines import MatchOptions, Row, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import Pattern, compile_pattern
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from hansard.model.ledger import Rate, Tokens, UsageRow
 from hansard.model.time import from_milliseconds
-from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded
+from hansard.pricing.cost import EXACT, cache_effect, cost, parts, recorded
 
 SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from hansard.model.ledger import PriceOverride, Rate
 from hansard.pricing.book import Book, Card, Listed, Price
-from hansard.pricing.names import seller, spellings
 
 # What the maker's price list says of every model whose own prices are missing.
 _DERIVED = {
@@ -208,3 +207,22 @@ def _finished(priced_as: str, found: dict[str, Decimal | None], source: str, not
 
 def _midnight(day: date | None) -> datetime | None:
     return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+# Gateways and clouds write who sells the model before its name, and which revision of the deployment behind it.
+_SELLER = re.compile(r"^(?:[a-z0-9_.-]++/)*+(?:(?:us|eu|apac|global|jp|au|ca|sa|me|af|us-gov)\.)?(?:anthropic\.)?")
+_REVISION = re.compile(r"(?:-v\d+(?::\d+)?)$")
+_WINDOW = re.compile(r"\[[^\[\]]*\]$")
+_DATE = re.compile(r"(?:[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})|[-@]latest|@default)$")
+
+
+def spellings(name: str) -> list[str]:
+    """A model's name as the price data may have it, the most exact first."""
+    full = name.strip().lower()
+    bare = _REVISION.sub("", _WINDOW.sub("", _SELLER.sub("", full)))
+    return list(dict.fromkeys(spelling for spelling in (full, bare, _DATE.sub("", bare)) if spelling))
+
+
+def seller(name: str) -> str:
+    """Who is named before a slash, empty where nobody is."""
+    return name.strip().lower().rpartition("/")[0].rpartition("/")[2]

@@ -172,7 +172,7 @@ def _sessions(db: Sql) -> None:
     import json
 
     from hansard.model.ledger import Tokens
-    from hansard.pricing.money import EXACT, ZERO, cost, recorded
+    from hansard.pricing.cost import EXACT, ZERO, cost, recorded
     from hansard.pricing.stored import rates_of
 
     rates = rates_of(db.execute)

@@ -20,7 +20,7 @@ from hansard.index.tokens import fold, searchable
 from hansard.model.related import Related
 from hansard.model.sessions import Session
 from hansard.model.time import to_milliseconds
-from hansard.query.search.words import STOP_WORDS
+from hansard.query.search.spellings import STOP_WORDS
 from hansard.query.sessions import find_session
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 

@@ -16,9 +16,9 @@ import apsw
 
 from hansard.errors import StoreBusy
 from hansard.index.store import IndexDamaged, discard
-from hansard.record.repair import repair as mend
 from hansard.record.store import Generation, Record
 from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
+from hansard.record.verify import repair as mend
 from hansard.record.verify import verify as verify_record
 from hansard.sources.roots import Root
 from hansard.storage import sqlite

@@ -19,7 +19,7 @@ from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import milliseconds
 from hansard.parse.texts import TextFold
 from hansard.query import language as q
-from hansard.query.search.words import COMMON, STOP_WORDS, inflections, is_part
+from hansard.query.search.spellings import COMMON, STOP_WORDS, inflections, is_part
 
 if TYPE_CHECKING:
     from decimal import Decimal

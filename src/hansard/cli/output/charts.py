@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import aligned, notes
+from hansard.cli.output.cost_table import aligned, notes
 from hansard.errors import UsageError
 from hansard.render.series import (
     DAYS,

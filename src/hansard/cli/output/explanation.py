@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import notes
+from hansard.cli.output.cost_table import notes
 from hansard.cli.output.tables import Column, table
 from hansard.render.explained import (
     CLASSES,

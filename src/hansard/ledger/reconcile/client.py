@@ -16,11 +16,11 @@ from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.model.time import from_milliseconds
-from hansard.pricing.money import EXACT, ZERO, cost, recorded
+from hansard.pricing.cost import EXACT, ZERO, cost, recorded
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.line_store import UsageLines
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count
     from hansard.model.ledger import Rate

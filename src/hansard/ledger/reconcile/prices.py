@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.model.ledger import Rate, Tokens
 from hansard.model.time import to_milliseconds
-from hansard.pricing.money import EXACT, cost
+from hansard.pricing.cost import EXACT, cost
 from hansard.pricing.settle import FOREVER
 from hansard.pricing.stored import rates_of
 

@@ -18,7 +18,7 @@ from hansard.parse.texts import KINDS
 from hansard.query.compile import SESSIONS, Compiler, Condition, meaning_of
 from hansard.query.language import And, Everything, Field, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.reader import Reader
-from hansard.query.search.words import Spelling, Vocabulary, as_typed, begun_spellings, spellings
+from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 
 FRIENDLY_WORDS = 8
 """In a longer query every word is taken as it was typed: it was pasted, and its spelling is right."""

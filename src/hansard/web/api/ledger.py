@@ -15,8 +15,21 @@ from hansard.model.schema import Shape
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Number, Text, Texts, Words
-from hansard.web.api.sort_params import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
+from hansard.web.api.parameters import (
+    MODEL,
+    PROJECT,
+    QUERY,
+    SINCE,
+    TIMEZONE,
+    UNTIL,
+    Choice,
+    Flag,
+    Number,
+    Text,
+    Texts,
+    Words,
+    sort_order,
+)
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
 _MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from hansard.model.sessions import Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Needed, Number, Text
-from hansard.web.api.sort_params import SESSION
+from hansard.web.api.parameters import SESSION, Needed, Number, Text
 
 Handler = Callable[[Call], Remarks]
 _PATH = "/api/sessions/{session}"

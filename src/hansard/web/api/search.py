@@ -11,8 +11,7 @@ from hansard.model.serialize import plain
 from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Needed, Number
-from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SINCE, UNTIL
+from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Needed, Number
 
 
 def _search(call: Call) -> dict[str, Any]:

@@ -11,8 +11,19 @@ from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.threads import Agent
 from hansard.query.sessions import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Number, Text
-from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SESSION, SINCE, UNTIL, sort_order
+from hansard.web.api.parameters import (
+    CURSOR,
+    PROJECT,
+    QUERY,
+    SESSION,
+    SINCE,
+    UNTIL,
+    Choice,
+    Flag,
+    Number,
+    Text,
+    sort_order,
+)
 
 _PATH = "/api/sessions/{session}"
 _MOST = 500

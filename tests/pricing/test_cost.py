@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hansard.model.ledger import Rate, Tokens
-from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded, times, total
+from hansard.pricing.cost import EXACT, cache_effect, cost, parts, recorded, times, total
 
 
 def priced(prices: tuple[Decimal, ...]) -> Rate:

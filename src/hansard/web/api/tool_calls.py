@@ -5,8 +5,21 @@ from __future__ import annotations
 from hansard.model.calls import CallPage, FileHistory, FilePage, ToolReport
 from hansard.query import files, tool_calls
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Needed, Number, Text
-from hansard.web.api.sort_params import CURSOR, MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
+from hansard.web.api.parameters import (
+    CURSOR,
+    MODEL,
+    PROJECT,
+    QUERY,
+    SINCE,
+    TIMEZONE,
+    UNTIL,
+    Choice,
+    Flag,
+    Needed,
+    Number,
+    Text,
+    sort_order,
+)
 
 _TEXT = Text("text", "Of files with all these words in their path.")
 _UNDER = Text("under", "Of files in this folder, at any depth: a path with a slash at its end.")

@@ -17,7 +17,7 @@ import apsw
 import msgspec
 
 from hansard.grep.file_search import FileLocation, Tally
-from hansard.grep.lines import whole_lines
+from hansard.grep.matching_lines import whole_lines
 from hansard.index.lines import items, unfinished
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine, entry
