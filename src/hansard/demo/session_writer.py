@@ -1,17 +1,17 @@
 """A builder for sessions as a given client version would have written them.
 
-    scribe = Scribe("2.1.325", cwd="/home/mira/src/tidewater")
-    scribe.prompt("Why does the gauge test fail?")
-    scribe.tool(bash("pytest -q", "1 failed", exit_code=1), "I will run it.")
-    with scribe.agent("Find callers", "List the callers of read_gauge.", kind="Explore") as helper:
+    writer = SessionWriter("2.1.325", cwd="/home/mira/src/tidewater")
+    writer.prompt("Why does the gauge test fail?")
+    writer.tool(bash("pytest -q", "1 failed", exit_code=1), "I will run it.")
+    with writer.agent("Find callers", "List the callers of read_gauge.", kind="Explore") as helper:
         helper.tool(grep("read_gauge", [("src/app.py", 12, "read_gauge()")]))
         helper.reply("One caller: src/app.py:12.")
-    scribe.reply("It expects metres and gets feet.")
-    scribe.save(tmp_path)
+    writer.reply("It expects metres and gets feet.")
+    writer.save(tmp_path)
 
 Any version will do: the habits are those of the era it falls in. Every method moves the clock on by itself; `wait` moves it
-further. `scribe.page.records` are the records so far and may be changed by hand; what the client has no word for is written
-with `scribe.page.note(record)`.
+further. `writer.page.records` are the records so far and may be changed by hand; what the client has no word for is written
+with `writer.page.note(record)`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo import errands, events
+from hansard.demo import events, subagents
 from hansard.demo.ambient import attach
 from hansard.demo.conversation import Asked, Conversation
 from hansard.demo.dice import START, Clock, Dice, millis, stamp
 from hansard.demo.eras import Agents, era_of
-from hansard.demo.files import CONFIG, Desk, Typed, write_desks
+from hansard.demo.files import CONFIG, SessionFiles, Typed, write_sessions
 from hansard.demo.meter import Bill, tokens
 from hansard.demo.page import Json, Page, SideFile, dump
-from hansard.demo.talk_tools import exit_plan_mode
-from hansard.demo.tools import Call, failure
+from hansard.demo.tools import Call, exit_plan_mode, failure
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,7 +38,7 @@ BASE_TOKENS = 14_800  # system prompt and tools
 LOST = "[Tool call interrupted: the client ended before a result was written. Nobody knows what came of it.]"
 
 
-class Scribe(Conversation):
+class SessionWriter(Conversation):
     """A session being written, with everything that belongs to it."""
 
     def __init__(
@@ -68,9 +67,11 @@ class Scribe(Conversation):
             branch=branch,
             interactive=interactive,
         )
-        super().__init__(page, model=model or era.models[0], desk=Desk(), bill=Bill(), base_tokens=BASE_TOKENS)
+        super().__init__(
+            page, model=model or era.models[0], session_files=SessionFiles(), bill=Bill(), base_tokens=BASE_TOKENS
+        )
         self.hooks = hooks
-        self.desk.pages[self.path] = page
+        self.session_files.pages[self.path] = page
         self.started = at
         self.turn_started: datetime | None = None
         self.prompts = 0
@@ -96,7 +97,7 @@ class Scribe(Conversation):
 
     def save(self, config_dir: str | Path) -> Path:
         """Write the session's files under a config folder and give the path of the main transcript."""
-        write_desks(config_dir, [self.desk])
+        write_sessions(config_dir, [self.session_files])
         return Path(config_dir) / self.path
 
     # -- what the user does -------------------------------------------------------------------------------------------
@@ -132,7 +133,7 @@ class Scribe(Conversation):
         prompt_id = page.dice.uuid()  # drawn in any case, so that a seed goes on giving the same history
         self.prompt_id, self.first_prompt_id = self.first_prompt_id or prompt_id, ""
         if self.era.snapshots and page.interactive:
-            self.desk.snapshot(page, uuid)
+            self.session_files.snapshot(page, uuid)
         body: Json = {"promptId": self.prompt_id} if self.era.attachments else {}
         body |= {"type": "user", "message": {"role": "user", "content": content}}
         tail: Json = {}
@@ -177,7 +178,7 @@ class Scribe(Conversation):
             display = f"{text} [Pasted text #1 +{paste.count(chr(10))} lines]"
             if self.era.attachments:
                 pasted = {"1": {"id": 1, "type": "text", "contentHash": digest}}
-                self.desk.files[f"paste-cache/{digest}.txt"] = SideFile(paste.encode(), 0o600, page.clock.now)
+                self.session_files.files[f"paste-cache/{digest}.txt"] = SideFile(paste.encode(), 0o600, page.clock.now)
             else:
                 pasted = {"1": {"id": 1, "type": "text", "content": paste}}
         if image is not None:
@@ -187,7 +188,7 @@ class Scribe(Conversation):
     def _typed(self, display: str, pasted: Json | None = None) -> None:
         page = self.page
         identity = page.session_id if self.era.snapshots else None
-        self.desk.typed.append(Typed(page.clock.now, display, page.cwd, identity, pasted or {}))
+        self.session_files.typed.append(Typed(page.clock.now, display, page.cwd, identity, pasted or {}))
 
     def reply(self, text: str, *, thinking: str | None = None) -> None:
         """Answer in words and end the turn."""
@@ -247,7 +248,7 @@ class Scribe(Conversation):
             self.custom_title = text
             if self.era.requests:
                 path = f"projects/{self.page.project}/{self.session_id}/custom-title.json"
-                self.desk.files[path] = SideFile(dump({"customTitle": text}), 0o600, self.page.clock.now)
+                self.session_files.files[path] = SideFile(dump({"customTitle": text}), 0o600, self.page.clock.now)
         self.state_lines()
 
     def summary(self, text: str, leaf: str) -> None:
@@ -328,11 +329,11 @@ class Scribe(Conversation):
             page.tip = before["parentUuid"]
         self._lost = None
         if self.era.agents == Agents.BESIDE:
-            self.desk.pages[f"projects/{page.project}/{page.dice.uuid()}.jsonl"] = self._debris()
+            self.session_files.pages[f"projects/{page.project}/{page.dice.uuid()}.jsonl"] = self._debris()
         if self.era.agents == Agents.INLINE and page.tip:
             debris = self._debris()
             debris.note({"type": "summary", "summary": self.ai_title or "Earlier work", "leafUuid": page.tip})
-            self.desk.pages[f"projects/{page.project}/{debris.session_id}.jsonl"] = debris
+            self.session_files.pages[f"projects/{page.project}/{debris.session_id}.jsonl"] = debris
         if self.hooks:
             events.session_start_hook(page, "resume")
 
@@ -355,9 +356,14 @@ class Scribe(Conversation):
         for number in range(2):
             stub = self._debris()
             stub.session_id, stub.agent_id, stub.sidechain = self.session_id, "a" + self.page.dice.hex(6), True
-            self.desk.pages[errands.transcript_path(self.page, stub.agent_id)] = stub
+            self.session_files.pages[subagents.transcript_path(self.page, stub.agent_id)] = stub
             helper = Conversation(
-                stub, model=self.era.small_model, desk=self.desk, bill=self.bill, base_tokens=900, depth=1
+                stub,
+                model=self.era.small_model,
+                session_files=self.session_files,
+                bill=self.bill,
+                base_tokens=900,
+                depth=1,
             )
             stub.put({"type": "user", "message": {"role": "user", "content": "Warmup"}}, parent=None)
             if number == 0:
@@ -374,11 +380,11 @@ class Scribe(Conversation):
         """Compact the conversation, by /compact or because the context was full."""
         events.compact(self, summary, auto=auto, args=args)
 
-    def fork(self, *, hours: float = 1.0) -> Scribe:
+    def fork(self, *, hours: float = 1.0) -> SessionWriter:
         """Give the session that `--resume --fork-session` starts: the same lines under a new id."""
         return self._copied(hours, {})
 
-    def branch(self, name: str) -> Scribe:
+    def branch(self, name: str) -> SessionWriter:
         """Give the session that `/branch` starts: the same lines, each naming where it came from."""
         other = self._copied(0.01, {"sessionId": self.session_id})
         other.bill = Bill()
@@ -388,14 +394,14 @@ class Scribe(Conversation):
         events.local_command(other.page, "/branch", name, f'Branched conversation "{name}".')
         return other
 
-    def _copied(self, hours: float, origin: Json) -> Scribe:
+    def _copied(self, hours: float, origin: Json) -> SessionWriter:
         page = self.page
-        other = Scribe(
+        other = SessionWriter(
             page.version, cwd=page.cwd, at=page.clock.now, dice=page.dice, model=self.model, branch=page.branch
         )
         other.wait(hours=hours)
         other.page.project = page.project
-        other.desk.pages = {other.path: other.page}
+        other.session_files.pages = {other.path: other.page}
         copied = [events.copied_line(record, other.page, origin) for record in page.records if "parentUuid" in record]
         prompts = [] if origin else [record for record in copied if "promptId" in record]
         for record in prompts:
@@ -405,14 +411,14 @@ class Scribe(Conversation):
         other.bill, other.meter = self.bill.copy(), copy.copy(self.meter)
         other.opened, other.prompts, other.last_prompt = self.opened, self.prompts, self.last_prompt
         other.tool_names = list(self.tool_names)
-        other.desk.backups = dict(self.desk.backups)
+        other.session_files.backups = dict(self.session_files.backups)
         return other
 
-    def clear(self) -> Scribe:
+    def clear(self) -> SessionWriter:
         """Give the session that `/clear` starts; newer clients note in the old one where it went on."""
         self.close()
         page = self.page
-        other = Scribe(
+        other = SessionWriter(
             page.version, cwd=page.cwd, at=page.clock.now, dice=page.dice, model=self.model, branch=page.branch
         )
         other.page.process_session = page.process_session
@@ -429,10 +435,10 @@ class Scribe(Conversation):
 
     def notify(self, helper: Conversation, *, mid_turn: bool = False) -> None:
         """Tell that a background agent is done: as a turn of its own, or absorbed into the running one."""
-        description, tool_id = self.desk.finished[str(helper.page.agent_id)]
+        description, tool_id = self.session_files.finished[str(helper.page.agent_id)]
         late = (helper.page.clock.now - self.page.clock.now).total_seconds()
         self.page.clock.tick(max(0.5, late))
-        text = errands.notice(self.page, helper, description, tool_id)
+        text = subagents.notice(self.page, helper, description, tool_id)
         self.enqueue(text)
         if mid_turn:
             self.deliver(text, kind="task-notification")
@@ -502,4 +508,4 @@ class Scribe(Conversation):
             "updatedAt": now,
             "status": "busy",
         }
-        self.desk.files[f"sessions/{pid}.json"] = SideFile(dump(state), 0o600, self.page.clock.now)
+        self.session_files.files[f"sessions/{pid}.json"] = SideFile(dump(state), 0o600, self.page.clock.now)

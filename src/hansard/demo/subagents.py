@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class SubagentTask:
     """A piece of work for a subagent."""
 
     description: str
@@ -33,46 +33,55 @@ def transcript_path(page: Page, agent_id: str) -> str:
     return f"{project}/{page.session_id}/subagents/agent-{agent_id}.jsonl"
 
 
-def call_of(errand: Errand, era: Era) -> Call:
-    """Give the Task or Agent call for an errand; what comes of it is known only later."""
-    asked: Json = {"description": errand.description, "prompt": errand.prompt, "subagent_type": errand.kind}
+def call_of(subagent_task: SubagentTask, era: Era) -> Call:
+    """Give the Task or Agent call for a task; what comes of it is known only later."""
+    asked: Json = {
+        "description": subagent_task.description,
+        "prompt": subagent_task.prompt,
+        "subagent_type": subagent_task.kind,
+    }
     if era.requests:
-        asked["run_in_background"] = errand.background
-    elif errand.background:
+        asked["run_in_background"] = subagent_task.background
+    elif subagent_task.background:
         asked["run_in_background"] = True
-    if errand.model and era.own_parents:
-        asked["model"] = next(name for name in ("opus", "sonnet", "haiku") if name in errand.model)
+    if subagent_task.model and era.own_parents:
+        asked["model"] = next(name for name in ("opus", "sonnet", "haiku") if name in subagent_task.model)
     return Call(era.agent_tool, asked, lambda _: failure("interrupted"), 0.1)
 
 
-def begin(helper: Conversation, errand: Errand, tool_id: str, parent: Conversation) -> None:
+def begin(helper: Conversation, subagent_task: SubagentTask, tool_id: str, parent: Conversation) -> None:
     """Write the first line of an agent's transcript and, where the era has one, its meta file."""
     page = helper.page
     body: Json = {"promptId": helper.prompt_id} if page.era.attachments else {}
-    page.put({**body, "type": "user", "message": {"role": "user", "content": errand.prompt}}, parent=None)
-    helper.meter.add(tokens(errand.prompt))
-    helper.ambient.say("user", errand.prompt)
+    page.put({**body, "type": "user", "message": {"role": "user", "content": subagent_task.prompt}}, parent=None)
+    helper.meter.add(tokens(subagent_task.prompt))
+    helper.ambient.say("user", subagent_task.prompt)
     helper.ambient.opening()
     if not page.era.attachments or page.agent_id is None:
         return
-    meta: Json = {"agentType": errand.kind, "description": errand.description}
+    meta: Json = {"agentType": subagent_task.kind, "description": subagent_task.description}
     if page.era.requests:
-        meta = {"agentType": errand.kind, "isBuiltIn": True, "description": errand.description, "toolUseId": tool_id}
+        meta = {
+            "agentType": subagent_task.kind,
+            "isBuiltIn": True,
+            "description": subagent_task.description,
+            "toolUseId": tool_id,
+        }
         if parent.page.agent_id:
             meta["parentAgentId"] = parent.page.agent_id
-        meta |= {"spawnDepth": helper.depth, "requestShape": "background" if errand.background else "foreground"}
+        meta |= {"spawnDepth": helper.depth, "requestShape": "background" if subagent_task.background else "foreground"}
         meta["finished"] = True
     path = transcript_path(page, page.agent_id).removesuffix(".jsonl") + ".meta.json"
-    helper.desk.files[path] = SideFile(dump(meta), 0o644, page.clock.now)
+    helper.session_files.files[path] = SideFile(dump(meta), 0o644, page.clock.now)
 
 
-def close(parent: Conversation, errand: Errand, tool_id: str, helper: Conversation) -> None:
+def close(parent: Conversation, subagent_task: SubagentTask, tool_id: str, helper: Conversation) -> None:
     """Keep what a background agent's notice will need."""
-    if errand.background and helper.page.agent_id:
-        parent.desk.finished[helper.page.agent_id] = (errand.description, tool_id)
+    if subagent_task.background and helper.page.agent_id:
+        parent.session_files.finished[helper.page.agent_id] = (subagent_task.description, tool_id)
 
 
-def launched(call: Call, errand: Errand, helper: Conversation) -> Call:
+def launched(call: Call, subagent_task: SubagentTask, helper: Conversation) -> Call:
     """Give the call whose result only says that the agent runs."""
     agent_id, page = helper.page.agent_id, helper.page
     output = f"/tmp/claude-1000/{page.project}/{page.session_id}/tasks/{agent_id}.output"
@@ -83,11 +92,11 @@ def launched(call: Call, errand: Errand, helper: Conversation) -> Call:
             "isAsync": True,
             "status": "async_launched",
             "agentId": agent_id,
-            "description": errand.description,
+            "description": subagent_task.description,
         }
         if era.requests:
             result["resolvedModel"] = helper.model
-        result |= {"prompt": errand.prompt, "outputFile": output}
+        result |= {"prompt": subagent_task.prompt, "outputFile": output}
         if era.attachments:
             result["canReadOutputFile"] = True
         if era.requests:
@@ -97,7 +106,7 @@ def launched(call: Call, errand: Errand, helper: Conversation) -> Call:
     return replace(call, outcome=outcome)
 
 
-def finished(call: Call, errand: Errand, helper: Conversation) -> Call:
+def finished(call: Call, subagent_task: SubagentTask, helper: Conversation) -> Call:
     """Give the call whose result is what the agent reported."""
     usage = helper.last_usage.shape(helper.era, final=True)
     total = helper.last_usage.input + helper.last_usage.read + helper.last_usage.write_5m + helper.last_usage.write_1h
@@ -111,9 +120,9 @@ def finished(call: Call, errand: Errand, helper: Conversation) -> Call:
     def outcome(era: Era) -> Outcome:
         head: Json = {}
         if era.agents != Agents.INLINE:
-            head = {"status": "completed", "prompt": errand.prompt, "agentId": helper.page.agent_id}
+            head = {"status": "completed", "prompt": subagent_task.prompt, "agentId": helper.page.agent_id}
         if era.attachments:
-            head["agentType"] = errand.kind
+            head["agentType"] = subagent_task.kind
         result: Json = {**head, "content": report, "totalDurationMs": 24_000 + count * 900}
         result |= {"totalTokens": total + helper.last_usage.output, "totalToolUseCount": count, "usage": usage}
         if era.requests:
@@ -127,7 +136,9 @@ def _uses_tool(record: Json) -> bool:
     return bool(record["message"]["content"][0]["type"] == "tool_use")
 
 
-def report_progress(parent: Conversation, tool_id: str, line: str, errand: Errand, helper: Conversation) -> None:
+def report_progress(
+    parent: Conversation, tool_id: str, line: str, subagent_task: SubagentTask, helper: Conversation
+) -> None:
     """Write the copies of an agent's messages that 2.1.20 put into the main file."""
     if not parent.era.progress or parent.page.agent_id:
         return
@@ -135,7 +146,12 @@ def report_progress(parent: Conversation, tool_id: str, line: str, errand: Erran
     for record in list(helper.page.records):
         kept = ("type", "message", "uuid", "timestamp", "requestId")
         copy = {key: record[key] for key in kept if key in record}
-        data: Json = {"message": copy, "normalizedMessages": [], "type": "agent_progress", "prompt": errand.prompt}
+        data: Json = {
+            "message": copy,
+            "normalizedMessages": [],
+            "type": "agent_progress",
+            "prompt": subagent_task.prompt,
+        }
         data["agentId"] = helper.page.agent_id
         identity = "agent_" + str(record["message"].get("id", "msg_01" + record["uuid"][:8]))
         body = {"type": "progress", "data": data, "toolUseID": identity, "parentToolUseID": tool_id}
