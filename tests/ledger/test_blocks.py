@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.ledger.blocks import Stretch, find_blocks
+from hansard.ledger.blocks import BlockSpan, find_blocks
 from hansard.model.ledger import BillingBlock
 from tests.ledger.conftest import Kept
 from tests.ledger.making import HAIKU, ONE, OPUS, TWO, opened, said
@@ -42,7 +42,7 @@ def starts(found: list[BillingBlock] | tuple[BillingBlock, ...]) -> list[datetim
     return [block.start for block in found if not block.is_gap]
 
 
-def assert_blocks(h: Hansard, times: list[datetime]) -> list[Stretch]:
+def assert_blocks(h: Hansard, times: list[datetime]) -> list[BlockSpan]:
     found = find_blocks(h.reader)
     expected = blocks(map(milliseconds, times))
     assert [(block.start, block.first, block.last) for block in found] == expected

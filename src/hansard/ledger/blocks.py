@@ -20,7 +20,7 @@ _HOUR, _MINUTE = 3_600_000, 60_000
 _LENGTH = BLOCK // timedelta(milliseconds=1)
 
 
-class Stretch(NamedTuple):
+class BlockSpan(NamedTuple):
     """A block in milliseconds: when it begins and ends, and its first and last message."""
 
     start: int
@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
         return moment_at(self.end)
 
 
-def find_blocks(reader: Reader) -> list[Stretch]:
+def find_blocks(reader: Reader) -> list[BlockSpan]:
     """All blocks of a history, in order; every message with a time lies in exactly one."""
     return _blocks(reader.rows(_ACTIVE, (1,)))
 
@@ -49,7 +49,7 @@ _ACTIVE = (
 )
 
 
-def present_block(reader: Reader, now: int) -> Stretch | None:
+def present_block(reader: Reader, now: int) -> BlockSpan | None:
     """The block that a message sent now would belong to, without reading the whole history."""
     run: list[tuple[int, int, int]] = []
     # Blocks begin with an hour, so also a message of the rest of this hour may have begun this one: clocks differ.
@@ -67,24 +67,24 @@ _LATEST = (
 )
 
 
-def _blocks(active: Any) -> list[Stretch]:
-    blocks: list[Stretch] = []
+def _blocks(active: Any) -> list[BlockSpan]:
+    blocks: list[BlockSpan] = []
     start = first = last = 0
     for _, earliest, latest in active:
         # A quarter of an hour cannot straddle the end of a block: that is at a full hour.
         if not blocks and not start:
             start, first, last = earliest - earliest % _HOUR, earliest, latest
         elif earliest >= start + _LENGTH or earliest - last > _LENGTH:
-            blocks.append(Stretch(start, start + _LENGTH, first, last))
+            blocks.append(BlockSpan(start, start + _LENGTH, first, last))
             start, first, last = earliest - earliest % _HOUR, earliest, latest
         else:
             last = max(last, latest)
     if start:
-        blocks.append(Stretch(start, start + _LENGTH, first, last))
+        blocks.append(BlockSpan(start, start + _LENGTH, first, last))
     return blocks
 
 
-def block_of(blocks: list[Stretch], quarter: int) -> Stretch | None:
+def block_of(blocks: list[BlockSpan], quarter: int) -> BlockSpan | None:
     """The block that a quarter of an hour lies in."""
     place = bisect_right(blocks, quarter * QUARTER, key=lambda block: block.start) - 1
     return blocks[place] if place >= 0 and quarter else None
@@ -99,7 +99,7 @@ def make_blocks(ledger: Ledger) -> Blocks:
     used = {row.key["block"]: row for row in report.rows}
     now = to_milliseconds(ledger.now)
     found: list[BillingBlock] = []
-    last: Stretch | None = None
+    last: BlockSpan | None = None
     for stretch in find_blocks(ledger.reader):
         row = used.get(f"{stretch.started_at:%Y-%m-%dT%H:%M:%SZ}")
         if row is None:
@@ -114,13 +114,13 @@ def make_blocks(ledger: Ledger) -> Blocks:
     return Blocks(tuple(found), report.pricing)
 
 
-def burn_rate(cost: Decimal | None, stretch: Stretch, now: int) -> Decimal | None:
+def burn_rate(cost: Decimal | None, stretch: BlockSpan, now: int) -> Decimal | None:
     """Dollars per hour from a block's first message to now; None while it is too early to tell."""
     passed = now - stretch.first
     return None if cost is None or passed < _MINUTE else cost * _HOUR / passed
 
 
-def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
+def _projected(block: BillingBlock, stretch: BlockSpan, now: int) -> BillingBlock:
     """The active block with how fast it is being used, measured from its first message to now."""
     from dataclasses import replace
     from decimal import Decimal

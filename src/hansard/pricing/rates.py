@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hansard.model.ledger import PriceOverride, Rate
-from hansard.pricing.book import Book, Card, Listed, Price
+from hansard.pricing.book import Book, Card, ModelPrices, Price
 
 # What the maker's price list says of every model whose own prices are missing.
 _DERIVED = {
@@ -89,7 +89,7 @@ def unpriced(key: RateKey) -> Rate:
     return Rate(*values)
 
 
-def find(book: Book, name: str) -> Listed | None:
+def find(book: Book, name: str) -> ModelPrices | None:
     """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
     names = spellings(name) if len(name) <= _LONGEST_NAME else []
     for provider in _sellers(book, name, names[-1] if names else ""):
@@ -119,7 +119,7 @@ def _applies(override: PriceOverride, asked: RateKey) -> bool:
 
 
 def _cell(
-    listed: Listed | None,
+    listed: ModelPrices | None,
     overrides: list[PriceOverride],
     asked: RateKey,
     day: date | None,
@@ -162,7 +162,7 @@ def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) ->
 
 
 def _special(
-    listed: Listed, asked: RateKey, day: date | None, size: int | None
+    listed: ModelPrices, asked: RateKey, day: date | None, size: int | None
 ) -> tuple[dict[str, Decimal], frozenset[str]]:
     """Prices of their own that the data has for a tier, a speed or a place, and for which of these."""
     context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}

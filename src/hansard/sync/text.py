@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hansard.errors import HansardError, StoreCorrupt
 from hansard.record.store import Record
 from hansard.sync.places import RECORD, TEXT, place
-from hansard.sync.report import Teller
+from hansard.sync.report import ProgressReporter
 from hansard.workers import Worker
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TextRun:
         if self.worker is not None and not self.worker.send(_MORE):
             self.abandon()  # it died: what it has not done is done at the end
 
-    def finish(self, touched: Collection[int] | None, teller: Teller) -> int:
+    def finish(self, touched: Collection[int] | None, reporter: ProgressReporter) -> int:
         """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind).
 
         Returns how much could not be indexed.
@@ -70,25 +70,25 @@ class TextRun:
         worker, self.worker = self.worker, None
         if worker is not None:
             try:
-                is_done = self._wait(worker, teller)
+                is_done = self._wait(worker, reporter)
             finally:
                 worker.close()
             if is_done:
-                teller.end()
+                reporter.end()
                 return _quarantined(self.home, self.name)
             touched = None
-        catch_up(self.home, self.name, self.record, touched, teller)
+        catch_up(self.home, self.name, self.record, touched, reporter)
         return _quarantined(self.home, self.name)
 
-    def _wait(self, worker: Worker, teller: Teller) -> bool:
+    def _wait(self, worker: Worker, reporter: ProgressReporter) -> bool:
         """Let the second process come to its end; False where it failed, and the work is to be done here."""
-        teller.begin("text", files=0, size=self.backlog)
+        reporter.begin("text", files=0, size=self.backlog)
         worker.send(_END)
         with contextlib.suppress(HansardError):
             while (message := worker.receive()) is not None:
                 if message[0] == _END:
                     return True
-                teller.step(message[0])
+                reporter.step(message[0])
         return False
 
     def abandon(self) -> None:
@@ -98,7 +98,7 @@ class TextRun:
             worker.close()
 
 
-def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, teller: Teller) -> None:
+def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, reporter: ProgressReporter) -> None:
     """Index the text that the record has of some generations (None: of all) and the file has not, and sign it."""
     from hansard.index.store import telling
 
@@ -110,17 +110,17 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
         if size > WORKER_BYTES:
             text.begin_bulk()
         if waiting:
-            teller.begin("text", files=len(waiting), size=size)
+            reporter.begin("text", files=len(waiting), size=size)
         while waiting:
             done = 0
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
                     transcript, kind, _ = waiting.pop()
                     fed = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
-                    teller.step(fed, files=1)
+                    reporter.step(fed, files=1)
                     done += fed
         if size:
-            teller.end()
+            reporter.end()
         with text.transaction():
             _feed_snapshots(text, record)
             text.sign(record.head())

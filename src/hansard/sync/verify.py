@@ -25,7 +25,7 @@ from hansard.storage import sqlite
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, RECORD, TEXT, place
-from hansard.sync.report import Teller
+from hansard.sync.report import ProgressReporter
 from hansard.sync.run import is_signed, sync
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices
     from hansard.sync.rebuild import make
 
     try:
-        make(home, record, Teller(None), prices or Prices(home), workers=True, suffix=_CHECK)
+        make(home, record, ProgressReporter(None), prices or Prices(home), workers=True, suffix=_CHECK)
         report.rederived = sum(1 for _ in record.generations())
         for name in (INDEX, TEXT):
             differing = _other_tables(place(home, name), place(home, name + _CHECK))

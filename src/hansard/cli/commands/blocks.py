@@ -47,7 +47,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """What the user wants to see of the blocks."""
 
     query: str | None
@@ -126,7 +126,7 @@ def blocks(
         raise UsageError("--recent means the last three days: leave --since out")
     settings = cli.settings()
     when = period(settings, timezone, since, until)
-    asked = _Asked(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
+    asked = _Request(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
     if live:
         if cli.as_json or as_csv or not is_terminal():
             raise UsageError("--live is for people at a terminal: leave it out")
@@ -148,7 +148,7 @@ def blocks(
         raise click.exceptions.Exit(1)
 
 
-def _ask(h: Hansard, asked: _Asked) -> _Answer:
+def _ask(h: Hansard, asked: _Request) -> _Answer:
     since, moment = asked.when.since, now()
     begin = moment - _RECENT
     if asked.recent:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt
-from hansard.ledger.reconcile.bridge import Change, Habit, add, walk
+from hansard.ledger.reconcile.bridge import Change, MethodRules, add, walk
 from hansard.ledger.reconcile.peer_rules import LINES
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.ledger import Tokens
@@ -41,7 +41,7 @@ _STATS_RULE = "the client's statistics: adds up lines, up to the day when they w
 
 
 @dataclass(slots=True)
-class _Said:
+class _ClientTotals:
     """What a session's client says of a model, and what its transcripts show."""
 
     stated: Counted
@@ -74,7 +74,7 @@ def check_sessions(
         here = shown.get(session_id, {})
         agrees = True
         for model in sorted(models.keys() | here.keys()):
-            said = _Said(models.get(model, _none()), here.get(model, EMPTY))
+            said = _ClientTotals(models.get(model, _none()), here.get(model, EMPTY))
             rest = _bare(said.stated) - _bare(said.shown)
             rate = rates.of_model(model, from_milliseconds(ended[session_id]))
             above, below = _split(rest, rate)
@@ -296,7 +296,7 @@ def check_statistics(
         changes.append(Change("other_roots", "source roots without statistics", {"roots": frozenset(roots)}))
     changes.append(Change("later_days", f"what came after {max(days)}, when they were made", {"days": ("", max(days))}))
     # They go on counting what the client deleted since.
-    habit = Habit("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
+    habit = MethodRules("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
     way = walk(count, habit, ours)
     rest = _bare(stated) - _bare(way.total)
     steps = list(way.steps)

@@ -137,11 +137,11 @@ class _Envelope(msgspec.Struct, gc=False):
     message: _Answer | None = None
 
 
-class _Told(msgspec.Struct, gc=False):
+class _MessageLine(msgspec.Struct, gc=False):
     message: _Envelope | None = None
 
 
-_told = msgspec.json.Decoder(_Told).decode
+_decode_message = msgspec.json.Decoder(_MessageLine).decode
 
 
 class _Log(NamedTuple):
@@ -376,7 +376,7 @@ class UsageLines:
 
 def _copy(body: wire.Entry) -> wire.Entry | None:
     """The answer that a progress record embeds, as if it stood on a line of its own."""
-    told = lenient(_told, body.data) if body.data else None
+    told = lenient(_decode_message, body.data) if body.data else None
     inner = told.message if told is not None else None
     if inner is None or inner.message is None or inner.message.usage is None:
         return None

@@ -23,11 +23,11 @@ from hansard.web.api.parameters import (
     TIMEZONE,
     UNTIL,
     Choice,
+    ChoiceList,
     Flag,
     Number,
+    RepeatedText,
     Text,
-    Texts,
-    Words,
     sort_order,
 )
 
@@ -128,7 +128,7 @@ ENDPOINTS = (
         ),
         parameters=(
             *_COUNTED,
-            Words("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
+            ChoiceList("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
             _MODE,
             Flag("breakdown", "In each row what it used of each model."),
             Flag("work", "Also what tools did: calls, errors, time, lines."),
@@ -162,8 +162,10 @@ ENDPOINTS = (
         parameters=(
             Text("target", "A session, a time as reports show it, a message's id, or the uuid of a line."),
             *_COUNTED,
-            Words("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
-            Texts("key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."),
+            ChoiceList("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
+            RepeatedText(
+                "key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."
+            ),
             _MODE,
             Number("limit", "How many messages at most, the dearest first.", 1, 200, 20),
         ),

@@ -47,7 +47,7 @@ class Text(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Needed(Text):
+class RequiredText(Text):
     """A text without which there is no answer."""
 
     required: ClassVar[bool] = True
@@ -62,7 +62,7 @@ class Needed(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Parameter):
+class ChoiceList(Parameter):
     """Several words with commas between them."""
 
     choices: Collection[str]
@@ -79,7 +79,7 @@ class Words(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Texts(Parameter):
+class RepeatedText(Parameter):
     """A text that can be given several times."""
 
     most: int = 20
@@ -155,7 +155,7 @@ class Moment(Parameter):
         return asked.moment(self.name, zone, end=self.is_end)
 
     def schema(self) -> Schema:
-        """Words that no pattern tells all of."""
+        """ChoiceList that no pattern tells all of."""
         return {"type": "string", "maxLength": LONGEST, "examples": ["2026-01-31", "2026-01-31T12:00:00Z", "7d"]}
 
 
@@ -178,7 +178,7 @@ class Timezone(Parameter):
 
 
 SESSION = Text("session", "The beginning of an id, words of a title, @last, or @2 for the one before it.")
-QUERY = Text("q", "Words and fields in the language of `hansard search`.")
+QUERY = Text("q", "ChoiceList and fields in the language of `hansard search`.")
 PROJECT = Text("project", "Of this project: a path or a part of one.")
 MODEL = Text("model", "Of models whose name contains this.")
 SINCE = Moment("since", "At or after: a date, a time, 7d, 24h, 2w, today, yesterday.")

@@ -11,7 +11,7 @@ from hansard.model.serialize import plain
 from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Needed, Number
+from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Number, RequiredText
 
 
 def _search(call: Call) -> dict[str, Any]:
@@ -53,7 +53,7 @@ ENDPOINTS = (
         _search,
         Shape("SearchAnswer", SearchPage, optional=frozenset({"sessions", "facets"})),
         parameters=(
-            Needed("q", QUERY.help),
+            RequiredText("q", QUERY.help),
             PROJECT,
             SINCE,
             UNTIL,

@@ -15,8 +15,8 @@ from hansard.web.api.parameters import (
     UNTIL,
     Choice,
     Flag,
-    Needed,
     Number,
+    RequiredText,
     Text,
     sort_order,
 )
@@ -100,7 +100,7 @@ ENDPOINTS = (
         _history,
         FileHistory,
         parameters=(
-            Needed("path", "The file's path, as the calls name it."),
+            RequiredText("path", "The file's path, as the calls name it."),
             Flag("reads", "Also calls that did not change it."),
             PROJECT,
             SINCE,
