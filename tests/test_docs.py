@@ -115,3 +115,12 @@ def test_links_between_pages_lead_somewhere() -> None:
     for path in DOCS.glob("*.md"):
         for target in re.findall(r"\]\(([a-z][a-z_./-]*\.md)\)", path.read_text(encoding="utf-8")):
             assert (DOCS / target).is_file(), f"{path.name} names {target}"
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_that_the_map_names_is_there(name: str) -> None:
+    named = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml))`", (PROJECT / name).read_text(encoding="utf-8"))
+    assert named
+    assert not [
+        path for path in named if not any((place / path).exists() for place in (PROJECT, PROJECT / "src/hansard"))
+    ]

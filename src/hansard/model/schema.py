@@ -1,4 +1,4 @@
-"""JSON Schema of the model's values, as `document.plain` writes them; made from the classes, so that it is never out of date."""
+"""JSON Schema of the model's values as `serialize.plain` writes them, made from the classes so that it is never out of date."""
 
 from __future__ import annotations
 

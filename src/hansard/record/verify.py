@@ -1,4 +1,4 @@
-"""Proof that the record still holds what it was given."""
+"""Proof that the record still holds what it was given, and repair from the sources where it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running the web app: a socket, a link to open, and an end by Ctrl-C."""
+"""Running the web app: a socket, a link to open, connections with a time limit, and an end by Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hansard blocks`."""
+"""`hansard blocks`, and its view that redraws itself (`--live`)."""
 
 from __future__ import annotations
 

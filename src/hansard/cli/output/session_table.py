@@ -1,4 +1,4 @@
-"""Sessions as a table."""
+"""Sessions as a table, and one line per session for the commands that pin, rename and tag them."""
 
 from __future__ import annotations
 

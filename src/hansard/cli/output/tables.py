@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: columns that say least go first, the one that can be cut is cut.
+"""Tables that fit the terminal (columns that say least are dropped first, one that may be cut is cut), and rows as CSV.
 
 Our own because a warm command has 150 ms, and rich's tables take half of that to import.
 """

@@ -1,4 +1,4 @@
-"""What an endpoint can be asked with: each parameter says its type once, for the check and for the description."""
+"""The parameters of endpoints: each declares its type once, for the check and for the OpenAPI description."""
 
 from __future__ import annotations
 
