@@ -63,9 +63,9 @@ check: install ## lint, formatting, types, layers
 	"$(BIN)/python" -m mypy
 	"$(BIN)/lint-imports"
 
-# Outside of `make test`: tracing every line makes these tests take about half as long again.
+# Outside of `make test`: tracing every line takes time that CI does not have.
 CORE := record parse index sync query ledger thread
-COVERED ?= 90
+COVERED ?= 80
 
 coverage: install ## run the tests of the core rooms, and fail if fewer of their lines and branches run than COVERED per cent
 	"$(BIN)/python" -m pytest -n $(WORKERS) $(CORE:%=tests/%) $(CORE:%=--cov=hansard.%) --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERED)
