@@ -63,7 +63,7 @@ check: install ## lint, formatting, types, layers
 	"$(BIN)/python" -m mypy
 	"$(BIN)/lint-imports"
 
-# Outside of `make test`: tracing every line takes time that CI does not have.
+# Outside of `make test`, which has no time for tracing every line.
 CORE := record parse index sync query ledger thread
 COVERED ?= 80
 

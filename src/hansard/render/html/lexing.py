@@ -6,7 +6,7 @@ in their order. The tokens are exactly those of Pygments; only the places where 
 
 It reaches into private parts of `re` and Pygments, and falls back to plain Pygments where these have another shape. What that
 buys, measured on 2026-11-16 by turning it off in turn with it: plain Pygments takes 17 % more CPU time for the HTML of the public
-corpus (4.7 against 4.0 s, 206 sessions) and 39 % more for the demo history; its session pages take 25 % longer. To measure again:
+corpus (4.7 against 4.0 s, 206 sessions) and 39 % more for the demo history; its session pages take 25 % longer, those of the public corpus 6 %. To measure again:
 `make bench ARGS="--only reading"`, once as it is and once with `marks_by` always returning `_plainly`.
 """
 
