@@ -11,6 +11,7 @@ from hansard.ledger.budgets import check_budgets
 from hansard.ledger.filters import UsageFilter
 from hansard.ledger.report import Ledger, make_report
 from hansard.model.current import CurrentTotal, CurrentUsage
+from hansard.query.language.options import make_query
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -29,16 +30,19 @@ def current_usage(
         row = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
         return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
 
+    def between(since: datetime, until: datetime) -> CurrentTotal:
+        return total(UsageFilter(make_query(None, now=now, since=since, until=until), since, until))
+
     session = total(UsageFilter(sessions=(session_id,))) if session_id is not None else None
     today = zone.local(now).date()
     midnight = zone.midnight(today)
     block = present_block(reader, at)
-    used = total(UsageFilter(since=block.started_at, until=block.ended_at)) if block is not None else None
+    used = between(block.started_at, block.ended_at) if block is not None else None
     return CurrentUsage(
         at=now,
         session_id=session_id,
         session=session if session is not None and session.api_messages else None,
-        today=total(UsageFilter(since=midnight, until=zone.midnight(today + timedelta(days=1)))),
+        today=between(midnight, zone.midnight(today + timedelta(days=1))),
         today_since=midnight,
         block=used,
         block_start=block.started_at if block is not None else None,
