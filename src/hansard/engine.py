@@ -965,6 +965,12 @@ class Hansard:
 
         return find_transcript(self.reader, name, generation)
 
+    def read_generation(self, name: str, generation: int) -> None:
+        """Read another generation of a session's file from now on; ask with an engine that is used for nothing else."""
+        from hansard.query.transcripts import read_generation
+
+        read_generation(self.reader, self.session(name).session_id, generation)
+
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a session's main transcript, or of any transcript."""
         transcript, _ = self.find_transcript(name, generation=generation)
@@ -1017,13 +1023,12 @@ class Hansard:
 
         A config directory that the store knows as a root gets its files where the client looks for them.
         """
+        from hansard.query.transcripts import files_of, fuller_generations
         from hansard.record.restore import Layout, plan
 
         selection: list[int] | None = None
         if names is not None:
             wanted = {self.session(name).session_id for name in names}
-            from hansard.query.transcripts import files_of
-
             selection = files_of(self.reader, self.record, wanted)
         target = os.path.realpath(os.path.expanduser(to))
         layout = Layout.AUTO
@@ -1032,7 +1037,14 @@ class Hansard:
                 layout = Layout.FLAT
                 if selection is None:
                     selection = [known.file_id for known in self.record.known(root.id).values()]
-        return plan(self.record, selection, os.path.expanduser(to), layout, all_generations=all_generations)
+        return plan(
+            self.record,
+            selection,
+            os.path.expanduser(to),
+            layout,
+            all_generations=all_generations,
+            fuller=fuller_generations(self.reader, self.record),
+        )
 
     def restore(
         self,

@@ -260,7 +260,8 @@ def test_more_than_the_last_turn(run: Run, long: Path, monkeypatch: pytest.Monke
 
 
 def test_a_file_that_was_written_anew_is_begun_anew(run: Run, long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    anew = partial(write_log, long.parents[2], SESSION, [said(1, "something else")])
+    other = [said(1, "something else"), *(said(number, f"line {number}", role="assistant") for number in range(2, 40))]
+    anew = partial(write_log, long.parents[2], SESSION, other)
     monkeypatch.setattr(Hansard, "watch", watching(anew))
     output = run("show", SESSION, "--follow").stdout
     assert numbered(output) == [7, 1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hansard.engine import Hansard
 from hansard.record.store import Record
 from hansard.sources import tail
 from hansard.sync import keep
@@ -81,11 +82,11 @@ def test_cut_off(synced: Tree) -> None:
     synced.sync()
     assert _kept(synced) == [content, raw(LINES[:2])]
     assert synced.rows("SELECT generation, current, state FROM transcripts ORDER BY generation") == [
-        (1, 0, "rewritten"),
-        (2, 1, "live"),
+        (1, 1, "rewritten"),
+        (2, 0, "live"),
     ]
-    # The session is what the file now says; what was spent stays spent, once.
-    assert _session(synced) == ("live", 1, 1, 20, 2)
+    # The session is what most of the conversation is in; what was spent is counted once.
+    assert _session(synced) == ("rewritten", 2, 2, 20, 2)
     assert synced.rows("SELECT key, output FROM usage ORDER BY key") == [("msg_01a", 7), ("msg_01b", 13)]
     assert synced.rows("SELECT count(*) FROM messages") == [(3,)]
 
@@ -95,7 +96,10 @@ def test_emptied(synced: Tree) -> None:
     synced.write(PATH, b"")
     synced.sync()
     assert _kept(synced) == [content, b""]
-    assert _session(synced) == ("live", 0, 0, 20, 2)
+    assert _session(synced) == ("rewritten", 2, 2, 20, 2)
+    synced.place(PATH).unlink()
+    synced.sync()
+    assert _session(synced) == ("gone", 2, 2, 20, 2)
 
 
 @pytest.mark.parametrize("only", [False, True])
@@ -116,7 +120,68 @@ def test_replaced_by_another_file(synced: Tree) -> None:
     beside.replace(synced.place(PATH))
     synced.sync()
     assert _kept(synced) == [content, raw([user(S, "n1", "All new.", 9)])]
-    assert _session(synced) == ("live", 1, 0, 20, 2)
+    assert _session(synced) == ("rewritten", 2, 2, 20, 2)
+
+
+def test_the_generation_with_most_of_the_conversation_is_read(synced: Tree) -> None:
+    """A stump that is gone on with is read as soon as it has as much as the other, and not before."""
+    stump = [*LINES[:2], user(S, "n3", "Something else?", 9, "u2")]
+    synced.write(PATH, raw(stump))
+    synced.sync()
+    assert _session(synced, "prompts, source_state") == (2, "rewritten")
+    synced.append(PATH, [user(S, "n4", "And more?", 10, "n3")])
+    synced.sync()
+    assert _session(synced, "prompts, source_state") == (3, "live")
+    assert synced.rows("SELECT current, unique_records FROM transcripts ORDER BY generation") == [(0, 4), (1, 4)]
+
+
+def test_lines_that_stand_twice_count_once(synced: Tree) -> None:
+    synced.write(PATH, raw([*LINES[:2], *LINES[:2], *LINES[:2]]))
+    synced.sync()
+    assert synced.rows("SELECT current FROM transcripts ORDER BY generation") == [(1,), (0,)]
+
+
+def test_generations_of_different_sessions_are_all_read(tree: Tree) -> None:
+    """A saved stream that is written over by that of another session."""
+    other = session(2)
+    path = f"{FOLDER}/stream.jsonl"
+    tree.write(path, LINES)
+    tree.sync()
+    tree.write(path, [user(other, "o1", "Another run.", 20)])
+    tree.sync()
+    assert tree.rows("SELECT session_id, prompts, source_state FROM sessions ORDER BY session_id") == [
+        (S, 2, "gone"),
+        (other, 1, "live"),
+    ]
+
+
+def test_a_cut_history_is_read_and_restored_as_it_was(synced: Tree, tmp_path: Path) -> None:
+    content = synced.place(PATH).read_bytes()
+    typed = b"".join(
+        b'{"display":"Typed %d","pastedContents":{},"timestamp":%d,"project":"/src"}\n'
+        % (number, 1_700_000_000_000 + number)
+        for number in range(3)
+    )
+    synced.write("history.jsonl", typed)
+    synced.sync()
+    synced.write("history.jsonl", typed[: typed.index(b"\n") + 1])
+    synced.write(PATH, raw(LINES[:1]))
+    synced.sync()
+    with Hansard(str(synced.home), synced.roots) as h:
+        assert [item.text for item in h.prompts(source="history").prompts] == ["Typed 2", "Typed 1", "Typed 0"]
+        assert [entry.text for entry in h.conversation(S).entries if entry.kind == "prompt"] == [
+            "What is it?",
+            "And that?",
+        ]
+        assert b"".join(h.cat(S)) == content
+        assert b"".join(h.cat(S, generation=2)) == raw(LINES[:1])
+        assert [line.file.generation for line in h.grep("And that")] == [1]
+        items = h.plan_restore(None, str(tmp_path / "out"), all_generations=True)
+        h.restore(items)
+    out = tmp_path / "out"
+    assert (out / PATH).read_bytes() == content
+    assert (out / f"{PATH}.generation-2").read_bytes() == raw(LINES[:1])
+    assert (out / "history.jsonl").read_bytes() == typed
 
 
 def test_replaced_by_a_copy_of_itself(synced: Tree) -> None:

@@ -85,21 +85,26 @@ def _places(
     roots = {root.id: root.path for root in record.roots()}
     result: list[tuple[int, GrepFile, FileLocation]] = []
 
-    def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None] | None) -> None:
+    def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None, int] | None) -> None:
         path = version.path
-        session_id, agent_id, last = known or (session_of(path) or "", agent_of(path) or "", None)
-        if not (version.current or all_generations) or (kinds is not None and version.kind not in kinds):
+        session_id, agent_id, last, current = known or (
+            *(session_of(path) or "", agent_of(path) or "", None),
+            version.current,
+        )
+        if not (current or all_generations) or (kinds is not None and version.kind not in kinds):
             return
         if sessions is None or session_id in sessions or (not session_id and project_dir_of(path) in folders):
-            root, current = roots[version.root_id], version.current
-            file = GrepFile(root, path, version.kind, generation, current, version.size, session_id, agent_id)
+            root = roots[version.root_id]
+            file = GrepFile(root, path, version.kind, generation, bool(current), version.size, session_id, agent_id)
             at = version.mtime_ns // 1_000_000 if last is None else last
             result.append((at, file, FileLocation(version.id, isinstance(version, Generation), version.size)))
 
-    logs = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, last_ts FROM transcripts")}
+    logs = {
+        row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, last_ts, current FROM transcripts")
+    }
     for log in record.generations():
         add(log, log.seq, logs.get(log.id))
-    small = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, NULL FROM side_files")}
+    small = {row[0]: row[1:] for row in reader.rows("SELECT id, session_id, agent_id, NULL, current FROM side_files")}
     seen: dict[int, int] = {}
     for whole in record.snapshots():
         number = seen[whole.file_id] = seen.get(whole.file_id, 0) + 1

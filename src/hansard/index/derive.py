@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hansard.index.agents import derive_agents
+from hansard.index.generations import choose_generations
 from hansard.index.links import derive_links, see
 from hansard.index.remarks import own_title
 from hansard.index.sides import titles
@@ -32,7 +33,7 @@ class Part:
     root: str
     path: str
     kind: str
-    live: bool
+    source_state: str
     size: int
     agent_id: str
     project_dir: str
@@ -56,6 +57,7 @@ def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nul
 
     Each is made inside `isolated(its id)`, which may keep what is raised there from the others.
     """
+    choose_generations(db)
     relinked = see(db)
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
     for session_id in sessions:
@@ -74,8 +76,9 @@ def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nul
 
 def _parts(db: Sql, session_id: str) -> list[Part]:
     rows = db.execute(
-        "SELECT id, root, path, kind, state = 'live', size, agent_id, project_dir, root_uuid, fork_uuid,"
-        " coalesce(tail_fold, fold) FROM transcripts WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast')"
+        "SELECT id, root, path, kind, iif(state = 'rewritten' AND NOT EXISTS (SELECT 1 FROM transcripts l WHERE l.session_id ="
+        " t.session_id AND l.path = t.path AND l.root = t.root AND l.state = 'live'), 'gone', state), size, agent_id, project_dir,"
+        " root_uuid, fork_uuid, coalesce(tail_fold, fold) FROM transcripts t WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast')"
         " ORDER BY path, root",
         (session_id,),
     )
@@ -86,7 +89,9 @@ def _parts(db: Sql, session_id: str) -> list[Part]:
 def _main(parts: list[Part]) -> Part | None:
     """The main transcript; where the same session lies under two roots (a synced copy), the longer one."""
     mains = [part for part in parts if part.kind in ("main", "log")]
-    return min(mains, key=lambda part: (-part.size, not part.live, part.path, part.root)) if mains else None
+    return (
+        min(mains, key=lambda part: (-part.size, part.source_state != "live", part.path, part.root)) if mains else None
+    )
 
 
 def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
@@ -161,7 +166,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
             sum(part.state.issues for part in parts),
             sum(part.size for part in parts),
             len(parts),
-            "live" if any(part.live for part in (mains or parts)) else "gone",
+            _source_state(mains or parts),
             int(warmups_only or (not prompts and not replies and not first.first_command)),
             first.team,
             json.dumps(_union([state.pull_requests for state in states])),
@@ -172,6 +177,12 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
         "INSERT INTO session_tools VALUES (?,?,?,?)",
         ((session_id, tool, *counts) for tool, counts in sorted(tools.items())),
     )
+
+
+def _source_state(parts: list[Part]) -> str:
+    """Live where one of the files still has what is shown; else rewritten where one has less of it."""
+    states = {part.source_state for part in parts}
+    return next((state for state in ("live", "rewritten") if state in states), "gone")
 
 
 def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:

@@ -47,7 +47,6 @@ class Transcript:
     path: str
     kind: str
     generation: int
-    current: bool
     state: str
     mtime: int | None
     session_id: str  # empty where the path does not tell
@@ -67,7 +66,6 @@ class Indexed(NamedTuple):
     size: int
     indexed: int
     state: str
-    current: bool
     mtime: int | None
 
 
@@ -91,16 +89,13 @@ class RowIndex(Disposable):
 
     def indexed(self, transcripts: Collection[int] | None = None) -> dict[int, Indexed]:
         """What is known of some transcripts, or of all."""
-        columns = "SELECT id, size, indexed, state, current, mtime FROM transcripts"
+        columns = "SELECT id, size, indexed, state, mtime FROM transcripts"
         rows: list[Any] = []
         if transcripts is None:
             rows += self.db.execute(columns)
         for id_ in transcripts or ():
             rows += self.db.execute(f"{columns} WHERE id = ?", (id_,))
-        return {
-            id_: Indexed(size, indexed, state, current == 1, mtime)
-            for id_, size, indexed, state, current, mtime in rows
-        }
+        return {id_: Indexed(*facts) for id_, *facts in rows}
 
     def known(self, transcript: int) -> int:
         """How many bytes of a transcript are indexed."""
@@ -274,12 +269,12 @@ class RowIndex(Disposable):
         tail: int,
     ) -> None:
         session_id = _session(transcript, state)
-        former = self.db.execute("SELECT copied, current FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
+        former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,?,?,?,?,0,?,?)"
-            " ON CONFLICT (id) DO UPDATE SET current = excluded.current, state = excluded.state, size = excluded.size,"
+            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,-1,?,?,?,?,0,?,?)"
+            " ON CONFLICT (id) DO UPDATE SET state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
-            " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records,"
+            " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records, unique_records = -1,"
             " issues = excluded.issues, first_ts = excluded.first_ts, last_ts = excluded.last_ts,"
             " version = excluded.version, derived = min(derived, indexed), fold = excluded.fold, tail_fold = excluded.tail_fold",
             (
@@ -288,7 +283,7 @@ class RowIndex(Disposable):
                 transcript.path,
                 transcript.kind,
                 transcript.generation,
-                int(transcript.current),
+                int(transcript.generation == 1),  # until the generations are compared
                 transcript.state,
                 size,
                 indexed,
@@ -311,7 +306,7 @@ class RowIndex(Disposable):
         )
         if state.copied != (former[0] if former else 0):
             self._usage.recopy(transcript.id, state.copied)
-        if former is not None and former != (state.copied, transcript.current):
+        if former is not None and former[0] != state.copied:
             reorder_shared(self.db, transcript.id)
         self._kinds(transcript.id, state)
         if session_id and transcript.kind != "history":
@@ -335,15 +330,14 @@ class RowIndex(Disposable):
     def note(self, transcript: Transcript) -> None:
         """Take over what changed about a transcript that has no new bytes: gone, live again, superseded, touched."""
         self.db.execute(
-            "UPDATE transcripts SET current = ?, state = ?, mtime = ? WHERE id = ?",
-            (int(transcript.current), transcript.state, transcript.mtime, transcript.id),
+            "UPDATE transcripts SET state = ?, mtime = ? WHERE id = ?",
+            (transcript.state, transcript.mtime, transcript.id),
         )
-        reorder_shared(self.db, transcript.id)
         self.db.execute(
             "INSERT OR IGNORE INTO dirty SELECT session_id FROM transcripts WHERE id = ? AND session_id <> ''",
             (transcript.id,),
         )
-        # The titles in it are weighed by its age, and count only while it is the current one.
+        # The titles in it are weighed by its age.
         touch_titled(self.db, transcript.id)
 
     def finish_bulk(self) -> None:

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 10
+VERSION = 11
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -36,8 +36,8 @@ CREATE TABLE transcripts (
     path        TEXT NOT NULL,        -- relative to the config dir, with /
     kind        TEXT NOT NULL,        -- main, agent, journal, history, log
     generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
-    current     INTEGER NOT NULL,     -- 1 for the last generation
-    state       TEXT NOT NULL,        -- live, gone; rewritten for former generations
+    current     INTEGER NOT NULL,     -- 1 for the generation that is read: of a session's in this file the one with the most conversation
+    state       TEXT NOT NULL,        -- live, gone; rewritten for all but the last generation
     size        INTEGER NOT NULL,     -- bytes of the record that were read
     indexed     INTEGER NOT NULL,     -- bytes indexed, up to the end of a line
     tail        INTEGER NOT NULL,     -- 1 when rows after `indexed` come from an unfinished last line
@@ -50,6 +50,7 @@ CREATE TABLE transcripts (
     fork_uuid   TEXT NOT NULL,        -- uuid of the last user or assistant record of these
     lines       INTEGER NOT NULL,
     records     INTEGER NOT NULL,
+    unique_records INTEGER NOT NULL,  -- distinct ones, counted where the file has several generations; -1: not counted
     issues      INTEGER NOT NULL,
     first_ts    INTEGER,
     last_ts     INTEGER,
@@ -399,7 +400,7 @@ CREATE TABLE sessions (
     issues        INTEGER NOT NULL,
     bytes         INTEGER NOT NULL,
     transcripts   INTEGER NOT NULL,
-    source_state  TEXT NOT NULL,      -- live, gone
+    source_state  TEXT NOT NULL,      -- live, gone; rewritten: the file is there and has less of the conversation
     debris        INTEGER NOT NULL,   -- 1: nothing was said in it
     team          TEXT NOT NULL,
     pull_requests TEXT NOT NULL,      -- JSON list

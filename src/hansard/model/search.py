@@ -34,7 +34,7 @@ class Hit:
     tool: str | None
     agent_id: str | None
     is_error: bool
-    is_current: bool  # False: of a former generation of its transcript, which was rewritten since
+    is_current: bool  # False: of a generation of its transcript that is not read, see docs/storage.md
     timestamp: datetime | None
     snippet: str
     highlights: tuple[tuple[int, int], ...]  # of the snippet: from, to

@@ -43,7 +43,7 @@ class Session:
     lower_bound_messages: int
     cost_usd: Decimal | None  # of what has a price; None where nothing has
     unpriced_models: tuple[str, ...]  # what these did is not in cost_usd
-    source_state: str  # live, gone
+    source_state: str  # live, gone, rewritten (the file is there and has less of it)
     cwd: str
     branch: str
     branches: tuple[str, ...]

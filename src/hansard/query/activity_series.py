@@ -118,7 +118,7 @@ def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
 def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
     """The sessions whose files changed after a time, as the last sync saw them, and when; the newest first."""
     rows = reader.rows(
-        "SELECT session_id, max(mtime) FROM transcripts WHERE current = 1 AND state = 'live' AND kind IN ('main', 'agent')"
+        "SELECT session_id, max(mtime) FROM transcripts WHERE current IN (0, 1) AND state = 'live' AND kind IN ('main', 'agent')"
         " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
         (to_milliseconds(since),),
     )

@@ -111,8 +111,8 @@ def read_status(
     """Everything `hansard status` shows."""
     counts = reader.one(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
-        " (SELECT count(*) FROM transcripts WHERE current = 1), (SELECT count(*) FROM transcripts WHERE current = 1 AND state = 'gone'),"
-        " (SELECT count(*) FROM transcripts WHERE current = 0), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
+        " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
+        " (SELECT count(*) FROM transcripts WHERE state = 'rewritten'), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
         " (SELECT count(*) FROM usage), (SELECT coalesce(sum(tool_calls), 0) FROM sessions), (SELECT count(*) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )

@@ -41,7 +41,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
     rows = list(
         reader.rows(
             f"SELECT id, {_COLUMNS} FROM transcripts WHERE {chosen} AND"
-            " (path = ?1 OR root || '/' || path = ?1 OR substr(path, -length(?2)) = ?2 OR agent_id = ?3) ORDER BY path, root",
+            " (path = ?1 OR root || '/' || path = ?1 OR substr(path, -length(?2)) = ?2 OR agent_id = ?3) ORDER BY path, root, generation DESC",
             (path, "/" + path.lstrip("/"), name.removeprefix("agent-")),
         )
     )
@@ -58,10 +58,33 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
             raise NotFound(f"the transcript of session {session_id} has no generation {generation}")
         if not rows:
             raise NotFound(f"session {session_id} has no such transcript; `hansard show` lists its subagents")
+    if len({row[1:3] for row in rows}) == 1:
+        del rows[1:]  # its generations are of different sessions: the latest is meant
     if len(rows) > 1:
         shown = "\n".join(f"  {row[2]}" for row in rows[:8])
         raise Ambiguous(f"{len(rows)} transcripts are called {name!r}:\n{shown}")
     return rows[0][0], _transcript(rows[0][1:])
+
+
+def read_generation(reader: Reader, session_id: str, generation: int) -> None:
+    """Let a session's main transcript be this generation of its file, for whatever this reader is asked from now on."""
+    chosen, _ = find_transcript(reader, session_id, generation)
+    columns = [str(row[1]) for row in reader.rows("PRAGMA main.table_info(sessions)")]
+    columns[columns.index("transcript")] = (
+        f"iif(session_id = (SELECT session_id FROM main.transcripts WHERE id = {chosen}), {chosen}, transcript) AS transcript"
+    )
+    # A temporary view goes before the table of the same name.
+    reader.one(f"CREATE TEMP VIEW sessions AS SELECT {', '.join(columns)} FROM main.sessions")
+
+
+def fuller_generations(reader: Reader, record: Record) -> dict[int, int]:
+    """For each file whose last generation has less of its session than an earlier one: the record's file, and that generation."""
+    rows = reader.rows(
+        "SELECT f.id FROM transcripts l JOIN transcripts f ON f.session_id = l.session_id AND f.path = l.path AND f.root = l.root"
+        " WHERE l.generation > 1 AND l.state <> 'rewritten' AND f.unique_records > l.unique_records"
+        " ORDER BY f.unique_records, f.generation"
+    )
+    return {record.generation(id_).file_id: id_ for (id_,) in rows}
 
 
 def _transcript(row: Any) -> Transcript:

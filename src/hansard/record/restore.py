@@ -19,7 +19,7 @@ from hansard.sources.names import printable, unescape
 from hansard.storage.failures import NO_SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from hansard.record.store import Record, RootRow, Snapshot
 
@@ -54,8 +54,11 @@ def plan(
     layout: Layout = Layout.AUTO,
     *,
     all_generations: bool = False,
+    fuller: Mapping[int, int] | None = None,
 ) -> list[RestoreItem]:
     """What a restore of the selected files (all when None) into `to` would do; nothing is written.
+
+    `fuller` names the generation of a file that is to be given back in place of its last one.
 
     Older generations and snapshots get their number at the end of the name, so that no client takes them for its own.
     """
@@ -66,7 +69,7 @@ def plan(
     folders = _folders(record.roots(), layout)
     items: list[RestoreItem] = []
     taken: set[str] = set()
-    for version, suffix in _versions(record, all_generations):
+    for version, suffix in _versions(record, fuller or {}, all_generations):
         if wanted is None or version.file_id in wanted:
             target = os.path.join(base, folders[version.root_id], *map(unescape, version.path.split("/"))) + suffix
             key = os.path.normcase(target)
@@ -127,10 +130,10 @@ def apply(
     return Restored(written, same, size)
 
 
-def _versions(record: Record, every: bool) -> Iterator[tuple[Generation | Snapshot, str]]:
-    """The current content of each file, and with `every` the former ones under a suffix."""
+def _versions(record: Record, fuller: Mapping[int, int], every: bool) -> Iterator[tuple[Generation | Snapshot, str]]:
+    """The content of each file that is given back under its name, and with `every` the others under a suffix."""
     for generation in record.generations():
-        if generation.current:
+        if fuller.get(generation.file_id, generation.id if generation.current else None) == generation.id:
             yield generation, ""
         elif every:
             yield generation, f".generation-{generation.seq}"

@@ -40,7 +40,6 @@ def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None
         path=path,
         kind=generation.kind,
         generation=generation.seq,
-        current=generation.current,
         # What a former generation held is not at its place any more, whatever is there now.
         state=generation.state if generation.current else REWRITTEN,
         mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
@@ -71,7 +70,7 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, reporter
             raise IndexDamaged(index.path, f"it knows more of {generation.path} than the record")
         elif had.size < generation.size:
             waiting.append((transcript, had.indexed, generation.size))
-        elif (had.state, had.current, had.mtime) != (transcript.state, transcript.current, transcript.mtime):
+        elif (had.state, had.mtime) != (transcript.state, transcript.mtime):
             notes.append(transcript)
     if notes:
         with index.transaction():

@@ -279,7 +279,7 @@ class _Run:
         report = _report(surveys)
         if not all(result.complete for result in surveys):
             logs = index.db.execute(
-                "SELECT root, count(*) FROM transcripts WHERE current = 1 AND state = 'live' GROUP BY root"
+                "SELECT root, count(*) FROM transcripts WHERE current IN (0, 1) AND state = 'live' GROUP BY root"
             )
             paths = {root.path for root in self.roots}
             report = replace(report, transcripts=sum(count for root, count in logs if root in paths))

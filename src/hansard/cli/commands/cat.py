@@ -17,7 +17,7 @@ from hansard.model.serialize import plain
     "--generation",
     type=click.IntRange(min=1),
     metavar="N",
-    help="An earlier state of a file that was rewritten; 1 is the first.",
+    help="Another state of a file that was rewritten; 1 is the first.",
 )
 @reads
 @pass_context

@@ -55,7 +55,7 @@ _number = click.IntRange(min=0)
     metavar="KIND",
     help="Only in files of this kind (main, agent, history, tool_result, ...); repeatable.",
 )
-@click.option("--all-generations", is_flag=True, help="Also the earlier states of files that were rewritten.")
+@click.option("--all-generations", is_flag=True, help="Also the other states of files that were rewritten.")
 @reads
 @pass_context
 def grep(

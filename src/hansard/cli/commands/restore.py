@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--all-generations",
     is_flag=True,
-    help="Also the earlier states of rewritten files, with a number at the end of the name.",
+    help="Also the other states of rewritten files, with a number at the end of the name.",
 )
 @reads
 @pass_context

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, pass_context, program, reads
+from hansard.cli.context import Command, Context, pass_context, program, reads, warn
 from hansard.errors import NotFound, UsageError
 from hansard.render.text import one_line
-from hansard.render.words import full
+from hansard.render.words import full, many
 
 if TYPE_CHECKING:
+    from hansard.engine import Hansard
     from hansard.model.sessions import Session
     from hansard.model.threads import Conversation, Entry
     from hansard.render.depth import Depth
@@ -64,6 +65,12 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 @click.option(
     "--around", type=click.IntRange(min=0), metavar="N", help="With --at: so many entries before and after it (5)."
 )
+@click.option(
+    "--generation",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Another state of a file that was rewritten; 1 is the first.",
+)
 @click.option("--no-pager", is_flag=True, help="Write to the terminal directly.")
 @reads
 @pass_context
@@ -82,6 +89,7 @@ def show(
     tools: str | None,
     at: int | None,
     around: int | None,
+    generation: int | None,
     no_pager: bool,
 ) -> None:
     """Read a session: who said what and when, with the tool calls and their results.
@@ -99,7 +107,7 @@ def show(
       hansard show 3f2a91c0 --at 20480 --around 10
     """
     _refuse(
-        cli, turn=turn, last=last, agent=agent, branch=branch, follow=follow, markdown=markdown, html=html, at=at, around=around
+        cli, turn=turn, last=last, agent=agent, branch=branch, follow=follow, markdown=markdown, html=html, at=at, around=around, generation=generation
     )  # fmt: skip
     first, final = _turns(turn)
     from hansard.render.depth import DEPTHS
@@ -113,6 +121,7 @@ def show(
         return
     with cli.reading() as h:
         about = h.session(session)
+        _choose_generation(h, about, generation)
         is_text = at is None and not cli.as_json
         thread = h.read(about, agent, pictures=html, subagents=is_text and (html or wanted.agents))
         if at is not None:
@@ -151,6 +160,7 @@ def _refuse(
     html: bool,
     at: int | None,
     around: int | None,
+    generation: int | None,
 ) -> None:
     """Options that do not go together."""
     answers = [name for name, given in (("--json", cli.as_json), ("--markdown", markdown), ("--html", html)) if given]
@@ -166,9 +176,25 @@ def _refuse(
         raise UsageError(f"--at says which entries: leave {'--turn' if turn is not None else '--last'} out")
     if html and (agent is not None or branch is not None or turn is not None or last is not None):
         raise UsageError("--html is the whole session: leave --agent, --branch, --turn and --last out")
-    if follow and (answers or at is not None or turn is not None or branch is not None):
+    if follow and (answers or at is not None or turn is not None or branch is not None or generation is not None):
         raise UsageError(
             "--follow goes on from the last turns in the terminal: only --last, --agent and the depth go with it"
+        )
+
+
+def _choose_generation(h: Hansard, about: Session, generation: int | None) -> None:
+    """Name the other states of a rewritten file, and read the one that is asked for."""
+    mains = [item for item in h.transcripts(about.session_id) if item.kind in ("main", "log")]
+    shown = next((item for item in mains if item.generation == generation or (item.current and not generation)), None)
+    if generation is not None:
+        h.read_generation(about.session_id, generation)
+    others = [
+        item for item in mains if shown is not None and item.path == shown.path and item.generation != shown.generation
+    ]
+    if shown is not None and others:
+        listed = ", ".join(f"--generation {item.generation} ({many(item.records, 'record')})" for item in others)
+        warn(
+            f"the file was rewritten: this is generation {shown.generation} of it ({many(shown.records, 'record')}); {listed} shows the other{'s' * (len(others) > 1)}"
         )
 
 

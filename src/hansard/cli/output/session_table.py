@@ -49,7 +49,7 @@ def session_table(found: Sequence[Session], moment: datetime, columns: int, pain
             cost,
             one_line(session.branch),
             model_name(session.models[0]) if session.models else "",
-            "gone" if session.source_state == "gone" else "",
+            session.source_state if session.source_state != "live" else "",
         )
         for session, cost in zip(found, aligned([_cost(session) for session in found]), strict=True)
     ]

@@ -13,6 +13,11 @@ from hansard.render.words import lasting, local, long_span, machine, many, short
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
+_KEPT = {
+    "gone": "the client has deleted it; Hansard keeps it",
+    "rewritten": "its file was rewritten and has less of it now; Hansard keeps this state",
+}
+
 
 def marks_of(session: Session) -> Iterable[str]:
     """What the user marked a session with."""
@@ -61,7 +66,7 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
     if session.pull_requests:
         yield "Pulls", ", ".join(linked(address) for address in session.pull_requests[:20])
     yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
-    kept = "the client has deleted it; Hansard keeps it" if session.source_state == "gone" else session.source_state
+    kept = _KEPT.get(session.source_state, session.source_state)
     folder = "" if session.root.rstrip("/").endswith("projects") else "projects"
     place = "/".join(filter(None, (session.root, folder, session.project_dir)))
     yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'

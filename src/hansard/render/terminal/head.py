@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 _TITLE_LINES = 2
 
+_SOURCE = {
+    "gone": "  (gone from the source, kept here)",
+    "rewritten": "  (its file was rewritten and has less of it now, kept here)",
+}
+
 
 def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     """The title, the place, the figures and the id."""
@@ -50,7 +55,7 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     if facts[0] == "-":  # a saved stream has no times
         del facts[0]
     yield from board.lay([(DIM, ", ".join(facts))])
-    gone = "  (gone from the source, kept here)" if session.source_state == "gone" else ""
+    gone = _SOURCE.get(session.source_state, "")
     yield from board.lay([(DIM, one_line(session.session_id) + gone)])
     if session.tags:
         yield from board.lay([("", "Tags: "), (CYAN, "  ".join(map(one_line, session.tags)))])

@@ -103,7 +103,7 @@ ENDPOINTS = (
             Text("version", "Written by this version of the client, or by all that begin so."),
             Text("text", "With all these words in the title or the first prompt."),
             Flag("errors", "In which a tool or the API failed."),
-            Choice("state", "Whether the client still has its files.", ("live", "gone")),
+            Choice("state", "Whether the client still has its files.", ("live", "gone", "rewritten")),
             Flag("all", "Also those in which nothing was said."),
             Flag("pinned", "Only those that you pinned."),
             Text("tag", "With this tag of yours; a star at the end: all that begin so."),
