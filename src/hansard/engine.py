@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -1023,20 +1024,20 @@ class Hansard:
 
         A config directory that the store knows as a root gets its files where the client looks for them.
         """
-        from hansard.query.transcripts import files_of, fuller_generations
+        from hansard.query.restoring import restored_files
+        from hansard.query.transcripts import fuller_generations
         from hansard.record.restore import Layout, plan
 
-        selection: list[int] | None = None
-        if names is not None:
-            wanted = {self.session(name).session_id for name in names}
-            selection = files_of(self.reader, self.record, wanted)
+        wanted = None if names is None else {self.session(name).session_id for name in names}
+        selection = restored_files(self.reader, self.record, wanted, moved=all_generations)
         target = os.path.realpath(os.path.expanduser(to))
         layout = Layout.AUTO
         for root in self.record.roots():
             if os.path.normcase(root.path) == os.path.normcase(target):
                 layout = Layout.FLAT
-                if selection is None:
-                    selection = [known.file_id for known in self.record.known(root.id).values()]
+                if names is None:
+                    inside = {known.file_id for known in self.record.known(root.id).values()}
+                    selection = [file_id for file_id in selection if file_id in inside]
         return plan(
             self.record,
             selection,
@@ -1051,12 +1052,25 @@ class Hansard:
         items: list[RestoreItem],
         *,
         overwrite: bool = False,
+        touch: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> Restored:
-        """Write what `plan_restore` planned."""
+        """Write what `plan_restore` planned; with `touch` files get the present as their date and not the one they had."""
         from hansard.record.restore import apply
 
-        return apply(self.record, items, overwrite, progress)
+        return apply(self.record, items, overwrite, progress, touch=touch)
+
+    def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
+        """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""
+        from hansard.sources.claude_code import cleanup_period_days
+
+        target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
+        for root in self.roots:
+            days = cleanup_period_days(root)
+            limit = time.time_ns() - days * 86_400 * 1_000_000_000
+            if os.path.normcase(root.path) == target and any(item.generation is not None and item.mtime_ns < limit for item in items):
+                return days
+        return None
 
 
 def _zone(timezone: str | None) -> tzinfo | None:

@@ -252,7 +252,7 @@ def test_cat_gives_earlier_generations(run: Run, root: Path) -> None:
     path = root / "projects" / "-src-tide" / f"{SESSION}.jsonl"
     before = path.read_bytes()
     run("sync")
-    write_log(root, SESSION, [said(1, "Something else entirely?")])
+    write_log(root, SESSION, [said(number, "Something else entirely?") for number in (1, 2, 3)])
     assert run("cat", SESSION).stdout_bytes == path.read_bytes()
     assert run("cat", SESSION, "--generation", "1").stdout_bytes == before
     run("cat", SESSION, "--generation", "7", code=1)

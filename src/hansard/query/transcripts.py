@@ -9,7 +9,6 @@ from hansard.model.files import Link, SideFile, Todo, Transcript
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.sessions import find_session
-from hansard.sources.claude_code import session_of
 from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
@@ -131,18 +130,3 @@ def read_side_file(reader: Reader, record: Record, file: SideFile) -> bytes:
     if row is None:
         raise NotFound(f"no file {file.path} is kept")
     return record.read_snapshot(row[0])
-
-
-def files_of(reader: Reader, record: Record, sessions: set[str]) -> list[int]:
-    """The record's files that belong to sessions: transcripts, subagents, tool results, todos, tasks."""
-    paths = {
-        (root, path)
-        for session_id in sessions
-        for root, path in reader.rows("SELECT root, path FROM transcripts WHERE session_id = ?", (session_id,))
-    }
-    return [
-        known.file_id
-        for root in record.roots()
-        for path, known in record.known(root.id).items()
-        if (root.path, path) in paths or session_of(path) in sessions
-    ]

@@ -88,11 +88,13 @@ def apply(
     items: Sequence[RestoreItem],
     overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    touch: bool = False,
 ) -> Restored:
     """Write what a plan says, each file under a temporary name first; without `overwrite` nothing at all if any differs.
 
     A file that cannot be written does not stop the others; the error at the end names the first.
-    `progress` is given the bytes done and to do.
+    `progress` is given the bytes done and to do; with `touch` files get the present as their date, also those that are there.
     """
     if not overwrite:
         _refuse_overwriting([item.target for item in items if item.action is RestoreAction.DIFFERS])
@@ -103,8 +105,10 @@ def apply(
         try:
             if item.action is RestoreAction.SAME:
                 same += 1
+                if touch:
+                    os.utime(item.target, follow_symlinks=False)
             else:
-                _write(record, item, overwrite)
+                _write(record, item, overwrite, touch)
                 written += 1
                 size += item.bytes
         except (StoreCorrupt, UsageError, WouldOverwrite) as error:
@@ -232,7 +236,7 @@ def _refuse_escape(base: str, target: str) -> None:
         )
 
 
-def _write(record: Record, item: RestoreItem, overwrite: bool) -> None:
+def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> None:
     parent = os.path.dirname(item.target)
     # Looked at again: the plan may be old.
     _refuse_name(item.path)
@@ -249,7 +253,8 @@ def _write(record: Record, item: RestoreItem, overwrite: bool) -> None:
     try:
         with open(os.open(temporary, flags, FILE_MODE), "wb") as file:
             file.writelines(_pieces(record, item))
-        os.utime(temporary, ns=(item.mtime_ns, item.mtime_ns))
+        if not touch:
+            os.utime(temporary, ns=(item.mtime_ns, item.mtime_ns))
         os.replace(temporary, item.target)
     except BaseException:
         with suppress(OSError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.errors import NotFound, UsageError, WouldOverwrite
 from hansard.render.text import fit_path, one_line
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also the other states of rewritten files, with a number at the end of the name.",
 )
+@click.option("--touch", is_flag=True, help="Give the files today's date, so that the client does not clean them up.")
 @reads
 @pass_context
 def restore(
@@ -40,15 +41,17 @@ def restore(
     dry_run: bool,
     overwrite: bool,
     all_generations: bool,
+    touch: bool,
 ) -> None:
     """Write sessions back as files, byte for byte, with their subagents and side files.
 
     The files get the layout they had: DIR/projects/..., or DIR/<root name>/projects/... where the store knows several
-    roots. Nothing is replaced unless --overwrite says so.
+    roots. Nothing is replaced unless --overwrite says so. Files keep their dates; the client deletes transcripts that are
+    older than its clean-up period (30 days) the next time it runs, unless --touch gives them today's date.
 
     Examples:
       hansard restore @last --to /tmp/session --dry-run
-      hansard restore 3f2a91c0 --to ~/.claude      so that `claude --resume` finds it again
+      hansard restore 3f2a91c0 --to ~/.claude --touch      so that `claude --resume` finds it again
       hansard restore --all --to /backup/claude
     """
     if everything == bool(names):
@@ -57,12 +60,17 @@ def restore(
         items = h.plan_restore(None if everything else names, to, all_generations=all_generations)
         if not items:
             raise NotFound("nothing is kept yet: there is nothing to restore")
+        days = None if touch else h.cleanup_days(items, to)
+        if days is not None:
+            warn(
+                f"some are older than {days} days: the client deletes them when it next cleans up; --touch prevents that"
+            )
         if dry_run:
             _tell_plan(cli, to, items)
             return
         with BytesBar("Restoring", after=SLOW_SECONDS) as bar:
             try:
-                done = h.restore(items, overwrite=overwrite, progress=bar)
+                done = h.restore(items, overwrite=overwrite, touch=touch, progress=bar)
             except WouldOverwrite as error:
                 raise WouldOverwrite(f"{error} --dry-run lists such files, --overwrite replaces them.") from error
     if cli.as_json:

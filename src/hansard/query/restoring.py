@@ -1,0 +1,108 @@
+"""Which files of the record a restore gives back, so that a session is complete and stands in one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from operator import eq
+from typing import TYPE_CHECKING
+
+from hansard.errors import StoreCorrupt
+from hansard.record.store import GONE
+from hansard.sources.claude_code import session_of
+from hansard.sources.layout import FileKind
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+    from hansard.record.store import Known, Record
+
+# A path in a JSON string, with / or with \ escaped once or more often.
+_TOOL_RESULT = re.compile(rb'[/\\]([^/\\"\s]{1,200})[/\\]+tool-results[/\\]+([^/\\"<>\s]{1,250})')
+_LONGEST = 1024  # of what that can match
+
+Place = tuple[int, str]  # a file's root and path
+
+
+def restored_files(
+    reader: Reader, record: Record, sessions: Collection[str] | None, *, moved: bool = False
+) -> list[int]:
+    """The record's files that a restore of sessions (None: of everything) gives back; with `moved` also where they were before.
+
+    To a session belong its transcripts, subagents, tool results, todos, tasks, file history, and what its text points to: a fork
+    goes on naming its parent's tool results.
+    """
+    known = {(root.id, path): file for root in record.roots() for path, file in record.known(root.id).items()}
+    chosen = set(known)
+    if sessions is not None:
+        paths = {
+            row
+            for session_id in sessions
+            for row in reader.rows("SELECT root, path FROM transcripts WHERE session_id = ?", (session_id,))
+        }
+        roots = {root.id: root.path for root in record.roots()}
+        chosen = {place for place in known if (roots[place[0]], place[1]) in paths or session_of(place[1]) in sessions}
+        pointed = _pointed(record, (known[place] for place in chosen))
+        chosen |= {
+            place for place in known if tuple(place[1].split("/")[-3::2]) in pointed and _is_result(known[place])
+        }
+    if not moved:
+        chosen -= _left_behind(reader, record, known, chosen)
+    return [known[place].file_id for place in sorted(chosen)]
+
+
+def _is_result(file: Known) -> bool:
+    return file.kind == FileKind.TOOL_RESULT
+
+
+def _pointed(record: Record, files: Iterable[Known]) -> set[tuple[str, ...]]:
+    """The sessions' folders and the names of all tool results that transcripts mention."""
+    found: set[tuple[str, ...]] = set()
+    for file in files:
+        rest = b""
+        for piece in record.read(file.generation, mend=True) if FileKind(file.kind).is_log else ():
+            text = rest + piece
+            found.update(
+                (folder.decode("utf-8", "replace"), name.decode("utf-8", "replace"))
+                for folder, name in _TOOL_RESULT.findall(text)
+            )
+            rest = text[-_LONGEST:]
+    return found
+
+
+def _left_behind(reader: Reader, record: Record, known: dict[Place, Known], chosen: Collection[Place]) -> set[Place]:
+    """Files that are gone from their place because their project's folder was renamed, and are whole at the new one."""
+    copies: dict[Place, list[Place]] = {}
+    for root, path in chosen:
+        top, _, below = path.partition("/")
+        if top == "projects" and session_of(path) is not None:
+            copies.setdefault((root, below.partition("/")[2]), []).append((root, path))
+    left: set[Place] = set()
+    for places in copies.values():
+        if len(places) > 1:
+            new = max(places, key=lambda place: (known[place].state != GONE, known[place].mtime_ns or 0, place))
+            left.update(
+                place
+                for place in places
+                if place != new and known[place].state == GONE and _has_all(reader, record, known[new], known[place])
+            )
+    return left
+
+
+def _has_all(reader: Reader, record: Record, new: Known, old: Known) -> bool:
+    """Whether a file has everything that another one had: its bytes, or each of its records by its uuid."""
+    try:
+        if not FileKind(old.kind).is_log:
+            return old.kind == new.kind and record.read_snapshot(old.generation) == record.read_snapshot(new.generation)
+        if new.size >= old.size and all(
+            map(eq, record.read(old.generation), record.read(new.generation, end=old.size))
+        ):
+            return True
+    except StoreCorrupt:
+        return False
+    records, lacking = reader.one(
+        "SELECT count(*), coalesce(sum(NOT EXISTS (SELECT 1 FROM records n WHERE n.uuid = o.uuid AND n.id BETWEEN ?2 << 40"
+        " AND (?2 << 40) + 1099511627775)), 0) FROM records o WHERE o.id BETWEEN ?1 << 40 AND (?1 << 40) + 1099511627775"
+        " AND o.uuid IS NOT NULL",
+        (old.generation, new.generation),
+    )
+    return bool(records) and not lacking
