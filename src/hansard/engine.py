@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from hansard.record.restore import Restored
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
+    from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.run import Change
     from hansard.thread.store import ThreadCache
     from hansard.thread.thread import Thread
@@ -152,6 +153,12 @@ class Hansard:
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
         return report
+
+    def sync_progress(self) -> SyncProgress | None:
+        """How far the sync of this store is that is going on, in whatever process; None when none takes long."""
+        from hansard.storage.heartbeat import sync_progress
+
+        return sync_progress(self.home)
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
         """Make both indexes again from the record alone."""

@@ -114,6 +114,9 @@ def test_the_original_is_rewritten(tree: Tree) -> None:
     assert _parents(tree) == {FORK: ORIGINAL}
     tree.write(main_path(ORIGINAL), talk(ORIGINAL, "other", 1))
     tree.sync()
+    assert _parents(tree) == {FORK: ORIGINAL}  # what it was before has more of the conversation
+    tree.write(main_path(ORIGINAL), talk(ORIGINAL, "other", 3))
+    tree.sync()
     assert _parents(tree) == {}
     tree.write(main_path(ORIGINAL), original)
     tree.sync()

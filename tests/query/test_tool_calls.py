@@ -134,7 +134,7 @@ def test_a_call_of_a_former_generation_is_still_there_but_not_shown(tree: Tree) 
     lines = [user(one, "u", "Go."), assistant(one, "a", "msg_011", [call("t1", "Bash", command="ls -l")], 1)]
     tree.write(main_path(one), lines)
     tree.sync()
-    tree.write(main_path(one), [user(one, "v", "Anew.")])
+    tree.write(main_path(one), [user(one, "v", "Anew."), user(one, "w", "And on.", 1, "v")])
     tree.sync()
     with opened(tree) as h:
         (found,) = h.calls(subjects=True).calls

@@ -16,6 +16,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreUnusable
+from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from hansard.sync.lock import sync_lock
 from hansard.web import live
 from tests.web.serving import Site, site
@@ -102,7 +103,7 @@ def test_the_end_of_the_first_sync_is_told(root: Path, tmp_path: Path, monkeypat
 
     monkeypatch.setattr(Hansard, "sync", sync)
     with site(tmp_path / "home", root, syncing=True) as running, listening(running) as news:
-        assert next(news) == {"revision": 0, "syncing": True, "trouble": None}
+        assert next(news) == {"revision": 0, "syncing": True, "progress": None, "trouble": None}
         gate.set()
         done = until(news, is_done)
         assert done["revision"] > 0
@@ -130,6 +131,25 @@ def test_a_sync_by_another_process_is_told(root: Path, tmp_path: Path) -> None:
             add(root)
             h.sync()
             assert until(news, lambda item: item["revision"] > before["revision"])
+
+
+def test_how_far_a_sync_is_is_told(root: Path, tmp_path: Path) -> None:
+    """Of whatever process: it stands in a file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    with site(home, root) as running, listening(running) as news, running.client() as client:
+        assert next(news)["progress"] is None
+        note_progress(str(home), SyncProgress("reading", 12, 367))
+        told = until(news, lambda item: item["progress"] is not None)
+        assert (told["progress"], told["syncing"]) == ("12 of 367 files read", True)
+        for path in ("/", "/sessions"):
+            page = client.get(path).text
+            assert "12 of 367 files read" in page
+            assert "No session yet" not in page
+            assert "There is no session" not in page
+        clear_progress(str(home))
+        assert until(news, is_done)["progress"] is None
+        assert "No session yet" in client.get("/sessions").text
 
 
 def test_a_remark_is_told_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +215,7 @@ def test_another_process_that_syncs_is_waited_for(root: Path, tmp_path: Path) ->
     with sync_lock(str(home), 0) as held:
         assert held
         with site(home, root, syncing=True) as running, listening(running) as news:
-            assert next(news) == {"revision": 0, "syncing": True, "trouble": None}
+            assert next(news) == {"revision": 0, "syncing": True, "progress": None, "trouble": None}
             thread = next(one for one in threading.enumerate() if one.name == "watch")
             assert thread.is_alive()
             with running.client() as client:

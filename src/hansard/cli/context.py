@@ -98,7 +98,16 @@ class Context:
                 warn(str(no_roots()))
             elif not self.no_sync:
                 self.bring_up_to_date(h)
-            yield h
+            elif progress := h.sync_progress():
+                warn(f"a sync is going on, {progress.words}: the answer is from what is indexed")
+            try:
+                yield h
+            except NotFound as error:
+                if progress := h.sync_progress():
+                    raise type(error)(
+                        f"{error}\nA sync is going on, {progress.words}: it may come with the rest"
+                    ) from None
+                raise
 
     def bring_up_to_date(self, h: Hansard) -> SyncReport | None:
         """Sync before an answer; whatever hinders it is told, and the answer comes from what is indexed."""
@@ -115,7 +124,9 @@ class Context:
         if closed := closed_roots(h, report):
             warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
         if report.busy:
-            warn("another process is syncing: the answer is from what is indexed")
+            progress = h.sync_progress()
+            told = f", {progress.words}" if progress else ""
+            warn(f"another process is syncing{told}: the answer is from what is indexed")
         elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
             from hansard.render.words import many, size
 

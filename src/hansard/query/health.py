@@ -19,7 +19,7 @@ from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.query.soundness import is_damaged, read_ahead
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
-from hansard.storage.heartbeat import heartbeat
+from hansard.storage.heartbeat import SyncProgress, heartbeat, sync_progress
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ class Status:
     """When the sources were last looked at in full, whether or not there was anything new."""
     sync_error: str | None
     """Why a sync after that did not come to its end."""
+    sync_progress: SyncProgress | None
+    """How far the sync is that is going on, in whatever process."""
     problems: tuple[Problem, ...]
     left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
@@ -177,6 +179,7 @@ def read_status(
         if pulse.last_sync is None
         else datetime.fromtimestamp(pulse.last_sync, UTC),
         sync_error=pulse.error,
+        sync_progress=sync_progress(home),
         problems=list_problems(reader, record),
         left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())
         if record is not None

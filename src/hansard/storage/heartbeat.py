@@ -1,4 +1,4 @@
-"""When the last sync was complete, and what has kept it from being so since; two small files beside the databases.
+"""When the last sync was complete, what has kept it from being so since, and how far the present one is; small files beside the databases.
 
 A sync that finds nothing new writes no database, so its success is the modification time of a file.
 """
@@ -8,9 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from dataclasses import dataclass
 from typing import NamedTuple
 
-_DONE, _FAILED = "last-sync.json", "last-failure.json"
+_DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
+_STALE_SECONDS = 60.0
+_DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
 
 
 class Heartbeat(NamedTuple):
@@ -65,6 +68,54 @@ def heartbeat(home: str) -> Heartbeat:
         float(at) if isinstance(at, (int, float)) else None,
         error if isinstance(error, str) else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SyncProgress:
+    """How far the sync is that is going on, in whatever process."""
+
+    phase: str  # reading, indexing, text
+    files: int
+    files_total: int
+
+    @property
+    def words(self) -> str:
+        """For people: 12 of 367 files read."""
+        return f"{self.files:,} of {self.files_total:,} files {_DONE_TO_FILES[self.phase]}"
+
+
+def note_progress(home: str, progress: SyncProgress) -> None:
+    """Let other processes know how far this one's sync is."""
+    content = b'{"pid": %d, "phase": "%s", "files": %d, "files_total": %d}'
+    with contextlib.suppress(OSError):
+        _write(
+            os.path.join(home, _GOING),
+            content % (os.getpid(), progress.phase.encode(), progress.files, progress.files_total),
+        )
+
+
+def clear_progress(home: str) -> None:
+    """Note that the sync is over."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(home, _GOING))
+
+
+def sync_progress(home: str) -> SyncProgress | None:
+    """How far a sync is; None when none is going on that takes long."""
+    path = os.path.join(home, _GOING)
+    noted = _object(path)
+    pid, phase, files, total = (noted.get(name) for name in ("pid", "phase", "files", "files_total"))
+    try:
+        age = time.time() - os.stat(path).st_mtime
+        if os.name != "nt" and isinstance(pid, int) and pid > 0:
+            os.kill(pid, 0)  # signal 0 only asks
+    except PermissionError:
+        pass  # somebody else's, and alive
+    except (OSError, OverflowError):
+        return None
+    if age > _STALE_SECONDS or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
+        return None
+    return SyncProgress(str(phase), files, total)
 
 
 def _object(path: str) -> dict[str, object]:

@@ -34,9 +34,11 @@ def rebuild(
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
         remove_partial(home)
         record = Record.open(place(home, RECORD), readonly=True)
+        reporter = ProgressReporter(listener, home)
         try:
-            report = make(home, record, ProgressReporter(listener), prices or Prices(home), workers=workers)
+            report = make(home, record, reporter, prices or Prices(home), workers=workers)
         finally:
+            reporter.close()
             record.close()
         for name in (INDEX, TEXT):
             _swap(place(home, name))

@@ -6,9 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
+
 COMPARE_BYTES = (
     256 << 20
 )  # of what only its status change time speaks against, in one sync that nobody asked for by name
+_NOTE_SECONDS = 0.5
+_MANY_FILES = 20  # that are noted as soon as they are known
 DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
 
 
@@ -31,18 +35,23 @@ class Listener(Protocol):
 
 
 class ProgressReporter:
-    """Counts, and tells a listener of it now and then."""
+    """Counts, and tells a listener of it now and then; what takes long is also noted in `home`, for other processes."""
 
-    def __init__(self, listener: Listener | None) -> None:
+    def __init__(self, listener: Listener | None, home: str | None = None) -> None:
         self.progress = Progress()
         self._listener = listener
         self._told = 0.0
+        self._home = home
+        self._noted = time.perf_counter()
+        self._is_noted = False
 
     def begin(self, phase: str, *, files: int, size: int) -> None:
         """Begin a phase with so many files and bytes to do."""
         progress = self.progress
         progress.phase, progress.files_total, progress.bytes_total = phase, files, size
         progress.files = progress.bytes = 0
+        if files >= _MANY_FILES:
+            self._noted = 0.0
         self._tell()
 
     def step(self, size: int = 0, *, files: int = 0) -> None:
@@ -65,6 +74,15 @@ class ProgressReporter:
         self._told = time.perf_counter()
         if self._listener is not None:
             self._listener(self.progress)
+        if self._home is not None and self._told - self._noted > _NOTE_SECONDS and self.progress.files_total:
+            self._noted, self._is_noted = self._told, True
+            progress = self.progress
+            note_progress(self._home, SyncProgress(progress.phase, progress.files, progress.files_total))
+
+    def close(self) -> None:
+        """Nothing more is going on."""
+        if self._is_noted and self._home is not None:
+            clear_progress(self._home)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,8 @@ def _sync(
             except IndexDamaged as damage:
                 discard(damage.path)
                 report = run.go(only, None, change)
+            finally:
+                run.reporter.close()
         finally:
             record.close()
     return report
@@ -218,7 +220,7 @@ class _Run:
         self.record = record
         self.roots = roots
         self.max_file = max_file
-        self.reporter = ProgressReporter(listener)
+        self.reporter = ProgressReporter(listener, home)
         self.workers = workers
         self.reread = reread
         self.compare_bytes = compare_bytes

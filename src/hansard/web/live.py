@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError
+from hansard.storage.heartbeat import sync_progress
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.report import Progress
     from hansard.web.engine_pool import EnginePool
 
@@ -34,7 +36,8 @@ class News:
     """What open pages are told."""
 
     revision: int  # another number: something has changed
-    syncing: bool  # the first sync of this run is not over
+    syncing: bool  # the first sync of this run, or a long one of another process, is not over
+    progress: str | None  # how far that is, in words
     trouble: str | None  # why the server cannot keep current
 
 
@@ -81,6 +84,11 @@ class Live:
             await asyncio.to_thread(self._thread.join, 10)
 
     @property
+    def progress(self) -> SyncProgress | None:
+        """How far a sync is, of this process or another; None when none takes long."""
+        return sync_progress(self._engines.settings.home)
+
+    @property
     def is_watching(self) -> bool:
         """Whether the sources are watched."""
         return self._thread is not None and self._thread.is_alive()
@@ -92,7 +100,13 @@ class Live:
 
     def news(self, revision: int | None = None) -> News:
         """How things are, with what somebody has just seen of the store."""
-        return News(self.revision if revision is None else revision, self.busy, self.trouble)
+        progress = self.progress
+        return News(
+            self.revision if revision is None else revision,
+            self.busy or progress is not None,
+            progress.words if progress is not None else None,
+            self.trouble,
+        )
 
     async def look(self) -> None:
         """Hear of a change without waiting for somebody to tell."""
@@ -151,8 +165,12 @@ class Live:
 
     async def _keep_looking(self) -> None:
         seen = self._engines.fingerprint()
+        told = self.news()
         while self.listeners and not self.is_over:
             await asyncio.sleep(_LOOK_SECONDS)
+            if self.news() != told:
+                told = self.news()
+                self._tell()
             now = self._engines.fingerprint()
             if now != seen:
                 seen = now

@@ -82,13 +82,14 @@ class Json(Response):
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """A page, with what every page may say of the server: that it shows a demo, that it syncs, that it cannot."""
     state = request.app.state
-    live = state.live
+    news = state.live.news()
     told = {
         "demo": state.demo,
         "read_only": state.read_only,
-        "syncing": live.busy,
-        "trouble": live.trouble,
-        "revision": live.revision,
+        "syncing": news.syncing,
+        "progress": news.progress,
+        "trouble": news.trouble,
+        "revision": news.revision,
     }
     return HTMLResponse(page(template, **told, **values), status)
 

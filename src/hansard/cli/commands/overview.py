@@ -114,7 +114,7 @@ def _lines(
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")
     else:
-        yield "No session yet."
+        yield f"No session so far: {answer.sync_progress.words}." if answer.sync_progress else "No session yet."
     yield ""
     for line in cleanup_lines(answer, moment):
         style = "red" if answer.doomed_unkept else "dim"

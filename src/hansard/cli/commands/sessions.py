@@ -55,6 +55,7 @@ def sessions(
             cursor=cursor,
             **conditions,
         )
+        progress = h.sync_progress()
     if cli.as_json:
         cli.emit(page)
     elif page.sessions:
@@ -62,7 +63,8 @@ def sessions(
         if page.next_cursor is not None:
             note(f"{len(page.sessions):,} of {page.total:,} sessions; --limit 0 shows all")
     if not page.sessions:
-        note("hansard: no session fits" if page.total == 0 else "hansard: no further session")
+        none = f"no session so far: {progress.words}" if progress else "no session fits"
+        note(f"hansard: {none if page.total == 0 else 'no further session'}")
         if typo := sessions.meant(query):
             note(typo)
         raise click.exceptions.Exit(1)

@@ -45,6 +45,8 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
     disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
     rows = [("Store", fit_path(one_line(answer.home), columns - 12))]
     rows.append(("", f"last complete sync {ago(answer.last_sync, moment)}"))
+    if answer.sync_progress:
+        rows.append(("", f"a sync is going on: {answer.sync_progress.words}"))
     if answer.sync_error:
         rows.append(("Sync", f"FAILED since: {one_line(answer.sync_error)}"))
     rows.append(

@@ -1,5 +1,6 @@
 // What every page has: keys, light and dark, the palette, a word at the foot of the page.
 import { keys, isTyping } from "./keys.js";
+import { onNews } from "./live.js";
 import { openPalette } from "./palette.js";
 
 const root = document.documentElement;
@@ -83,3 +84,5 @@ if (quick) {
 }
 
 export { keys, isTyping };
+
+onNews(() => {}); // every page says so when the server has gone away
