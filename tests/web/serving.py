@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from hansard.web.auth import Auth
+    from hansard.web.login_file import LoginFile
 
 LIMIT = 64 << 20
 _Answer = TypeVar("_Answer")
@@ -92,15 +93,23 @@ class Site:
 
 @contextmanager
 def site(
-    home: Path, *roots: Path, read_only: bool = False, syncing: bool = False, demo: bool = False, **other: Any
+    home: Path,
+    *roots: Path,
+    read_only: bool = False,
+    syncing: bool = False,
+    demo: bool = False,
+    port: int = 0,
+    kept: LoginFile | None = None,
+    **other: Any,
 ) -> Iterator[Site]:
-    """Serve a store on any free port of the loopback; `other` settings are those of the configuration."""
+    """Serve a store on a port of the loopback, 0 for any free one; `other` settings are those of the configuration."""
     settings = Settings(str(home), tuple(map(str, roots)), LIMIT, **{"timezone": "UTC", **other})
     listener = socket.socket(proto=socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
     listener.listen(64)
     port = listener.getsockname()[1]
-    auth = make_auth(port, "127.0.0.1")
+    auth = make_auth(port, "127.0.0.1", None, kept)
     key = auth.log_in(auth.issue_token())
     assert key is not None
     app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
+from pathlib import Path
 
 import pytest
 
-from hansard.web.auth import LINK_SECONDS, Auth, random_name
+from hansard.web.auth import LINK_SECONDS, Auth
+from hansard.web.login_file import LOGIN_SECONDS, LoginFile, hash_session, random_name
 from hansard.web.server import make_auth
 
 NAME = "hansard-0123456789abcdef.localhost"
@@ -206,3 +210,58 @@ def test_a_server_for_others_has_its_name_and_the_address_it_was_reached_at(
 
 def test_the_usual_port_need_not_be_named() -> None:
     assert Auth(80, "localhost").answers_to("localhost") == "pages"
+
+
+def _started(folder: Path, *, keep: bool, now: float = 1e9) -> Auth:
+    return make_auth(
+        4567, "127.0.0.1", None, LoginFile(str(folder / "login.json"), keep_logins=keep, clock=lambda: now)
+    )
+
+
+def test_a_name_lasts_as_long_as_the_data_directory(tmp_path: Path) -> None:
+    first, second, elsewhere = (_started(tmp_path / name, keep=False) for name in ("a", "a", "b"))
+    assert first.name == second.name != elsewhere.name
+    session = first.log_in(first.issue_token())
+    assert session is not None
+    assert not second.knows_session(session)  # nothing else does
+    assert first.cookie != second.cookie
+    assert first.api_token != second.api_token
+
+
+def test_a_login_is_kept_only_if_that_is_wanted(tmp_path: Path) -> None:
+    session = (first := _started(tmp_path, keep=True)).log_in(first.issue_token())
+    assert session is not None
+    again = _started(tmp_path, keep=True, now=1e9 + LOGIN_SECONDS - 1)
+    assert again.knows_session(session)
+    assert again.cookie == first.cookie
+    assert not again.knows_session(hash_session(session))  # who reads the file is not let in
+    assert session not in (tmp_path / "login.json").read_text()
+    assert not _started(tmp_path, keep=True, now=1e9 + LOGIN_SECONDS + 1).knows_session(session)  # and it is forgotten
+    session = (third := _started(tmp_path, keep=True)).log_in(third.issue_token())
+    assert session is not None
+    assert not _started(tmp_path, keep=False).knows_session(session)
+    assert not _started(tmp_path, keep=True).knows_session(session)  # not wanting it forgets it
+
+
+def test_two_servers_of_one_name_know_each_others_logins(tmp_path: Path) -> None:
+    one, other = _started(tmp_path, keep=True), _started(tmp_path, keep=True)
+    session = other.log_in(other.issue_token())
+    assert session is not None
+    assert one.knows_session(session)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no modes")
+def test_the_file_is_private(tmp_path: Path) -> None:
+    _started(tmp_path / "web", keep=True)
+    assert (tmp_path / "web" / "login.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"name": "evil.example", "cookie": "x; Domain=y", "logins": [1]}', b"\xff"]
+)
+def test_a_file_that_says_nonsense_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "login.json").write_bytes(content)
+    auth = _started(tmp_path, keep=True)
+    assert re.fullmatch(r"hansard-[0-9a-f]{16}\.localhost", auth.name)
+    assert re.fullmatch(r"hansard-[0-9a-f]{16}", auth.cookie)
+    assert _started(tmp_path, keep=True).name == auth.name

@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from hansard.errors import StoreBusy, StoreUnusable
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from hansard.sync.lock import sync_lock
 from hansard.web import live
+from hansard.web.login_file import LoginFile
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:
@@ -150,6 +151,26 @@ def test_how_far_a_sync_is_is_told(root: Path, tmp_path: Path) -> None:
         clear_progress(str(home))
         assert until(news, is_done)["progress"] is None
         assert "No session yet" in client.get("/sessions").text
+
+
+def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, root: Path, tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", str(tmp_path / "login.json")
+    with hansard.open(home, [root]) as h:
+        h.sync()
+    with ExitStack() as first:
+        running = first.enter_context(site(home, root, kept=LoginFile(folder, keep_logins=True)))
+        with running.opened(chromium, "/usage") as watched:
+            watched.page.wait_for_load_state("networkidle")
+            first.close()
+            watched.page.wait_for_function(
+                "document.getElementById('standing').textContent.includes('does not answer')"
+            )
+            again = LoginFile(folder, keep_logins=True)
+            with site(home, root, kept=again, port=running.auth.port) as other:
+                assert other.address == running.address
+                watched.page.wait_for_function("document.getElementById('standing').hidden")
+                watched.page.goto(running.address + "/sessions")  # as a bookmark
+                assert watched.page.locator("h1").first.inner_text() == "Sessions"
 
 
 def test_a_remark_is_told_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ KEYS = {
     "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
     "budgets": "what may be spent in a day, week or month, by all or by a project",
     "statusline": "what `hansard statusline` prints",
+    "keep_login": "true: a browser that `hansard web` let in stays so for 30 days, also when the server is started again; false unless told",
 }
 """Everything the configuration file may say, with what it means."""
 
@@ -39,6 +40,7 @@ class Settings:
     limits: tuple[Limit, ...] = ()
     statusline: str | None = None
     follow_links: tuple[str, ...] = ()
+    keep_login: bool = False
 
 
 def load(
@@ -72,6 +74,7 @@ def load(
         limits=values.get("budgets", ()),
         statusline=values.get("statusline"),
         follow_links=tuple(follow_links) or _paths(path, values, "follow_links"),
+        keep_login=values.get("keep_login", False),
     )
 
 
@@ -139,6 +142,8 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     for name, example in (("timezone", "Europe/Berlin"), ("statusline", "{session} {today}")):
         if not isinstance(values.get(name, ""), str):
             raise UsageError(f'{path}: {name} is a text, e.g. {name} = "{example}"')
+    if not isinstance(values.get("keep_login", False), bool):
+        raise UsageError(f"{path}: keep_login is true or false, e.g. keep_login = true")
     if "prices" in values or "budgets" in values:
         from hansard.config import cost_settings
 

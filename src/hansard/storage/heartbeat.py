@@ -106,14 +106,17 @@ def sync_progress(home: str) -> SyncProgress | None:
     noted = _object(path)
     pid, phase, files, total = (noted.get(name) for name in ("pid", "phase", "files", "files_total"))
     try:
-        age = time.time() - os.stat(path).st_mtime
+        is_stale = time.time() - os.stat(path).st_mtime > _STALE_SECONDS
+    except OSError:
+        return None
+    try:
         if os.name != "nt" and isinstance(pid, int) and pid > 0:
             os.kill(pid, 0)  # signal 0 only asks
     except PermissionError:
         pass  # somebody else's, and alive
     except (OSError, OverflowError):
         return None
-    if age > _STALE_SECONDS or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
+    if is_stale or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
         return None
     return SyncProgress(str(phase), files, total)
 

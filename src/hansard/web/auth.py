@@ -1,11 +1,12 @@
 """Authentication: who was let in, and by which names the server may be asked.
 
-A link holds a one-time token. Whoever opens it in time gets a session cookie, which is good until the server stops. Programs
-send the API token in a header instead. All of them are random, kept in memory, and made anew at every start.
+A link holds a one-time token. Whoever opens it in time gets a session cookie, which is good until the server stops, or for a
+month where the user wants logins to be kept (`login_file`). Programs send the API token in a header instead. All of them are random,
+and unless they are to be kept they are in memory only and made anew at every start.
 
 Browsers give cookies to every port of a host, so pages have a host name of their own: a random one under `.localhost`, which
 browsers take to the loopback without asking anybody. Nothing else on the machine is asked by that name, so no other program's
-page gets the cookie.
+page gets the cookie. It is the same at every start with one data directory, so that bookmarks and what a browser remembers stay good.
 """
 
 from __future__ import annotations
@@ -17,15 +18,12 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 from urllib.parse import urlsplit
 
+from hansard.web.login_file import LoginFile, hash_session
+
 LINK_SECONDS = 300.0
 """For how long a link can be opened."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _MOST_LINKS = 16  # that wait to be opened
-
-
-def random_name() -> str:
-    """A host name on the loopback that nobody can guess."""
-    return f"hansard-{secrets.token_hex(8)}.localhost"
 
 
 class Auth:
@@ -38,19 +36,21 @@ class Auth:
         *,
         aliases: Iterable[str] = (),
         any_address: bool = False,
+        kept: LoginFile | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Pages are at `name`, at its `aliases`, and with `any_address` at whatever address a connection came to."""
         self.port = port
         self.name = canonical(name)
-        self.cookie = f"hansard-{secrets.token_hex(8)}"
+        self.cookie = kept.cookie if kept is not None else f"hansard-{secrets.token_hex(8)}"
         self.api_token = secrets.token_urlsafe(32)
         self.on_login: Callable[[str], None] = lambda _: None  # hears the token that was used
         self._names = frozenset({self.name, *map(canonical, aliases)})
         self._any_address = any_address
         self._clock = clock
         self._tokens: dict[str, float] = {}  # until when each can be used
-        self._sessions: set[str] = set()
+        self._kept = kept
+        self._sessions = kept.sessions() if kept is not None else set()  # their hashes
 
     @property
     def url(self) -> str:
@@ -79,13 +79,18 @@ class Auth:
         if not found or self._tokens.pop(found[0]) <= now:
             return None
         session = secrets.token_urlsafe(32)
-        self._sessions.add(session)
+        self._sessions.add(hash_session(session))
+        if self._kept is not None:
+            self._kept.add(hash_session(session))
         self.on_login(found[0])
         return session
 
     def knows_session(self, value: str) -> bool:
-        """Whether a cookie's value is one that this run of the server gave."""
-        return any([_equal(value, known) for known in self._sessions])  # noqa: C419 - all of them, in constant time
+        """Whether a cookie's value is one that this run of the server gave, or one before it whose logins are kept."""
+        hashed = hash_session(value)
+        if self._kept is not None and hashed not in self._sessions:
+            self._sessions |= self._kept.sessions()  # another server with this name may have given it
+        return any([_equal(hashed, known) for known in self._sessions])  # noqa: C419 - all of them, in constant time
 
     def knows_api_token(self, value: str) -> bool:
         """Whether a program may use the API."""

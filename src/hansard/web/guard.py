@@ -48,7 +48,7 @@ _ONCE = (
     b"sec-fetch-site",
     b"sec-fetch-mode",
 )
-_COOKIE_SECONDS = 30 * 86_400  # in the browser; here it is forgotten when the server stops
+_COOKIE_SECONDS = 30 * 86_400  # in the browser; here it is forgotten when the server stops, unless logins are kept
 _HOW = "run `hansard web --link` in a terminal and open the link that it prints"
 
 

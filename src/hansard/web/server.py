@@ -20,8 +20,9 @@ from hansard.errors import UsageError
 from hansard.export.files import NotWritten
 from hansard.model.serialize import encoded
 from hansard.web.app import make_app
-from hansard.web.auth import LINK_SECONDS, LOOPBACK, Auth, canonical, random_name
+from hansard.web.auth import LINK_SECONDS, LOOPBACK, Auth, canonical
 from hansard.web.guard import with_headers
+from hansard.web.login_file import LoginFile, random_name
 from hansard.web.redirect_file import RedirectFile
 from hansard.web.running_servers import Running, registered
 
@@ -133,7 +134,9 @@ def serve(
 ) -> None:
     """Serve until told to stop. The server's own files go to `folder`; `browser` opens the address of a file."""
     listener = listen(host, port)
-    auth = make_auth(listener.getsockname()[1], host, host_name)
+    auth = make_auth(
+        listener.getsockname()[1], host, host_name, LoginFile(f"{folder}-login.json", keep_logins=settings.keep_login)
+    )
     app = make_app(settings, auth, read_only=read_only, syncing=syncing, demo=demo)
     redirects: dict[str, RedirectFile] = {}  # by token
 
@@ -172,14 +175,14 @@ def serve(
         raise server.failure
 
 
-def make_auth(port: int, host: str, host_name: str | None = None) -> Auth:
+def make_auth(port: int, host: str, host_name: str | None = None, kept: LoginFile | None = None) -> Auth:
     """The names of a server on an address: a random one where every browser that knows `.localhost` comes to."""
     if host_name is not None:
-        return Auth(port, host_name)
+        return Auth(port, host_name, kept=kept)
     if canonical(host) in LOOPBACK:
-        return Auth(port, random_name())
+        return Auth(port, random_name() if kept is None else kept.name, kept=kept)
     own = () if host in _EVERYWHERE else (host,)
-    return Auth(port, _EVERYWHERE.get(host, host), aliases=(*own, *LOOPBACK), any_address=True)
+    return Auth(port, _EVERYWHERE.get(host, host), aliases=(*own, *LOOPBACK), any_address=True, kept=kept)
 
 
 def is_loopback(host: str) -> bool:
