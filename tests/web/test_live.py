@@ -160,15 +160,13 @@ def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, ro
     with ExitStack() as first:
         running = first.enter_context(site(home, root, kept=LoginFile(folder, keep_logins=True)))
         with running.opened(chromium, "/usage") as watched:
-            watched.page.wait_for_load_state("networkidle")
+            wait_for(lambda: running.app.state.live.listeners == 1)
             first.close()
-            watched.page.wait_for_function(
-                "document.getElementById('standing').textContent.includes('does not answer')"
-            )
+            watched.page.locator("#standing", has_text="does not answer").wait_for()
             again = LoginFile(folder, keep_logins=True)
             with site(home, root, kept=again, port=running.auth.port) as other:
                 assert other.address == running.address
-                watched.page.wait_for_function("document.getElementById('standing').hidden")
+                watched.page.locator("#standing").wait_for(state="hidden")
                 watched.page.goto(running.address + "/sessions")  # as a bookmark
                 assert watched.page.locator("h1").first.inner_text() == "Sessions"
 
