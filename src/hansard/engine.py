@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from hansard.query.language.options import Conditions
     from hansard.query.relevance import Relevance
     from hansard.record.restore import Restored
+    from hansard.record.salvage import SalvageReport
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
     from hansard.storage.heartbeat import SyncProgress
@@ -1025,6 +1026,14 @@ class Hansard:
             progress=progress,
             prices=self._prices(),
         )
+
+    def salvage(self, to: str) -> SalvageReport:
+        """Write all that is readable of a broken record into a new data directory; what is here is not changed."""
+        from hansard.record.salvage import salvage
+
+        self.close()
+        to = os.path.abspath(os.path.expanduser(to))
+        return salvage(os.path.join(self.home, "record.db"), os.path.join(to, "record.db"))
 
     def plan_restore(self, names: Iterable[str] | None, to: str, *, all_generations: bool = False) -> list[RestoreItem]:
         """What a restore of these sessions (None: of everything) would write under `to`.

@@ -18,8 +18,9 @@ from hansard.model.time import from_milliseconds
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.query.soundness import is_damaged, read_ahead
+from hansard.record.failures import AFTER_DAMAGE
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
-from hansard.storage.heartbeat import SyncProgress, heartbeat, sync_progress
+from hansard.storage.heartbeat import SyncProgress, heartbeat, last_verify, sync_progress
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from hansard.sources.discover import Found
 
 _EXAMPLES = 3
+_SAMPLE = 256  # chunks of 256 KiB: a fraction of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +259,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         findings.append(Finding("note", "record", "there is none yet: run `hansard sync`"))
     else:
         read_ahead(os.path.join(home, "record.db"))
-        damage = record.database_damage()
-        findings += [Finding("error", "record", line) for line in damage]
-        if not damage:
-            findings.append(
-                Finding("ok", "record", "the database is sound (run `hansard verify` to check every chunk)")
-            )
+        findings += _record_findings(record, home)
     behind = reader.one("SELECT count(*) FROM transcripts WHERE indexed + (tail * (size - indexed)) < size")[0]
     dirty = reader.one("SELECT count(*) FROM dirty")[0]
     damaged = [name for name in ("index.db", "text.db") if is_damaged(home, name)]
@@ -290,6 +287,27 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
         findings += [Finding("warning", "link", describe_link(link)) for link in _unfollowed(root, left_out, known)]
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def _record_findings(record: Record, home: str) -> Iterator[Finding]:
+    """What the database's own check finds, a sample of chunks, and what the last `verify` found."""
+    damage = record.database_damage()
+    chunks, checked, total = record.sample(_SAMPLE) if not damage else ([], 0, 0)
+    yield from (Finding("error", "record", line) for line in damage)
+    yield from (Finding("error", "record", f"damaged chunk: {line}. {AFTER_DAMAGE}") for line in chunks)
+    verified = last_verify(home)
+    if verified is not None and verified.mismatches:
+        places = "1 place" if verified.mismatches == 1 else f"{verified.mismatches:,} places"
+        moment = datetime.fromtimestamp(verified.at, UTC)
+        text = f"`hansard verify` found {places} damaged on {moment:%Y-%m-%d}, first {verified.first}; `hansard verify --repair` mends what the sources still have"
+        yield Finding("error", "record", text)
+    elif not damage and not chunks:
+        some = "all" if checked == total else f"{checked:,} of"
+        yield Finding(
+            "ok",
+            "record",
+            f"the database is sound, and {some} {total:,} chunks have their hashes (`hansard verify` checks everything)",
+        )
 
 
 def describe_link(link: UnfollowedLink) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import apsw
 
 AFTER_DAMAGE = (
-    "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged. "
+    "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged, and `hansard verify --salvage DIR` saves the rest. "
     "Put a backup of it in its place, or move it away: the next sync then records anew all that the source still has."
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from random import Random
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
@@ -248,6 +250,19 @@ class Logs(Files):
         )
         if beyond is not None and beyond[0] is not None:
             yield Checked(beyond[0], 0, f"it lies beyond the recorded size of {size} bytes")
+
+    def sample(self, most: int) -> tuple[list[str], int, int]:
+        """Check chunks against their hashes, a random choice if there are more than `most`: damage in words, how many, of how many."""
+        self._flush_all()
+        chunks = self._rows("SELECT generation_id, start FROM chunk ORDER BY generation_id, start")
+        chosen = chunks if len(chunks) <= most else sorted(Random(os.urandom(8)).sample(chunks, most))  # noqa: S311 - no secret
+        damage: list[str] = []
+        for generation, start in chosen:
+            try:
+                self._open_chunk(self._chunk_at(generation, start), start)
+            except DamagedError as error:
+                damage.append(f"{self._generation(generation).path} at byte {start:,}: {error}")
+        return damage, len(chosen), len(chunks)
 
     def mend_chunk(self, generation: int, start: int, raw: bytes) -> bool:
         """Write the bytes of a damaged chunk anew; False unless they are exactly those that it was made from."""

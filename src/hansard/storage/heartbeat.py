@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
+_VERIFIED = "last-verify.json"
 _STALE_SECONDS = 60.0
 _DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
 
@@ -119,6 +120,32 @@ def sync_progress(home: str) -> SyncProgress | None:
     if is_stale or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
         return None
     return SyncProgress(str(phase), files, total)
+
+
+class LastVerify(NamedTuple):
+    """What the last check of the whole record found."""
+
+    at: float  # seconds since 1970
+    mismatches: int
+    first: str
+
+
+def note_verify(home: str, mismatches: int, first: str) -> None:
+    """Note what a check of the whole record found."""
+    import json
+
+    content = json.dumps({"at": time.time(), "mismatches": mismatches, "first": first[:1000]})
+    with contextlib.suppress(OSError):
+        _write(os.path.join(home, _VERIFIED), content.encode())
+
+
+def last_verify(home: str) -> LastVerify | None:
+    """What the last check of the whole record found; None: there was none."""
+    noted = _object(os.path.join(home, _VERIFIED))
+    at, mismatches = noted.get("at"), noted.get("mismatches")
+    if not isinstance(at, (int, float)) or not isinstance(mismatches, int):
+        return None
+    return LastVerify(at, mismatches, str(noted.get("first", "")))
 
 
 def _object(path: str) -> dict[str, object]:

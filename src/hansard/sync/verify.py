@@ -22,6 +22,7 @@ from hansard.record.verify import repair as mend
 from hansard.record.verify import verify as verify_record
 from hansard.sources.roots import Root
 from hansard.storage import sqlite
+from hansard.storage.heartbeat import note_verify
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, RECORD, TEXT, place
@@ -63,11 +64,13 @@ def verify(
     index that is wrong is made again; the report is of the state after that.
     """
     report = _verify(home, roots, deep=deep or repair, full=full, since=since, progress=progress, prices=prices)
-    if not repair or not report.mismatches:
-        return report
-    _repair(home, roots, report.mismatches, prices)
-    after = _verify(home, roots, deep=True, full=full, since=since, progress=progress, prices=prices)
-    return replace(after, repaired=len(set(report.mismatches) - set(after.mismatches)))
+    if repair and report.mismatches:
+        _repair(home, roots, report.mismatches, prices)
+        after = _verify(home, roots, deep=True, full=full, since=since, progress=progress, prices=prices)
+        report = replace(after, repaired=len(set(report.mismatches) - set(after.mismatches)))
+    first = f"{report.mismatches[0].path}: {report.mismatches[0].reason}" if report.mismatches else ""
+    note_verify(home, len(report.mismatches), first)
+    return report
 
 
 def _verify(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, common, pass_context
+from hansard.cli.context import SLOW_SECONDS, Command, Context, common, pass_context, program
 from hansard.cli.output.progress import BytesBar
+from hansard.errors import UsageError
 from hansard.render.text import one_line, wrap
 from hansard.render.words import many, size
 
@@ -25,9 +26,14 @@ from hansard.render.words import many, size
     is_flag=True,
     help="Mend damaged chunks from sources that still have their bytes, read again what differs, rebuild wrong indexes.",
 )
+@click.option(
+    "--salvage",
+    metavar="DIR",
+    help="Write all that is still readable of a damaged record into a new data directory, and check nothing else.",
+)
 @common
 @pass_context
-def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool) -> None:
+def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
     """Check every kept byte against its hash, every write against the hash chain, and the indexes against the record.
 
     Exits with 1 when something does not match. Nothing is synced or changed without --repair. The revision that is printed stands for
@@ -38,7 +44,13 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
       hansard verify --deep --json
       hansard verify --since 412:9f3c0a
       hansard verify --repair
+      hansard verify --salvage ~/hansard-salvaged
     """
+    if salvage is not None:
+        if deep or full or repair or since is not None:
+            raise UsageError("--salvage checks what it takes over: leave the other options out")
+        _salvage(cli, salvage)
+        return
     with cli.engine() as h, BytesBar("Verifying", after=SLOW_SECONDS) as bar:
         report = h.verify(deep=deep, full=full, since=since, repair=repair, progress=bar)
     if cli.as_json:
@@ -67,3 +79,23 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
         cli.say(piece for line in lines for piece in wrap(line, cli.width()))
     if report.mismatches:
         raise click.exceptions.Exit(1)
+
+
+def _salvage(cli: Context, to: str) -> None:
+    with cli.engine() as h:
+        report = h.salvage(to)
+    if cli.as_json:
+        cli.emit(report)
+        return
+    lost = sum(loss.length for loss in report.losses)
+    lines = [
+        f"{many(report.files, 'file')}, {size(report.bytes)} and {many(report.remarks, 'remark')} taken over into {one_line(to)}: "
+        + (f"{size(lost)} LOST in {many(len(report.losses), 'place')}" if report.losses else "nothing was lost")
+    ]
+    lines += [f"  {one_line(loss.path)} at {loss.offset:,}: {size(loss.length)}" for loss in report.losses]
+    if report.unnamed:
+        lines.append(f"{many(report.unnamed, 'file')} without a name: see projects/salvaged")
+    lines.append(
+        f"Next: {program()} verify --repair --home {one_line(to)}, which mends from the sources, then {program()} sync --home {one_line(to)}"
+    )
+    cli.say(piece for line in lines for piece in wrap(line, cli.width()))

@@ -1,0 +1,48 @@
+"""A damaged record: what doctor says of it, and how the rest is saved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.record.making import flip
+
+from .conftest import SESSION, Run, runner
+
+
+def _findings(run: Run, code: int) -> list[dict[str, str]]:
+    found = json.loads(run("doctor", "--json", "--no-sync", code=code).stdout)["findings"]
+    return [finding for finding in found if finding["subject"] == "record"]
+
+
+def test_doctor_does_not_call_a_damaged_chunk_sound(run: Run, root: Path, tmp_path: Path) -> None:
+    run("sync")
+    (found,) = _findings(run, 0)
+    assert "all 2 chunks have their hashes" in found["text"]
+    flip(tmp_path / "store" / "record.db", "chunk", 1)
+    (found,) = _findings(run, 1)
+    assert found["level"] == "error"
+    assert "damaged chunk: projects/" in found["text"]
+    run("verify", code=1)
+    assert ["`hansard verify` found 1 place damaged" in found["text"] for found in _findings(run, 1)] == [False, True]
+    run("verify", "--repair")
+    (found,) = _findings(run, 0)
+    assert found["level"] == "ok"
+
+
+def test_a_broken_record_is_salvaged(run: Run, root: Path, tmp_path: Path) -> None:
+    run("sync")
+    flip(tmp_path / "store" / "record.db", "chunk", 1)
+    new = tmp_path / "saved"
+    said = run("verify", "--salvage", str(new)).stdout
+    assert "2 files" in said
+    assert "LOST in 1 place" in said
+    saved = runner(root, new)
+    saved("verify", code=1)
+    saved("verify", "--repair")
+    content = (root / "projects" / "-src-tide" / f"{SESSION}.jsonl").read_bytes()
+    assert saved("cat", SESSION).stdout_bytes == content
+    run("verify", "--salvage", str(new), code=2)
+    run("verify", "--salvage", str(tmp_path / "other"), "--deep", code=2)
+    report = json.loads(run("verify", "--salvage", str(tmp_path / "third"), "--json").stdout)
+    assert [loss["offset"] for loss in report["losses"]] == [0]
