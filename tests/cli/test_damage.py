@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from hansard.sync import keep
 from tests.record.making import flip
 
 from .conftest import SESSION, Run, runner
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_an_unreadable_transcript_is_named_by_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = keep.open_tail
+
+    def refuse(path: str, *more: Any, **named: Any) -> Any:
+        if SESSION in path:
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(keep, "open_tail", refuse)
+    run("sync", code=10)
+    for command, code in ((["doctor"], 1), (["status"], 0), ([], 0)):
+        said = " ".join(run(*command, "--no-sync", code=code).stdout.split())
+        assert "could not be kept" in said, command
+        assert "Permission denied" in said, command
+    problem = json.loads(run("status", "--no-sync", "--json").stdout)["problems"][0]
+    assert (problem["stage"], problem["subject"].endswith(f"{SESSION}.jsonl")) == ("read", True)
 
 
 def _findings(run: Run, code: int) -> list[dict[str, str]]:
