@@ -662,7 +662,10 @@ class Hansard:
 
     def revision(self) -> int:
         """The state of the record that the index was last made from in full: a number that grows with every sync that brings something."""
-        row = self.reader.one("SELECT value FROM meta WHERE name = 'revision'")
+        # During a first sync the newest sessions are there before there is a revision.
+        row = self.reader.one(
+            "SELECT iif(value <> 0, value, -(SELECT count(*) FROM sessions)) FROM meta WHERE name = 'revision'"
+        )
         return int(row[0]) if row is not None else 0
 
     def state(self) -> str:

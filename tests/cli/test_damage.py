@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hansard.sources.tail import open_tail
 from hansard.sync import keep
 from tests.record.making import flip
 
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
 
 
 def test_an_unreadable_transcript_is_named_by_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = keep.open_tail
 
     def refuse(path: str, *more: Any, **named: Any) -> Any:
         if SESSION in path:
             raise PermissionError(13, "Permission denied", path)
-        return real(path, *more, **named)
+        return open_tail(path, *more, **named)
 
     monkeypatch.setattr(keep, "open_tail", refuse)
     run("sync", code=10)

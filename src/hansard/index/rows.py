@@ -340,6 +340,13 @@ class RowIndex(Disposable):
         # The titles in it are weighed by its age.
         touch_titled(self.db, transcript.id)
 
+    def begin_bulk(self) -> None:
+        """Do without the indexes for a while."""
+        with self.transaction():
+            for (name,) in self.db.execute(schema.MADE_LATE).fetchall():
+                self.db.execute(f"DROP INDEX {name}")
+        self.bulk = True
+
     def finish_bulk(self) -> None:
         """Make the indexes that a first sync left out."""
         if self.bulk:

@@ -514,6 +514,10 @@ CREATE INDEX IF NOT EXISTS sessions_project ON sessions (project);
 """
 
 LAST_INDEX = "sessions_project"
+MADE_LATE = (
+    "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND name <> 'usage_copies_owner'"
+)
+"""Asks for the indexes that a first sync makes at its end."""
 
 TEXT_TABLES = """
 CREATE TABLE meta (

@@ -6,7 +6,7 @@ import contextlib
 import posixpath
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
@@ -23,6 +23,8 @@ from hansard.sync.report import ProgressReporter
 
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
+_LARGE_BYTES = 64 << 20  # of a first sync
+_SHOWN_BYTES = 8 << 20
 _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
 
@@ -50,8 +52,17 @@ def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None
     )
 
 
-def catch_up(record: Record, index: RowIndex, touched: set[int] | None, reporter: ProgressReporter) -> int:
-    """Index what the record has of some generations (None: of all) and the index has not; returns how many records."""
+def catch_up(
+    record: Record,
+    index: RowIndex,
+    touched: set[int] | None,
+    reporter: ProgressReporter,
+    show: Callable[[], None] | None = None,
+) -> int:
+    """Index what the record has of some generations (None: of all) and the index has not; returns how many records.
+
+    Of a large first sync the newest transcripts come before all others, and then `show` is called.
+    """
     roots = {row.id: row.path for row in record.roots()}
     known = index.indexed(touched)
     wanted: Iterable[Generation] = (
@@ -81,10 +92,13 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, reporter
     reporter.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
     records = 0
     waiting.reverse()  # taken from the end: ids that ascend fill the tables without gaps
+    first = _newest(waiting) if show is not None and index.bulk else 0
+    if first:
+        waiting = [*waiting[first:], *waiting[:first]]
     while waiting:
-        done = 0
+        done, later = 0, len(waiting) - first
         with index.transaction():
-            while waiting and done < _COMMIT_BYTES:
+            while len(waiting) > (later if first else 0) and done < _COMMIT_BYTES:
                 transcript, start, size = waiting.pop()
                 with index.isolated("rows", str(transcript.id), size):
                     pieces = _counted(
@@ -93,8 +107,32 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, reporter
                     records += index.feed(transcript, pieces)
                 reporter.step(files=1)
                 done += size - start
+        if first and show is not None:
+            show()
+            first = 0
     reporter.end()
     return records
+
+
+def _newest(waiting: list[tuple[Transcript, int, int]]) -> int:
+    """How many of the newest transcripts, which stand first, are shown before the rest; 0 where all of them take no time."""
+    if sum(size - start for _, start, size in waiting) < _LARGE_BYTES:
+        return 0
+    total = 0
+    for number, (_, start, size) in enumerate(waiting):
+        total += size - start
+        if total > _SHOWN_BYTES:
+            return number
+    return 0
+
+
+def show_newest(index: RowIndex, prices: Prices) -> None:
+    """Make the sessions of what is indexed so far, for who looks while the rest is still coming; nothing is signed."""
+    index.finish_bulk()
+    with index.transaction():
+        derive(index.db, partial(index.isolated, "session"))
+        settle(index.db, prices, partial(index.isolated, "price"))
+    index.begin_bulk()
 
 
 def _counted(pieces: Iterable[bytes], reporter: ProgressReporter) -> Iterable[bytes]:

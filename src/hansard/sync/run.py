@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreCorrupt, StoreUnusable
@@ -47,7 +48,8 @@ def sync(
     3. Keep. For each file that differs, the newest first, read what is new and append it to the record; a log that was truncated,
        rewritten or replaced begins a new generation, the former one stays. Files that vanished are marked gone. All of it is
        committed before anything asks what the bytes mean, and a file that cannot be read is noted while the others go on.
-    4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`. The text of a large backlog is
+    4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`, the newest sessions of a large
+       first sync before all others. The text of a large backlog is
        indexed at the same time, from the record's first commit on, by a second process, which writes `text.db`; a small one is
        done here. What cannot be indexed is noted, and tried again when there is more of it.
     5. Derive. Sessions, subagents and links of what changed are made again.
@@ -228,7 +230,7 @@ class _Run:
     def go(self, only: Collection[str] | None, look: _Look | None, change: Change | None) -> SyncReport:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
-        from hansard.sync.indexing import catch_up, finish
+        from hansard.sync.indexing import catch_up, finish, show_newest
         from hansard.sync.keep import Keeper
         from hansard.sync.text import TextRun
 
@@ -249,7 +251,8 @@ class _Run:
             try:
                 with telling(index.path):
                     trusted = trusted and not index.fresh
-                    records = catch_up(record, index, kept.touched if trusted else None, self.reporter)
+                    show = partial(show_newest, index, self.prices)
+                    records = catch_up(record, index, kept.touched if trusted else None, self.reporter, show)
                     finish(record, index, kept.retouched if trusted else None, self.prices)
                     report = self._summary(surveys, index)
             finally:
