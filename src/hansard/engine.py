@@ -1087,7 +1087,9 @@ class Hansard:
         for root in self.roots:
             days = cleanup_period_days(root)
             limit = time.time_ns() - days * 86_400 * 1_000_000_000
-            if os.path.normcase(root.path) == target and any(item.generation is not None and item.mtime_ns < limit for item in items):
+            if os.path.normcase(root.path) == target and any(
+                item.generation is not None and item.mtime_ns < limit for item in items
+            ):
                 return days
         return None
 

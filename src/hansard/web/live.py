@@ -14,13 +14,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hansard.engine import Hansard
 from hansard.errors import HansardError
-from hansard.storage.heartbeat import sync_progress
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
-    from hansard.engine import Hansard
-    from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.report import Progress
     from hansard.web.engine_pool import EnginePool
 
@@ -84,9 +82,10 @@ class Live:
             await asyncio.to_thread(self._thread.join, 10)
 
     @property
-    def progress(self) -> SyncProgress | None:
-        """How far a sync is, of this process or another; None when none takes long."""
-        return sync_progress(self._engines.settings.home)
+    def progress(self) -> str | None:
+        """How far a sync is, of this process or another, in words; None when none takes long."""
+        progress = Hansard(self._engines.settings.home, ()).sync_progress()
+        return progress.words if progress is not None else None
 
     @property
     def is_watching(self) -> bool:
@@ -101,12 +100,8 @@ class Live:
     def news(self, revision: int | None = None) -> News:
         """How things are, with what somebody has just seen of the store."""
         progress = self.progress
-        return News(
-            self.revision if revision is None else revision,
-            self.busy or progress is not None,
-            progress.words if progress is not None else None,
-            self.trouble,
-        )
+        syncing = self.busy or progress is not None
+        return News(self.revision if revision is None else revision, syncing, progress, self.trouble)
 
     async def look(self) -> None:
         """Hear of a change without waiting for somebody to tell."""
