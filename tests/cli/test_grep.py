@@ -158,7 +158,8 @@ def test_colours_only_where_wanted(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_former_states_have_a_number(root: Path, run: Run) -> None:
     run("sync")
-    write_log(root, SESSION, [said(1, "Something else altogether, and longer than before.") for _ in range(4)])
+    other = [said(number, "Something else altogether, and longer than before.") for number in range(1, 5)]
+    write_log(root, SESSION, other)
     assert run("grep", "high tide", code=1).stdout == ""
     assert run("grep", "-l", "--all-generations", "high tide").stdout == f"{TIDE}.generation-1\n"
 

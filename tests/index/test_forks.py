@@ -118,7 +118,7 @@ def test_the_original_is_rewritten(tree: Tree) -> None:
     tree.write(main_path(ORIGINAL), talk(ORIGINAL, "other", 3))
     tree.sync()
     assert _parents(tree) == {}
-    tree.write(main_path(ORIGINAL), original)
+    tree.write(main_path(ORIGINAL), talk(ORIGINAL, "first", 4))
     tree.sync()
     assert _parents(tree) == {FORK: ORIGINAL}
 

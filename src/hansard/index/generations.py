@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 
 # Every generation of a file that has several is former (rewritten) or not the first.
 _SEVERAL = (
-    "SELECT t.session_id, t.root, t.path, t.generation, t.id, t.current, t.unique_records FROM {} t"
+    "SELECT t.session_id, t.root, t.path, t.generation, t.id, t.current FROM {} t"
     " WHERE (t.generation > 1 OR t.state = 'rewritten') AND {}"
 )
 _CHANGED = _SEVERAL.format("dirty d CROSS JOIN transcripts", "t.session_id = d.session_id")
 _WITHOUT_SESSION = _SEVERAL.format("transcripts", "t.session_id = ''")
+# Rows of whole lines never change, so only those that came since the last time are looked at.
 _COUNT = (
-    "UPDATE transcripts SET unique_records = iif(kind = 'history', records, (SELECT count(DISTINCT uuid) + count(*) - count(uuid)"
-    " FROM records WHERE id BETWEEN ?1 << 40 AND (?1 << 40) + 1099511627775)) WHERE id = ?1 RETURNING unique_records"
+    "UPDATE transcripts SET counted = indexed, unique_records = iif(kind = 'history', records, unique_records +"
+    " (SELECT count(DISTINCT r.uuid) FILTER (WHERE NOT EXISTS (SELECT 1 FROM records o WHERE o.uuid = r.uuid AND o.id >= ?1 << 40"
+    " AND o.id < (?1 << 40) + counted)) + count(*) - count(r.uuid) FROM records r WHERE r.id >= (?1 << 40) + counted"
+    " AND r.id < (?1 << 40) + indexed)) WHERE id = ?1 RETURNING unique_records"
 )
 
 
@@ -37,9 +40,9 @@ def choose_generations(db: Sql) -> None:
     for _, group in groupby(rows, key=lambda row: row[:3]):
         former: dict[int, int] = {}
         sizes: dict[int, int] = {}
-        for *_, transcript, current, unique in group:
+        for *_, transcript, current in group:
             former[transcript] = current
-            sizes[transcript] = unique if unique >= 0 else db.execute(_COUNT, (transcript,)).fetchall()[0][0]
+            sizes[transcript] = db.execute(_COUNT, (transcript,)).fetchall()[0][0]
         best = max(sizes, key=lambda transcript: (sizes[transcript], transcript))
         for transcript, current in former.items():
             if current != (transcript == best):

@@ -271,10 +271,10 @@ class RowIndex(Disposable):
         session_id = _session(transcript, state)
         former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,-1,?,?,?,?,0,?,?)"
+            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,0,0,?,?,?,?,0,?,?)"
             " ON CONFLICT (id) DO UPDATE SET state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
-            " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records, unique_records = -1,"
+            " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records,"
             " issues = excluded.issues, first_ts = excluded.first_ts, last_ts = excluded.last_ts,"
             " version = excluded.version, derived = min(derived, indexed), fold = excluded.fold, tail_fold = excluded.tail_fold",
             (

@@ -50,7 +50,8 @@ CREATE TABLE transcripts (
     fork_uuid   TEXT NOT NULL,        -- uuid of the last user or assistant record of these
     lines       INTEGER NOT NULL,
     records     INTEGER NOT NULL,
-    unique_records INTEGER NOT NULL,  -- distinct ones, counted where the file has several generations; -1: not counted
+    unique_records INTEGER NOT NULL,  -- distinct ones in whole lines, counted where the file has several generations
+    counted     INTEGER NOT NULL,     -- bytes up to which they were counted
     issues      INTEGER NOT NULL,
     first_ts    INTEGER,
     last_ts     INTEGER,
