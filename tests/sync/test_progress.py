@@ -91,7 +91,7 @@ def test_a_large_first_sync_shows_the_newest_sessions_first(
             with hansard.open(other.home, [other.config]) as h:
                 shown.append((h.revision(), [item.session_id for item in h.sessions().sessions]))
 
-    monkeypatch.setattr(report.Teller, "step", lambda self, *_, **__: self._tell())
+    monkeypatch.setattr(report.ProgressReporter, "step", lambda self, *_, **__: self._tell())
     other.sync(listener=listen)
     early = next((revision, sessions) for revision, sessions in shown if sessions)
     newest = [session(number) for number in reversed(range(30))]

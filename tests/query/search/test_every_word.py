@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hansard.engine import Hansard
-from hansard.query.search.words import inflections
+from hansard.query.search.spellings import inflections
 
 
 def test_every_short_word_has_its_forms() -> None:
