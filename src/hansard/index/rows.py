@@ -28,6 +28,7 @@ RANGED = (
     "records",
     "blocks",
     "messages",
+    "progress_answers",
     "tool_calls",
     "prompts",
     "compactions",
@@ -237,6 +238,8 @@ class RowIndex(Disposable):
             many("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks)
         if rows.messages:
             many("INSERT INTO messages VALUES (?,?,?,?)", rows.messages)
+        if rows.progress_answers:
+            many("INSERT OR REPLACE INTO progress_answers VALUES (?,?,?)", rows.progress_answers)
         if rows.calls:
             many("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values())
         if rows.call_results:

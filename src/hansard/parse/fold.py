@@ -47,7 +47,16 @@ from hansard.parse.state import (
     note,
     preview,
 )
-from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, dated, first_tool, merge, message_key, stated
+from hansard.parse.usage import (
+    CALL_BLOCKS,
+    SIDECHAIN,
+    dated,
+    embedded_answer,
+    first_tool,
+    merge,
+    message_key,
+    stated,
+)
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _forked = msgspec.json.Decoder(wire.ForkedFrom).decode
@@ -147,10 +156,10 @@ class Fold:
         state = self.state
         state.records += 1
         kind = body.type or ""
-        if kind == "progress" and state.cwd:
-            self._progress(body)
-            return
         record_id = self.base + offset
+        if kind == "progress" and state.cwd:
+            self._progress(record_id, length, body)
+            return
         ts = milliseconds(body.timestamp)
         if ts is not None:
             if state.last_ts is None or ts > state.last_ts:
@@ -181,7 +190,7 @@ class Fold:
         elif kind == "user":
             meaning = self._user(record_id, ts, body, sidechain=sidechain)
         elif kind == "progress":
-            self._progress(body)
+            self._progress(record_id, length, body)
             return
         else:
             sub = sub_kind(body)
@@ -476,8 +485,11 @@ class Fold:
         elif sub == "local_command" and body.content:
             self._command(record_id, "command", ts, string(body.content))
 
-    def _progress(self, body: wire.Entry) -> None:
-        """Progress records say nothing, but others hang on them: remember where their chain leads, and skip them."""
+    def _progress(self, record_id: int, length: int, body: wire.Entry) -> None:
+        """Progress records have no rows, but others hang on them: remember where their chain leads.
+
+        They repeat what subagents answer, and are all that is left of those whose transcripts are gone.
+        """
         kinds = self.state.kinds
         kinds["progress"] = kinds.get("progress", 0) + 1
         asides = self.state.asides
@@ -487,12 +499,27 @@ class Fold:
             if len(asides) > _MAX_ASIDES:
                 del asides[next(iter(asides))]
         sub = sub_kind(body)
-        if sub == "agent_progress" and body.parent_tool_use_id:
-            progress = progress_of(body)
+        if sub == "agent_progress":
+            progress = progress_of(body) if body.parent_tool_use_id else None
             if progress is not None and progress.agent_id:
-                self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id, progress.agent_id, 3))
+                self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id or "", progress.agent_id, 3))
+            self._embedded(record_id, length, body)
         elif sub == "hook_progress":
             self.state.hooks += 1
+
+    def _embedded(self, record_id: int, length: int, body: wire.Entry) -> None:
+        answer = embedded_answer(body)
+        if answer is None:
+            return
+        session_id, agent_id = self.session_id or body.session_id or "", answer.agent_id or self.agent_id
+        key = message_key(answer, session_id, agent_id, self.path, record_id - self.base)
+        ts, speaker = dated(milliseconds(answer.timestamp)), agent_id or SIDECHAIN
+        for counted, statement in stated(answer, key, record_id, ts, self.path, session_id, speaker):
+            statement.is_progress = True
+            known = self.rows.usage.get(counted)
+            self.rows.usage[counted] = statement if known is None else merge(known, statement)
+            if counted == key:
+                self.rows.progress_answers.append((record_id, length, key))
 
     def _pointer(self, body: wire.Pointer) -> None:
         state = self.state

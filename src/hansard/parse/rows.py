@@ -33,4 +33,5 @@ class Rows:
     sidechains: list[tuple[Any, ...]] = field(default_factory=list)
     issues: list[tuple[Any, ...]] = field(default_factory=list)
     agent_refs: set[AgentRef] = field(default_factory=set)
+    progress_answers: list[tuple[Any, ...]] = field(default_factory=list)
     usage: dict[str, Stated] = field(default_factory=dict)

@@ -339,10 +339,23 @@ class Attachment(Struct, gc=False):
     origin: Raw = ABSENT
 
 
-class Progress(Struct, gc=False):
-    """A progress record's tag and the agent it speaks of."""
+class EmbeddedLine(Struct, gc=False):
+    """A line of a subagent as a progress record of its parent repeats it."""
 
     type: str | None = None
+    timestamp: str | None = None
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
+    message: Message | None = None
+    request_id: str | None = field(default=None, name="requestId")
+    uuid: str | None = None
+    cost_usd: Raw = field(default=ABSENT, name="costUSD")
+
+
+class Progress(Struct, gc=False):
+    """A progress record's tag, the agent it speaks of, and the line of it that it repeats."""
+
+    type: str | None = None
+    message: Raw = ABSENT
     agent_id: str | None = field(default=None, name="agentId")
 
 
