@@ -269,7 +269,11 @@ def test_what_progress_records_repeat_counts_without_a_line_of_its_own(is_first:
     repeated = {
         "type": "progress",
         "uuid": "u",
-        "data": {"type": "agent_progress", "agentId": "a", "message": assistant(text("copy"), usage={"output_tokens": 9})},
+        "data": {
+            "type": "agent_progress",
+            "agentId": "a",
+            "message": assistant(text("copy"), usage={"output_tokens": 9}),
+        },
     }
     (only,) = fold(repeated).rows.usage.values()
     assert (only.output, only.agent_id, only.is_progress) == (9, "a", True)
