@@ -560,7 +560,7 @@ CREATE TABLE issues (
 );
 
 -- The text of every block: titles in `titles`, what was said in the main threads in `talk`, what tools and subagents did in
--- `work`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
+-- `work`, what the client reminded the model of in `reminders`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
 -- without spaces are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
 CREATE VIRTUAL TABLE titles USING fts5 (
     body, mark,
@@ -571,6 +571,10 @@ CREATE VIRTUAL TABLE talk USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE work USING fts5 (
+    body, mark,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE reminders USING fts5 (
     body, mark,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );

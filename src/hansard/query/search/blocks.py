@@ -81,7 +81,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
                 id_,
-                _kind(kind, sub, says, block_kind),
+                "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, says, block_kind),
                 id_ >> 40,
                 path,
                 record_id & OFFSET_MASK,

@@ -110,6 +110,7 @@ class Plan:
     legs: list[Leg]
     notes: list[str]
     is_cut: bool = False  # it finds less than was asked for, as the notes say
+    has_reminders: bool = False  # it names what the client reminded the model of, which is not found otherwise
 
 
 class _Atoms:
@@ -136,7 +137,8 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     words = sum(isinstance(part, Word) for part in walk(wanted))
     spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
     legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
-    return Plan(legs, [*notes, *_cut(spell.cut)], is_cut=bool(spell.cut))
+    has_reminders = any(isinstance(part, Kind) and part.value == "reminder" for part in walk(wanted))
+    return Plan(legs, [*notes, *_cut(spell.cut)], bool(spell.cut), has_reminders)
 
 
 def _cut(words: list[str]) -> Iterator[str]:
