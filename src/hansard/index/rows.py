@@ -31,6 +31,7 @@ RANGED = (
     "progress_answers",
     "tool_calls",
     "prompts",
+    "turn_durations",
     "compactions",
     "summaries",
     "sidechains",
@@ -252,6 +253,8 @@ class RowIndex(Disposable):
             many("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools)
         if rows.prompts:
             many("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
+        if rows.turn_durations:
+            many("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations)
         if rows.compactions:
             many("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions)
         if rows.summaries:

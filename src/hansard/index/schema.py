@@ -173,6 +173,12 @@ CREATE TABLE prompts (
     session_id TEXT                   -- history only
 );
 
+-- How long the client says that turns took, where it does.
+CREATE TABLE turn_durations (
+    id INTEGER PRIMARY KEY,
+    ms INTEGER NOT NULL
+);
+
 CREATE TABLE compactions (
     id          INTEGER PRIMARY KEY,
     ts          INTEGER,

@@ -59,6 +59,7 @@ from hansard.parse.usage import (
 )
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
+_number = msgspec.json.Decoder(wire.Number | float).decode
 _forked = msgspec.json.Decoder(wire.ForkedFrom).decode
 _worktree = msgspec.json.Decoder(wire.Worktree).decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
@@ -480,6 +481,10 @@ class Fold:
             self.rows.compactions.append((record_id, ts, facts.trigger, facts.pre_tokens, facts.post_tokens))
         elif sub == "api_error":
             state.api_errors += 1
+        elif sub == "turn_duration":
+            lasted = lenient(_number, body.duration_ms)
+            if lasted is not None and lasted >= 0:
+                self.rows.turn_durations.append((record_id, round(lasted)))
         elif sub == "stop_hook_summary":
             state.hooks += 1
         elif sub == "local_command" and body.content:

@@ -28,6 +28,7 @@ class Rows:
     call_results: list[tuple[Any, ...]] = field(default_factory=list)
     result_tools: list[tuple[str, int]] = field(default_factory=list)  # of results that stand before their calls
     prompts: list[tuple[Any, ...]] = field(default_factory=list)
+    turn_durations: list[tuple[int, int]] = field(default_factory=list)
     compactions: list[tuple[Any, ...]] = field(default_factory=list)
     summaries: list[tuple[Any, ...]] = field(default_factory=list)
     sidechains: list[tuple[Any, ...]] = field(default_factory=list)

@@ -57,6 +57,7 @@ TABLES: dict[str, str] = {
     # Lines of history.jsonl name their session themselves.
     "prompts": f"{_BY_PLACE} UNION ALL SELECT {{columns}} FROM {{table}} x WHERE x.session_id IN {_WANTED}",
     "progress_answers": _BY_PLACE,
+    "turn_durations": _BY_PLACE,
     "compactions": _BY_PLACE,
     "summaries": _BY_PLACE,
     "sidechains": _BY_PLACE,
