@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.thread.tree import Tree as ThreadsOf
-from hansard.web.reading import open_reading
 from tests.ledger.making import FORK, ONE, START, of, opened, said
 from tests.sync.making import Tree, agent_path, call, main_path, user
 
@@ -94,11 +92,9 @@ def test_explain_and_reconcile_say_so(tree: Tree) -> None:
 def test_a_turn_has_what_its_subagents_used(tree: Tree) -> None:
     tree.write(main_path(ONE), story())
     with opened(tree) as h:
-        reading = open_reading(h, h.session(ONE))
-        assert reading is not None
-        assert [turn.api_messages for turn in reading.course().turns] == [3]
-        shown = ThreadsOf(h.reader, h.record, h.session(ONE)).read().turns()
-        assert [(turn.api_messages, turn.tokens.input) for turn in shown] == [(3, 21)]
+        thread = h.read(h.session(ONE))
+        assert [turn.api_messages for turn in thread.timeline().turns] == [3]
+        assert [(turn.api_messages, turn.tokens.input) for turn in thread.turns()] == [(3, 21)]
 
 
 @pytest.mark.parametrize("is_first", [True, False])

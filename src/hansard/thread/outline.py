@@ -177,7 +177,9 @@ def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Time
             span,
         )
         stamps = [row[1:] for row in rows if row[0] - thread.low in thread.inside]
-        first, last = ([ts for ts in column if ts is not None] for column in zip(*stamps, strict=True)) if stamps else ([], [])
+        first, last = (
+            ([ts for ts in column if ts is not None] for column in zip(*stamps, strict=True)) if stamps else ([], [])
+        )
         found[place] = min(first, default=None), max(last, default=None), None
     return found
 

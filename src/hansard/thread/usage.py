@@ -48,6 +48,7 @@ class TurnUsage(NamedTuple):
     api_messages: int
     tokens: Tokens
     cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+    is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
 class Request(NamedTuple):
@@ -210,4 +211,4 @@ def _used(sums: Sums, rates: Mapping[int, Rate]) -> TurnUsage:
         row.cache_write_1h_tokens,
         row.web_searches,
     )
-    return TurnUsage(row.api_messages, tokens, row.cost_usd)
+    return TurnUsage(row.api_messages, tokens, row.cost_usd, row.lower_bound_messages + row.unpriced_messages > 0)
