@@ -10,7 +10,7 @@ from hansard.index.lines import items
 from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import milliseconds
-from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, embedded_answer, stated
+from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, embedded_answer, stated, streamed_answer
 
 if TYPE_CHECKING:
     from hansard.parse import wire
@@ -170,14 +170,15 @@ def _first_lines(reader: Reader, key: str) -> list[int]:
 def _decoded(data: bytes) -> wire.Entry | None:
     """The answer that stands in these bytes; None where they are damaged."""
     for item in items(data, 0):
-        if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress"):
+        if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress", "stream_event"):
             body: wire.Entry = item.body
-            return body if item.kind == "assistant" else embedded_answer(body)
+            repeated = {"progress": embedded_answer, "stream_event": streamed_answer}.get(item.kind)
+            return body if repeated is None else repeated(body)
     return None
 
 
 def _agent(body: wire.Entry, place: TranscriptFile) -> str:
-    agent_id = body.agent_id or place.agent_id
+    agent_id = body.agent_id or body.stream_agent or place.agent_id
     return SIDECHAIN if not agent_id and (body.is_sidechain or body.stream_parent_tool) else agent_id
 
 

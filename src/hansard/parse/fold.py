@@ -56,6 +56,7 @@ from hansard.parse.usage import (
     merge,
     message_key,
     stated,
+    streamed_answer,
 )
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
@@ -200,6 +201,12 @@ class Fold:
                 meaning = self._attachment(record_id, ts, body, sub)
             elif kind == "system":
                 self._system(record_id, ts, body, sub)
+            elif kind == "stream_event" and body.event:
+                answer = streamed_answer(body)
+                if answer is not None:
+                    _, message_id = self._assistant(record_id, offset, ts, answer)
+            elif kind == "result" and body.model_usage:
+                state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
         kinds = state.kinds
         kinds[name] = kinds.get(name, 0) + 1
         if uuid or meaning:
@@ -222,7 +229,7 @@ class Fold:
         if branch and branch != state.branch:
             state.branch = branch
             note(state.branches, branch)
-        version = body.version
+        version = body.version or body.stream_version
         if version and version != state.version:
             state.version = version
             note(state.versions, version)
@@ -299,7 +306,7 @@ class Fold:
         content = message.content
         synthetic = message.model == SYNTHETIC
         message_id: int | None = None
-        agent_id = body.agent_id or self.agent_id
+        agent_id = body.agent_id or body.stream_agent or self.agent_id
         session_id = self.session_id or body.session_id or body.stream_session or ""
         if not synthetic:
             key = message_key(body, session_id, agent_id, self.path, offset)

@@ -19,6 +19,7 @@ SIDECHAIN = "sidechain"
 """Who owns the messages of subagents that the oldest clients wrote into the main file without a name."""
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
+_event = msgspec.json.Decoder(wire.StreamEvent).decode
 _embedded = msgspec.json.Decoder(wire.EmbeddedLine).decode
 
 
@@ -135,6 +136,18 @@ def embedded_answer(body: wire.Entry) -> wire.Entry | None:
         uuid=line.uuid,
         cost_usd=line.cost_usd,
         message=line.message,
+    )
+
+
+def streamed_answer(body: wire.Entry) -> wire.Entry | None:
+    """The end of an answer in the SDK's stream, which alone knows what it used, as if it stood on a line of its own."""
+    event: wire.StreamEvent | None = lenient(_event, body.event) if b'"message_delta"' in bytes(body.event) else None
+    if event is None or event.usage is None or not body.stream_message:
+        return None
+    message = wire.Message(id=body.stream_message, usage=event.usage)
+    message.stop_reason = event.delta.stop_reason if event.delta is not None else None
+    return wire.Entry(
+        type="assistant", message=message, agent_id=body.stream_agent, stream_parent_tool=body.stream_parent_tool
     )
 
 

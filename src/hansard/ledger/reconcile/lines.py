@@ -23,7 +23,7 @@ from hansard.index.schema import OFFSET_BITS
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine, entry
 from hansard.parse.meaning import SYNTHETIC, milliseconds
-from hansard.parse.usage import dated, embedded_answer, message_key, stated
+from hansard.parse.usage import dated, embedded_answer, message_key, stated, streamed_answer
 from hansard.sources.names import agent_of, session_of
 
 if TYPE_CHECKING:
@@ -271,12 +271,14 @@ class UsageLines:
             if told is None:
                 return
             body = told
+        elif body.type == "stream_event" and (answer := streamed_answer(body)) is not None:
+            body = answer
         elif body.type != "assistant":
             return
         message = body.message
         if message is None or message.usage is None:
             return
-        agent_id = body.agent_id or log.agent_id
+        agent_id = body.agent_id or body.stream_agent or log.agent_id
         session_id = log.session_id or body.session_id or body.stream_session or ""
         key = message_key(body, session_id, agent_id, log.path, offset)
         ts = dated(milliseconds(body.timestamp))
