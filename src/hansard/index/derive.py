@@ -21,7 +21,7 @@ from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.parse.state import State, countable, load
 
-_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\].*", re.DOTALL)
+_WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
 
 
 @dataclass(slots=True)
