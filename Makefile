@@ -17,7 +17,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test browser check bench soak pin clean
+.PHONY: help run install test browser check coverage bench soak pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -63,6 +63,13 @@ check: install ## lint, formatting, types, layers
 	"$(BIN)/python" -m mypy
 	"$(BIN)/lint-imports"
 
+# Outside of `make test`, which has no time for tracing every line.
+CORE := record parse index sync query ledger thread
+COVERED ?= 80
+
+coverage: install ## run the tests of the core rooms, and fail if fewer of their lines and branches run than COVERED per cent
+	"$(BIN)/python" -m pytest -n $(WORKERS) $(CORE:%=tests/%) $(CORE:%=--cov=hansard.%) --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERED)
+
 bench: install ## print the table of measurements beside their budgets
 	"$(BIN)/python" -m benchmarks $(ARGS)
 
@@ -73,5 +80,5 @@ pin: install ## resolve the newest dependencies into constraints.txt
 	"$(BIN)/python" tools/pin.py
 
 clean: ## remove .venv and every cache
-	rm -rf "$(VENV)" .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf "$(VENV)" .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -155,7 +155,7 @@ def unpack(packed: str, target: str) -> None:
 
 def bulk(config: str, total: str, files: str, seed: str, biggest: str, long_line: str) -> dict[str, int]:
     """Write a generated history."""
-    from hansard.demo.bulk import write_bulk
+    from benchmarks.load.bulk import write_bulk
 
     stats = write_bulk(
         config,
@@ -170,7 +170,7 @@ def bulk(config: str, total: str, files: str, seed: str, biggest: str, long_line
 
 def dense(config: str, blocks: str, seed: str) -> dict[str, int]:
     """Write a generated history of so many blocks."""
-    from hansard.demo.dense import write_dense
+    from benchmarks.load.dense import write_dense
 
     stats = write_dense(config, blocks=int(blocks), seed=int(seed))
     return {"files": stats.files, "bytes": stats.bytes, "lines": stats.lines, "blocks": stats.blocks}

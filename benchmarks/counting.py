@@ -145,7 +145,7 @@ def counts(home: str) -> dict[str, int]:
 
 def metered(config: str, messages: str, seed: str) -> dict[str, int]:
     """Write a generated history of so many API messages."""
-    from hansard.demo.metered import write_metered
+    from benchmarks.load.metered import write_metered
 
     stats = write_metered(config, messages=int(messages), seed=int(seed))
     return {"files": stats.files, "bytes": stats.bytes, "lines": stats.lines, "messages": stats.messages}

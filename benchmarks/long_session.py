@@ -10,8 +10,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
+from benchmarks.load.wording import Wording
 from hansard.demo.page import encode_cwd
-from hansard.demo.wording import Wording
 
 _CWD = "/home/mira/src/tidewater"
 _CALLS = 10  # between two prompts, in the mean

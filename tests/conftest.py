@@ -17,9 +17,9 @@ import pytest
 import zstandard
 
 import hansard
-from hansard.demo.history import write_hard_session
 from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
+from tests.hard_session import write_hard_session
 from tests.recordings import History, Recording, find_recordings
 from tests.sync.making import Tree, memory_folder
 

@@ -11,12 +11,13 @@ import platformdirs
 import pytest
 
 from hansard import config
+from hansard.directories import config_path
 from hansard.errors import UsageError
 from hansard.model.ledger import Limit, PriceOverride
 
 
 def write(text: str) -> Path:
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
@@ -189,8 +190,8 @@ def test_without_a_file_nothing_is_set() -> None:
 
 
 def test_a_file_that_is_not_text(home: Path) -> None:
-    Path(config.config_path()).parent.mkdir(parents=True)
-    Path(config.config_path()).write_bytes(b"\xff\xfe")
+    Path(config_path()).parent.mkdir(parents=True)
+    Path(config_path()).write_bytes(b"\xff\xfe")
     with pytest.raises(UsageError, match="not valid TOML"):
         config.load({})
 
@@ -199,5 +200,5 @@ def test_a_file_that_is_not_text(home: Path) -> None:
 def test_the_directories_are_those_of_the_platform(monkeypatch: pytest.MonkeyPatch, named: str | None) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, named) if named is not None else monkeypatch.delenv(name)
-    assert config.config_path() == os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), "config.toml")
+    assert config_path() == os.path.join(platformdirs.user_config_dir("hansard", appauthor=False), "config.toml")
     assert config.load({}).home == platformdirs.user_data_dir("hansard", appauthor=False)

@@ -14,6 +14,7 @@ import pytest
 from hansard import config, errors
 from hansard.cli.app import COMMANDS, hansard
 from hansard.demo.history import write_history
+from hansard.directories import HOME_VARIABLE
 from hansard.engine import Hansard
 from hansard.query.sessions import SORTS
 
@@ -75,7 +76,7 @@ def test_every_order_and_exit_code_is_documented() -> None:
 def test_every_setting_is_documented() -> None:
     for key in config.KEYS:
         assert f"| `{key}` |" in page("configuration.md")
-    assert config.HOME_VARIABLE in page("configuration.md")
+    assert HOME_VARIABLE in page("configuration.md")
 
 
 def test_the_methods_of_the_library_are_documented() -> None:
@@ -114,3 +115,12 @@ def test_links_between_pages_lead_somewhere() -> None:
     for path in DOCS.glob("*.md"):
         for target in re.findall(r"\]\(([a-z][a-z_./-]*\.md)\)", path.read_text(encoding="utf-8")):
             assert (DOCS / target).is_file(), f"{path.name} names {target}"
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_file_that_the_map_names_is_there(name: str) -> None:
+    named = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml))`", (PROJECT / name).read_text(encoding="utf-8"))
+    assert named
+    assert not [
+        path for path in named if not any((place / path).exists() for place in (PROJECT, PROJECT / "src/hansard"))
+    ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from hansard.engine import schemas
-from hansard.export.display_schema import display_schema
+from hansard.model.schema import display_schema
+from hansard.query.compile import MEANINGS
 from hansard.query.language import syntax_markdown
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -26,6 +28,15 @@ SYNTAX_HEAD = """\
 Made from the code by `tools/make_docs.py`.
 
 """
+ASKED_HEAD = """
+## What a field is asked of
+
+A field is asked of the thing that is listed where that has it, and of its session otherwise; so is the option or the parameter of that name. Words must
+stand together in one text of the session, and of `prompts` in the prompt itself. Calls are those of the pages Tools and Files.
+
+| field | `search` | `sessions`, `export` | `usage`, `blocks`, `explain` | calls, files | `prompts` |
+|---|---|---|---|---|---|
+"""
 
 
 def schema_page() -> str:
@@ -37,7 +48,18 @@ def schema_page() -> str:
 
 def syntax_page() -> str:
     """The page on the query language, as it should be."""
-    return SYNTAX_HEAD + syntax_markdown()
+    return SYNTAX_HEAD + syntax_markdown() + ASKED_HEAD + "".join(_asked_rows())
+
+
+def _asked_rows() -> Iterator[str]:
+    for name, meaning in MEANINGS.items():
+        words = ("text" if meaning.is_of_texts else None, "session", "message" if meaning.usage else None)
+        call = "call" if meaning.call else "message" if meaning.usage else None
+        prompt = "prompt" if meaning.is_of_texts or meaning.prompt else None
+        cells = " | ".join(word or "session" for word in (*words, call, prompt))
+        is_kind = meaning.session is None and meaning.session_ids is None
+        cells = cells.replace("session", "a text of the session") if is_kind else cells
+        yield f"| `{name}{'' if ':' in name else ':'}` | {cells} |\n"
 
 
 def display_page() -> str:

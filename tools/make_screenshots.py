@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hansard
-from hansard.demo.history import write_hard_session, write_history
+from hansard.demo.history import write_history
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -40,10 +40,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         root, home = Path(place, ".claude"), Path(place, "hansard")
         write_history(root)
-        hard = write_hard_session(root)
         with hansard.open(home, [root]) as h:
             h.sync()
-            told = next(s for s in h.sessions(sort="cost", limit=20).sessions if s.session_id != hard and s.agents)
+            told = next(s for s in h.sessions(sort="cost", limit=20).sessions if s.agents)
             session = told.session_id
             h.pin(session)
             h.tag(session, "release")

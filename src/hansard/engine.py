@@ -15,7 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -25,6 +25,9 @@ from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+    from typing import Unpack
+
     from hansard.export.result import Exported
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
@@ -42,8 +45,9 @@ if TYPE_CHECKING:
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.pricing.settle import Prices
     from hansard.query.activity_series import Happened
-    from hansard.query.compile import Condition
     from hansard.query.health import Diagnosis, Status
+    from hansard.query.language import Node
+    from hansard.query.language.options import Conditions
     from hansard.query.relevance import Relevance
     from hansard.record.restore import Restored
     from hansard.record.store import Record
@@ -214,42 +218,28 @@ class Hansard:
         self,
         query: str | None = None,
         *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        branch: str | None = None,
-        model: str | None = None,
-        tool: str | None = None,
-        version: str | None = None,
         text: str | None = None,
-        has_errors: bool = False,
-        source_state: str | None = None,
         debris: bool = False,
-        pinned: bool = False,
-        tag: str | None = None,
         within: tuple[str, str] | None = None,
         sort: str = "ended",
         ascending: bool | None = None,
         limit: int | None = 50,
         cursor: str | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> SessionPage:
         """Sessions that fit the query and every other condition given, the newest first unless told otherwise.
 
-        `within` is the kind and the key of one of `session_groups`.
+        `text` is words of the title or the first prompt; `within` is the kind and the key of one of `session_groups`.
         """
+        from hansard.query.sessions import SessionFilter, list_sessions
+
         group = None
         if within is not None:
             from hansard.query.session_groups import of_group
 
-            group = of_group(*within, zone)
-        from hansard.query.sessions import SessionFilter, list_sessions
-
-        asked = self._of_query(query, zone)
-        wanted = SessionFilter(
-            *(project, since, until, branch, model, tool, version, text, has_errors, source_state, debris),
-            *(asked, pinned, tag, group),
-        )
+            group = of_group(*within, _zone(timezone))
+        wanted = SessionFilter(self._query(query, timezone, **conditions), text, debris, group)
         return list_sessions(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
 
     def session_groups(
@@ -257,43 +247,23 @@ class Hansard:
         query: str | None = None,
         *,
         by: str,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        model: str | None = None,
-        tool: str | None = None,
-        has_errors: bool = False,
-        source_state: str | None = None,
-        pinned: bool = False,
-        tag: str | None = None,
         sort: str = "ended",
         ascending: bool | None = None,
         each: int = 8,
         limit: int = 20,
         cursor: str | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> SessionGroups:
         """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
         from hansard.query.session_groups import list_groups
         from hansard.query.sessions import SessionFilter
 
-        wanted = SessionFilter(
-            project=project,
-            since=since,
-            until=until,
-            model=model,
-            tool=tool,
-            has_errors=has_errors,
-            source_state=source_state,
-            query=self._of_query(query, zone),
-            pinned=pinned,
-            tag=tag,
-        )
         return list_groups(
             self.reader,
-            wanted,
+            SessionFilter(self._query(query, timezone, **conditions)),
             by=by,
-            zone=zone,
+            zone=_zone(timezone),
             sort=sort,
             ascending=ascending,
             each=each,
@@ -301,12 +271,16 @@ class Hansard:
             cursor=cursor,
         )
 
-    def _of_query(self, query: str | None, zone: tzinfo | None) -> Condition | None:
-        if query is None:
-            return None
-        from hansard.query.search.sessions import of_query
+    def _query(
+        self,
+        query: str | None = None,
+        timezone: str | None = None,
+        now: datetime | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Node | None:
+        from hansard.query.language.options import make_query
 
-        return of_query(self.reader, query, now=datetime.now(UTC), zone=zone)
+        return make_query(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
 
     def session(self, name: str) -> Session:
         """The session with that id, beginning of an id, title, or `@last`."""
@@ -320,7 +294,7 @@ class Hansard:
         """Projects and what happened in them, the most recent first."""
         from hansard.query.sessions import SessionFilter, list_projects
 
-        return list_projects(self.reader, SessionFilter(project=text, since=since, until=until))
+        return list_projects(self.reader, SessionFilter(self._query(project=text, since=since, until=until)))
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
@@ -408,53 +382,43 @@ class Hansard:
         self,
         text: str | None = None,
         *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         under: str | None = None,
         sort: str = "last",
         ascending: bool | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> FilePage:
         """Files that tool calls changed, the last changed first unless told otherwise; `text` is words of the path."""
         from hansard.query.files import list_files
         from hansard.query.tool_calls import CallFilter
 
-        wanted = CallFilter(text=text, project=project, since=since, until=until, under=under)
+        wanted = CallFilter(self._query(**conditions), text=text, under=under)
         return list_files(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
 
     def folder(
-        self,
-        under: str | None = None,
-        *,
-        text: str | None = None,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        self, under: str | None = None, *, text: str | None = None, **conditions: Unpack[Conditions]
     ) -> FolderPage:
         """The changed files of one folder, and the folders in it; `under` is a path with a slash at its end."""
         from hansard.query.files import list_folder
         from hansard.query.tool_calls import CallFilter
 
-        return list_folder(self.reader, CallFilter(text=text, project=project, since=since, until=until, under=under))
+        return list_folder(self.reader, CallFilter(self._query(**conditions), text=text, under=under))
 
     def file_history(
         self,
         path: str,
         *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         reads: bool = False,
         limit: int = 25,
         cursor: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
         from hansard.query.files import read_history
         from hansard.query.tool_calls import CallFilter
 
-        wanted = CallFilter(path=path, project=project, since=since, until=until)
+        wanted = CallFilter(self._query(**conditions), path=path)
         return read_history(self.reader, wanted, reads=reads, limit=limit, cursor=cursor)
 
     def calls(
@@ -462,27 +426,25 @@ class Hansard:
         query: str | None = None,
         *,
         kind: str = "all",
-        tool: str | None = None,
+        name: str | None = None,
         text: str | None = None,
         under: str | None = None,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         sort: str = "newest",
         subjects: bool = False,
         outputs: bool = False,
         limit: int = 50,
         cursor: str | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> CallPage:
-        """Tool calls of the sessions that a query selects: `kind` is all, changes or errors, `text` is words of the path.
+        """Tool calls: `kind` is all, changes or errors, `name` the exact name of a tool, `text` words of the path.
 
         `subjects` also says what each is about, and `outputs` how its result begins, which is read from the record.
         """
         from hansard.query.tool_calls import CallFilter, list_calls
 
-        asked = self._of_query(query, zone)
-        wanted = CallFilter(kind, None, text, under, tool, project, since, until, asked)
+        asked = self._query(query, timezone, **conditions)
+        wanted = CallFilter(asked, kind=kind, name=name, text=text, under=under)
         page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
         if not (subjects or outputs) or not page.calls:
             return page
@@ -518,16 +480,14 @@ class Hansard:
         self,
         query: str | None = None,
         *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         source: str | None = None,
         unique: bool = False,
-        reverse: bool = False,
+        ascending: bool = False,
         limit: int | None = 100,
         cursor: str | None = None,
         counted: bool = True,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> PromptPage:
         """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once.
 
@@ -535,19 +495,12 @@ class Hansard:
         """
         from hansard.query.prompts import PromptFilter, list_prompts
 
-        among = None
-        if query:
-            from hansard.query.search.prompts import find_typed
-
-            among = find_typed(self.reader, query, now=datetime.now(UTC), zone=zone)
-        wanted = PromptFilter(project, since, until, source)
         return list_prompts(
             self.reader,
-            wanted,
-            among,
+            PromptFilter(self._query(query, timezone, **conditions), source),
             limit=limit,
             cursor=cursor,
-            reverse=reverse,
+            ascending=ascending,
             unique=unique,
             counted=counted,
         )
@@ -574,33 +527,40 @@ class Hansard:
         sort: str = "best",
         context: int = 0,
         facets: bool = False,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         now: datetime | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> SearchPage:
         """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
         from hansard.query.search.pages import Search, SearchRequest
 
-        wish = SearchRequest(query, limit, cursor, group, sort, context, facets, now, zone, project, since, until)
-        return Search(self.reader, wish).page(self._record_or_none())
+        request = SearchRequest(
+            query,
+            limit=limit,
+            cursor=cursor,
+            group=group,
+            sort=sort,
+            context=context,
+            facets=facets,
+            now=now,
+            zone=_zone(timezone),
+            conditions=conditions,
+        )
+        return Search(self.reader, request).page(self._record_or_none())
 
     def count(
         self,
         query: str,
         *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         now: datetime | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> int:
         """How many places answer a query, copies in forks and former generations included."""
         from hansard.query.search.pages import Search, SearchRequest
 
-        wish = SearchRequest(query, now=now, zone=zone, project=project, since=since, until=until)
-        return Search(self.reader, wish, exact=True).finder.count()
+        request = SearchRequest(query, now=now, zone=_zone(timezone), conditions=conditions)
+        return Search(self.reader, request, exact=True).finder.count()
 
     def facets(
         self,
@@ -608,7 +568,8 @@ class Hansard:
         *,
         most: int = 20_000,
         now: datetime | None = None,
-        zone: tzinfo | None = None,
+        timezone: str | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Facets:
         """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
         from dataclasses import replace
@@ -616,7 +577,8 @@ class Hansard:
         from hansard.query.search.facets import count_facets
         from hansard.query.search.pages import Search, SearchRequest
 
-        search = Search(self.reader, SearchRequest(query, now=now, zone=zone))
+        zone = _zone(timezone)
+        search = Search(self.reader, SearchRequest(query, now=now, zone=zone, conditions=conditions))
         found = count_facets(self.reader, search.finder, most=most, zone=zone)
         return replace(found, truncated=True) if search.plan.is_cut else found
 
@@ -780,60 +742,54 @@ class Hansard:
         query: str | None = None,
         *,
         by: str | Sequence[str] = "day",
-        project: str | None = None,
-        model: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         timezone: str | None = None,
         mode: str = "auto",
         breakdown: bool = False,
         work: bool = False,
         sort: str | None = None,
-        descending: bool | None = None,
+        ascending: bool | None = None,
         now: datetime | None = None,
+        **conditions: Unpack[Conditions],
     ) -> UsageReport:
         """What was used and what it cost, by one dimension or several; the rows add up to the totals."""
         from hansard.ledger.report import make_report
 
         with self.reader.at_once():
-            ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
-            return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, descending=descending)
+            ledger = self._ledger(query, timezone, mode, now, **conditions)
+            return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, ascending=ascending)
 
     def blocks(
         self,
         query: str | None = None,
         *,
-        project: str | None = None,
-        model: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         timezone: str | None = None,
         mode: str = "auto",
         now: datetime | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Blocks:
         """Five-hour blocks in order, with the silences between them and where the present one leads."""
         from hansard.ledger.blocks import make_blocks
 
         with self.reader.at_once():
-            return make_blocks(self._ledger(query, project, model, since, until, timezone, mode, now))
+            return make_blocks(self._ledger(query, timezone, mode, now, **conditions))
 
     def tools(
         self,
         query: str | None = None,
         *,
-        tool: str | None = None,
-        project: str | None = None,
-        model: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
+        name: str | None = None,
         timezone: str | None = None,
         now: datetime | None = None,
+        **conditions: Unpack[Conditions],
     ) -> ToolReport:
-        """Every tool, or one: how often it was called, how long that took, how often it failed; counted as in `usage`."""
+        """Every tool, or the one of that `name`: how often it was called, how long that took, how often it failed.
+
+        Calls are counted as in `usage`.
+        """
         from hansard.ledger.tool_usage import report_tools
 
         with self.reader.at_once():
-            return report_tools(self._ledger(query, project, model, since, until, timezone, "auto", now), tool)
+            return report_tools(self._ledger(query, timezone, "auto", now, **conditions), name)
 
     def explain(
         self,
@@ -842,21 +798,18 @@ class Hansard:
         *,
         by: str | Sequence[str] | None = None,
         key: Sequence[str | None] = (),
-        project: str | None = None,
-        model: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
         timezone: str | None = None,
         mode: str = "auto",
         limit: int | None = 20,
         now: datetime | None = None,
+        **conditions: Unpack[Conditions],
     ) -> Explanation:
         """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
         from hansard.ledger.explain import explain
 
         names = _names(by) if by is not None else None
         with self.reader.at_once():
-            ledger = self._ledger(query, project, model, since, until, timezone, mode, now)
+            ledger = self._ledger(query, timezone, mode, now, **conditions)
             return explain(ledger, self.record, target, by=names, key=tuple(key), limit=limit)
 
     def reconcile(
@@ -868,7 +821,7 @@ class Hansard:
         with self.reader.at_once():
             return reconcile(self.reader, self.record, peer=peer, progress=progress, overrides=self.overrides)
 
-    def standing(
+    def current(
         self,
         session_id: str | None = None,
         *,
@@ -878,10 +831,10 @@ class Hansard:
     ) -> CurrentUsage:
         """What a session, today and the present block have cost, without reading more than that."""
         from hansard.ledger.calendar import find_zone
-        from hansard.ledger.current import find_standing
+        from hansard.ledger.current import current_usage
 
         with self.reader.at_once():
-            return find_standing(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
+            return current_usage(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
 
     def budgets(
         self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None
@@ -916,19 +869,17 @@ class Hansard:
     def _ledger(
         self,
         query: str | None,
-        project: str | None,
-        model: str | None,
-        since: datetime | None,
-        until: datetime | None,
         timezone: str | None,
         mode: str,
         now: datetime | None,
+        **conditions: Unpack[Conditions],
     ) -> Ledger:
         from hansard.ledger.calendar import find_zone
         from hansard.ledger.filters import UsageFilter
         from hansard.ledger.report import Ledger
 
-        wanted = UsageFilter(query, project, model, since, until)
+        asked = self._query(query, timezone, now, **conditions)
+        wanted = UsageFilter(asked, conditions.get("since"), conditions.get("until"))
         return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
 
     # -- files out
@@ -1088,11 +1039,26 @@ class Hansard:
                     selection = [known.file_id for known in self.record.known(root.id).values()]
         return plan(self.record, selection, os.path.expanduser(to), layout, all_generations=all_generations)
 
-    def restore(self, items: list[RestoreItem], *, overwrite: bool = False, progress: object = None) -> Restored:
+    def restore(
+        self,
+        items: list[RestoreItem],
+        *,
+        overwrite: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Restored:
         """Write what `plan_restore` planned."""
         from hansard.record.restore import apply
 
-        return apply(self.record, items, overwrite, progress)  # type: ignore[arg-type]
+        return apply(self.record, items, overwrite, progress)
+
+
+def _zone(timezone: str | None) -> tzinfo | None:
+    """The zone of that name; None for the system's own."""
+    if timezone is None:
+        return None
+    from hansard.ledger.calendar import find_zone
+
+    return find_zone(timezone).info
 
 
 def index_version() -> int:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.load.dense import write_dense
 from benchmarks.queries import EVERYTHING, Maker, Query, Sample, draw, take_sample
-from hansard.demo.dense import write_dense
 
 SEED = 5
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hansard.cli.app import hansard
-from hansard.demo.history import write_hard_session
+from tests.hard_session import write_hard_session
 
 Run = Callable[..., Result]
 

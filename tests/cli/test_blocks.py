@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hansard import config
+from hansard.directories import config_path
 from hansard.render.text import width
 
 from .conftest import SESSION, Run, said, write_log
@@ -33,7 +33,7 @@ def answer(number: int, at: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def worked(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three blocks: long ago, this morning, and one that is active since 12:00."""
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[[prices]]\nmodel = "{MODEL}"\ninput = 10\noutput = 50\n', encoding="utf-8")
     monkeypatch.setattr("time.time", NOW.timestamp)

@@ -66,7 +66,7 @@ def test_demo_writes_a_history_and_a_store_beside_it(tmp_path: Path) -> None:
 
 
 def test_the_users_own_history_is_found(home: Path) -> None:
-    from hansard.demo.history import write_hard_session
+    from tests.hard_session import write_hard_session
 
     write_hard_session(home / ".claude")
     result = invoke()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hansard import config
+from hansard.directories import config_path
 
 from .conftest import SESSION, Run, said, write_log
 
@@ -63,7 +63,7 @@ def test_what_is_allowed_is_read(run: Run, outside: Path) -> None:
 
 
 def test_the_configuration_allows_it_for_good(run: Run, outside: Path) -> None:
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True)
     path.write_text(f"follow_links = [{str(outside.parents[1])!r}]")
     assert run("sync").stderr == ""

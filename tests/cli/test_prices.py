@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hansard import config
+from hansard.directories import config_path
 from hansard.render.text import width
 
 from .conftest import OTHER, SESSION, Run, said, write_log
@@ -23,7 +24,7 @@ ZERO_USAGE = {"input_tokens": 0, "output_tokens": 1_000_000}
 
 
 def configure(text: str) -> None:
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
@@ -102,7 +103,7 @@ def test_no_line_is_wider_than_the_terminal(run: Run, monkeypatch: pytest.Monkey
     for args in ([], ["--all"], ["keel"]):
         lines = run("prices", *args).stdout.splitlines()
         # The path of the configuration file may have no place to break.
-        assert max(width(line) for line in lines if config.config_path() not in line) <= columns
+        assert max(width(line) for line in lines if config_path() not in line) <= columns
     assert ("UNTIL" in lines[0]) is (columns == 200)
     assert ("PRICED AS" in lines[0]) is (columns == 200)
     assert (KEEL in lines[1]) is (columns == 200)
@@ -112,13 +113,13 @@ def test_no_line_is_wider_than_the_terminal(run: Run, monkeypatch: pytest.Monkey
 def test_a_model_without_a_price_is_told_with_how_to_set_one(run: Run) -> None:
     text = run("prices", "acme").stdout
     assert 'Without a price: acme-"one' in text
-    assert config.config_path() in text.replace("\n", "")
+    assert config_path() in text.replace("\n", "")
     assert "\x1b" not in text
     example = "\n".join(line.strip() for line in text.splitlines() if line.startswith("  "))
     (price,) = tomllib.loads(example)["prices"]
     assert price["model"] == 'acme-"one'
     configure(KEEL_PRICES)  # what it says can be read
-    Path(config.config_path()).write_text(example, encoding="utf-8")
+    Path(config_path()).write_text(example, encoding="utf-8")
     assert config.load({}).prices[0].output == 15
 
 

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hansard
-from hansard import config
-from hansard.cli.statusline import behind, door, json_text, known, words
+from hansard.cli.statusline import background, line, refresh, run, snapshot
+from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
-from hansard.render.money import dollars as exact_dollars
 from hansard.render.money import row_cost
 from hansard.render.words import short
 from hansard.storage.sqlite import connect
@@ -104,6 +103,7 @@ def store(root: Path) -> Path:
     place = Path(os.environ["HANSARD_HOME"])
     with hansard.open(place, [root]) as h:
         h.sync()
+    update()
     return place
 
 
@@ -126,8 +126,19 @@ def start(
     return process
 
 
+def update() -> None:
+    """Bring the snapshot up to date, as the process behind the line does."""
+    refresh.update_snapshot(os.environ["HANSARD_HOME"])
+
+
 def show(*args: str, said: bytes | None = None) -> str:
-    """The line without colours; nothing is left behind."""
+    """The line without colours, of a snapshot that is up to date; nothing is left behind."""
+    update()
+    return shown(*args, said=said)
+
+
+def shown(*args: str, said: bytes | None = None) -> str:
+    """The line without colours, of the snapshot as it is."""
     return printed(start("--no-sync", "--color", "never", *args, said=client() if said is None else said))
 
 
@@ -219,14 +230,14 @@ def test_unpriced_models_are_marked(root: Path) -> None:
     assert show("--format", "{today}").endswith("+?")
 
 
-def test_json_is_the_standing(h: Hansard) -> None:
+def test_json_is_the_current_usage(h: Hansard) -> None:
     answer = json.loads(printed(start("--json", "--no-sync", said=client())))
-    standing = h.standing(SESSION)
-    assert standing.session
-    assert standing.block
-    assert answer["session"]["cost_usd"] == f"{standing.session.cost_usd:f}".rstrip("0")
+    current = h.current(SESSION)
+    assert current.session
+    assert current.block
+    assert answer["session"]["cost_usd"] == f"{current.session.cost_usd:f}".rstrip("0")
     assert answer["session_id"] == SESSION
-    assert answer["block"]["tokens"] == standing.block.tokens
+    assert answer["block"]["tokens"] == current.block.tokens
     assert json.loads(printed(start("--json", "--no-sync", said=b"garbage")))["session"] is None
 
 
@@ -266,6 +277,15 @@ def test_hostile_text_is_text(store: Path) -> None:
     assert len(line) < 100
 
 
+@contextmanager
+def held(store: Path) -> Iterator[None]:
+    """Let nobody start a refresh."""
+    lock = background.RefreshLock(str(store))
+    assert lock.acquire()
+    yield
+    lock.release()
+
+
 def test_no_store() -> None:
     assert show() == "Sonnet 4.5 · ~$1.23 session"
     assert show(said=b"") == "hansard: nothing known yet"
@@ -289,18 +309,12 @@ def lose(store: Path) -> None:
     shutil.move(store / "index.db", store / "elsewhere")
 
 
-def outdate(store: Path) -> None:
-    db = connect(str(store / "index.db"))
-    db.pragma("user_version", 4711)
-    db.close()
-
-
-@pytest.mark.parametrize("harm", [locked, damage, lose, outdate])
+@pytest.mark.parametrize("harm", [locked, damage, lose])
 def test_the_last_known_figures_when_the_store_cannot_be_read(store: Path, harm: Callable[[Path], object]) -> None:
     before = show("--format", "{session} · {today} · {block}")
     harmed = harm(store)  # held until the end
     assert show("--format", "{session} · {today} · {block}") == f"{before} · last known, under a minute old"
-    os.unlink(store / known.FILE)
+    os.unlink(store / snapshot.FILE)
     assert show("--format", "{session} · {today} · {block}") == "~$1.23"
     del harmed
 
@@ -313,21 +327,62 @@ def test_a_writer_does_not_hinder_the_line(store: Path) -> None:
     db.close()
 
 
-@pytest.mark.parametrize("content", ["", "{", "[1]", '{"shape": 1}', '{"shape": 1, "settings": 5, "figures": 7}'])
-def test_a_last_reading_that_is_not_ours_is_read_again(store: Path, content: str) -> None:
+def change(store: Path, **values: Any) -> None:
+    """Change what the snapshot says, and what it says of the figures."""
+    content = json.loads((store / snapshot.FILE).read_text())
+    for name, value in values.items():
+        (content if name in content else content["figures"])[name] = value
+    (store / snapshot.FILE).write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[1]", '{"shape": 2}', '{"shape": 1, "settings": {}, "figures": {}}', "\x00" * 4000]
+    + [
+        f'{{"shape": 2, "state": "", "checked": 0, "next_sync": 0, "form": {form}, "trouble": null, "is_failed": false, "figures": {figures}}}'
+        for form, figures in (("5", "null"), ("null", "7"), ("null", "{}"), ("null", '{"at": "x", "day": [1]}'))
+    ],
+)
+def test_a_snapshot_that_is_not_ours_is_as_good_as_none(store: Path, content: str) -> None:
     before = show("--format", "{session} · {today}")
-    (store / known.FILE).write_text(content)
+    (store / snapshot.FILE).write_text(content)
+    with held(store):
+        assert shown("--format", "{session} · {today}") == "~$1.23"
     assert show("--format", "{session} · {today}") == before
-    assert json.loads((store / known.FILE).read_text())["figures"]
 
 
 def test_figures_of_yesterday_are_not_todays(store: Path) -> None:
-    show()
-    last = json.loads((store / known.FILE).read_text())
-    last["figures"]["next"] = last["figures"]["day"] = 1
-    (store / known.FILE).write_text(json.dumps(last))
-    damage(store)
-    assert show("--format", "{session}|{today}").endswith("|- · last known, under a minute old")
+    session, today = show("--format", "{session}|{today}").split("|")
+    at = snapshot.load(str(store)).figures["day"]  # type: ignore[union-attr, index]
+    change(store, day=[at[0] - 86_400_000, at[0]])
+    assert shown("--format", "{session}|{today}|{budget}") == f"{session}|-|-"
+    change(store, day=at)
+    assert shown("--format", "{today}") == today
+    change(store, zone="Mars -1")
+    assert shown("--format", "{session}|{today}") == f"{session}|-"
+
+
+def test_a_block_that_has_ended_is_not_the_present_one(store: Path) -> None:
+    assert show("--format", "{block}|{left}|{burn}").count("-") == 0
+    now = int(time.time() * 1000)
+    change(store, block={"start": now - 18_000_001, "end": now - 1, "cost": "$1.00", "burn": "$1.00"})
+    assert shown("--format", "x · {block}|{left}|{burn}") == "x"
+
+
+def test_figures_that_the_store_has_left_behind_are_marked(store: Path) -> None:
+    before = show("--format", "{session}")
+    minutes_ago = int(time.time() * 1000) - 190_000
+    change(store, at=minutes_ago)
+    assert shown("--format", "{session}") == before  # what the store says, however long ago it was asked
+    change(store, state="another")
+    with held(store):
+        assert shown("--format", "{session}") == f"{before} · last known, 3 min old"
+    change(store, at=int(time.time() * 1000) - 5000)
+    with held(store):
+        assert shown("--format", "{session}") == before  # the refresh is about to begin
+    change(store, at=int(time.time() * 1000) + 7_200_000)
+    with held(store):
+        assert shown("--format", "{session}") == f"{before} · last known"  # by a clock that was ahead
 
 
 @pytest.mark.parametrize("place", ["/proc/nobody/hansard", "a file", "read only"])
@@ -358,7 +413,7 @@ def test_closed_streams_and_readers_that_left(store: Path) -> None:
 
 
 def write_config(text: str) -> None:
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 
@@ -369,7 +424,7 @@ def test_the_format_of_the_configuration(store: Path) -> None:
     assert show("--format", "{project}") == "tide"
     write_config('statusline = "{project}"')
     assert show() == "tide"
-    os.unlink(config.config_path())
+    os.unlink(config_path())
     assert "session" in show()
 
 
@@ -423,6 +478,7 @@ def test_budgets_near_and_over(store: Path, h: Hansard) -> None:
     write_config("[budgets]\nmonth = 1000000")
     assert "budget" not in show()
     write_config(f"[budgets]\nday = {spent / 100:f}")
+    update()
     colored = printed(start("--no-sync", "--color=always", "--format={today}|{budget}", said=client()))
     today, budget = colored.split("|")
     assert today.startswith("\x1b[31m$")
@@ -451,21 +507,19 @@ def test_the_long_way_gives_the_same(store: Path) -> None:
     "arguments", [["--help"], ["--json"], ["--script"], ["--format"], ["--color", "x"], ["x"], ["--every=-1"]]
 )
 def test_what_the_short_way_leaves_to_the_long_one(arguments: list[str]) -> None:
-    assert door._parse(arguments) is None
+    assert run._parse(arguments) is None
 
 
 def test_options_reach_the_other_process(tmp_path: Path) -> None:
-    wish = door._parse(
+    options = run._parse(
         ["--root=/a", "--root", str(tmp_path), "--follow-links=/b", "--format", "{model}", "--every", "9", "--no-sync"]
     )
-    assert wish
-    again = door._parse(wish.arguments("/home"))
+    assert options
+    again = run._parse(options.arguments("/home"))
     assert again
     assert (again.home, again.roots, again.form) == ("/home", ["/a", str(tmp_path)], "{model}")
     assert again.follow_links == ["/b"]
-    assert (wish.every, wish.refresh) == (9, False)
-    assert wish.no_sync
-    assert again.no_sync
+    assert (again.every, again.refresh, again.no_sync) == (9, False, True)
 
 
 def test_the_short_way_costs_little(store: Path) -> None:
@@ -479,10 +533,10 @@ def test_the_short_way_costs_little(store: Path) -> None:
     bare = loaded(f"import sys, hansard.cli; {tell}")
     ours = loaded(
         f"import os, sys; sys.argv = ['hansard', 'statusline', '--no-sync']\nos._exit = lambda code: {tell}\n"
-        "from hansard.cli.statusline.door import enter; enter(sys.argv[2:])"
+        "from hansard.cli.statusline.run import run_fast; run_fast(sys.argv[2:])"
     )
-    allowed = {"_json", "hansard.cli.statusline"} | {
-        f"hansard.cli.statusline.{name}" for name in ("door", "json_text", "known", "words")
+    allowed = {"_json", "hansard.cli.statusline", "hansard.directories"} | {
+        f"hansard.cli.statusline.{name}" for name in ("run", "snapshot", "line")
     }
     assert ours - bare == allowed
 
@@ -514,10 +568,10 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
 
 def at_rest(home: Path) -> bool:
     """Whether no refresh is running."""
-    latch = behind.Latch(str(home))
-    if not latch.hold():
+    lock = background.RefreshLock(str(home))
+    if not lock.acquire():
         return False
-    latch.let_go()
+    lock.release()
     return True
 
 
@@ -527,7 +581,7 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     crowd = [start("--color=never", said=client(SESSION if number % 2 else OTHER)) for number in range(50)]
     for process in crowd:
         assert printed(process).startswith("Sonnet 4.5 · ")
-    until(lambda: (home / known.FILE).exists() and at_rest(home))
+    until(lambda: (home / snapshot.FILE).exists() and at_rest(home))
     (mark,) = started()
     assert mark[:3] == [os.devnull] * 3
     assert int(mark[3]) != os.getsid(0)
@@ -535,22 +589,84 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     # It is too early for another, until its time has come.
     assert printed(start(said=client()))
     assert len(started()) == 1
-    assert behind.Latch(str(home)).wait()
-    os.utime(home / behind.FILE, (1, 1))
+    assert background.RefreshLock(str(home)).wait()
+    os.utime(home / background.FILE, (1, 1))
+    assert printed(start(said=client()))
+    assert len(started()) == 1
+    change(home, next_sync=0)
     assert printed(start(said=client()))
     until(lambda: len(started()) == 2)
     until(lambda: at_rest(home))
     if sys.platform != "win32":
-        assert {(home / name).stat().st_mode & 0o777 for name in (known.FILE, behind.FILE)} == {0o600}
+        assert {(home / name).stat().st_mode & 0o777 for name in (snapshot.FILE, background.FILE)} == {0o600}
 
 
 @POSIX
 def test_a_refresh_that_is_running_is_enough(store: Path, started: Callable[[], list[list[str]]]) -> None:
-    latch = behind.Latch(str(store))
-    assert latch.hold()
+    lock = background.RefreshLock(str(store))
+    assert lock.acquire()
     assert printed(start(said=client()))
-    latch.let_go()
+    lock.release()
     assert started() == []
+
+
+@POSIX
+def test_the_first_line_has_the_snapshot_made(store: Path, started: Callable[[], list[list[str]]]) -> None:
+    before = shown("--format", "{session}")
+    (store / snapshot.FILE).unlink()
+    assert shown("--format", "{session}") == "~$1.23"
+    until(lambda: (store / snapshot.FILE).exists() and at_rest(store))
+    assert shown("--format", "{session}") == before
+    assert len(started()) == 1
+    assert not (store / "last-failure.json").exists()
+    assert (store / snapshot.FILE).stat().st_mode & 0o777 == 0o600
+
+
+@POSIX
+def test_what_another_process_synced_is_shown_without_a_sync(store: Path, root: Path) -> None:
+    change(store, next_sync=int(time.time() * 1000) + 600_000)
+    before = shown("--format", "{session}")
+    write_session(root, SESSION, answers=40)
+    with hansard.open(store, [root]) as h:
+        h.sync()
+    last_sync = (store / "last-sync.json").stat().st_mtime_ns
+    assert printed(start("--color=never", "--format={session}", said=client())) == before
+    until(lambda: shown("--format", "{session}") != before)
+    until(lambda: at_rest(store))
+    assert (store / "last-sync.json").stat().st_mtime_ns == last_sync
+
+
+@POSIX
+def test_a_refresh_that_was_killed_holds_nobody_up(store: Path) -> None:
+    code = f"""if True:
+        from hansard.cli.statusline.background import RefreshLock
+        lock = RefreshLock({str(store)!r})
+        assert lock.acquire()
+        print("held", flush=True)
+        input()"""
+    command = [sys.executable, "-m", "hansard", "statusline", "--refresh"]
+    (store / f"{snapshot.FILE}.1.new").write_text("{")
+    os.utime(store / f"{snapshot.FILE}.1.new", (1, 1))
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"held\n"
+        assert not at_rest(store)
+        (store / snapshot.FILE).unlink()
+        subprocess.run(command, check=True)  # another one at the same time does nothing
+        assert not (store / snapshot.FILE).exists()
+        process.kill()
+    subprocess.run(command, check=True)
+    assert shown("--format", "{session}").startswith("$")
+    assert [path.name for path in store.glob(f"{snapshot.FILE}*")] == [snapshot.FILE]
+
+
+def test_each_data_directory_has_its_own_snapshot(store: Path, root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with hansard.open(other, []) as h:
+        h.sync()
+    refresh.update_snapshot(str(other))
+    assert shown("--format", "{session}|{today}", "--home", str(other)) == "~$1.23|$0.00"
+    assert shown("--format", "{session}|{today}").startswith("$")
 
 
 @POSIX
@@ -574,7 +690,7 @@ def test_a_folder_full_of_traps_is_not_imported(store: Path, tmp_path: Path, mon
     monkeypatch.chdir(trap)
     command = ("-P", "-W", "error", "-m", "hansard", "statusline")
     assert printed(start(said=client(), command=command))
-    until(lambda: (store / behind.FILE).exists() and at_rest(store))
+    until(lambda: (store / background.FILE).exists() and at_rest(store))
     assert not (tmp_path / "caught").exists()
 
 
@@ -723,58 +839,28 @@ def test_lines_of_sessions_that_ended_are_removed(script: Path, store: Path) -> 
 # -- the parts
 
 
-@given(st.decimals(min_value=0, max_value=10**9, allow_nan=False, allow_infinity=False))
-def test_amounts_are_written_as_everywhere(amount: Decimal) -> None:
-    assert words.dollars(format(amount, "f")) == exact_dollars(amount)
-
-
-@given(st.integers(0, 10**15))
-def test_counts_are_written_as_everywhere(count: int) -> None:
-    assert words.short(count) == short(count)
-
-
-values = st.recursive(
-    st.none() | st.integers(-(10**20), 10**20) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
-)
-
-
-@given(values)
-def test_json_comes_back(value: object) -> None:
-    assert json.loads(json_text.encode(value)) == value
-    assert json_text.decode(json_text.encode(value).encode()) == value
-
-
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]":,0123456789.eE-+ \\untrfalsd', max_size=40).map(str.encode))
 def test_json_means_the_same_as_to_json(text: bytes) -> None:
     try:
         expected = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff").strip(), strict=False)
     except ValueError:
         with pytest.raises(ValueError, match="JSON"):
-            json_text.decode(text)
+            snapshot.decode(text)
     else:
-        assert repr(json_text.decode(text)) == repr(expected)
+        assert repr(snapshot.decode(text)) == repr(expected)
 
 
-def test_places_are_those_of_the_configuration(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for variables in ({}, {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": " "}, {"HANSARD_HOME": "~/x"}):
-        for name in ("HANSARD_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
-            monkeypatch.delenv(name, raising=False)
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        assert known.find_home(None) == config.load(os.environ).home
-        assert known.find_home("~/y") == config.load(os.environ, home="~/y").home
-        assert known._config_path() == config.config_path()
-    for name in ("HANSARD_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+def test_directories_of_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     there = platformdirs.macos.MacOS("hansard", appauthor=False)
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert known._user_directory("data") == there.user_data_dir
-    assert known._user_directory("config") == there.user_config_dir
+    assert user_directory("data") == there.user_data_dir
+    assert user_directory("config") == there.user_config_dir
 
 
 def test_every_place_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "statusline.md").read_text(encoding="utf-8")
-    for name in words.PLACES:
+    for name in line.PLACES:
         assert f"| `{{{name}}}` |" in page
-    assert words.DEFAULT in page
+    assert line.DEFAULT in page

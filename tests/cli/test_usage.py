@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hansard import config
-from hansard.cli.output.money import aligned
+from hansard.cli.output.cost_table import aligned
+from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.render.money import cost, dollars
 from hansard.render.text import width
@@ -32,7 +32,7 @@ LATER = 1_777_723_200.0  # 2026-05-02T12:00:00Z
 
 
 def configure(text: str) -> None:
-    path = Path(config.config_path())
+    path = Path(config_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from hansard.engine import Hansard
-from hansard.export.display_schema import display_schema
 from hansard.model.display import Item, Thread
+from hansard.model.schema import display_schema
 from hansard.model.serialize import plain
 
 jsonschema: Any = pytest.importorskip("jsonschema")

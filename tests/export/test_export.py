@@ -441,11 +441,18 @@ def test_helpers_draw_the_same(demo: Hansard, tmp_path: Path, monkeypatch: pytes
     assert demo.export(None, tmp_path / "helped", format=form).written == 0
 
 
-@pytest.mark.parametrize("command", [["-c", "pass"], ["-c", "print('{}')"], ["-c", "input(); input(); print('{')"]])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "pass",
+        "print('{}')",
+        "import sys; sys.stdin.buffer.read(20); sys.stdout.buffer.write((5).to_bytes(8, 'big') + b'abc')",
+    ],
+)
 def test_a_helper_that_dies_is_done_without(
-    small: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    small: Hansard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
-    started = _with_helpers(monkeypatch, command)
+    started = _with_helpers(monkeypatch, ["-c", code])
     done = small.export(None, tmp_path / "out", format="json")
     assert started
     assert (done.written, done.failed) == (2, ())

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import hansard
-from hansard.demo.hard import write_hard_session
 from hansard.engine import Hansard
 from hansard.model.display import Thread
+from tests.hard_session import write_hard_session
 
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS = {"html": "html", "markdown": "md", "json": "json", "jsonl": "jsonl", "csv": "csv"}

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard.demo.history import write_hard_session
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, UsageError
 from hansard.export import lock
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written
 from tests.cli.conftest import OTHER, SESSION
 from tests.export.conftest import tree_of
+from tests.hard_session import write_hard_session
 
 # Exports, and stops for ever just before the so many-th file gets its name.
 CHILD = """

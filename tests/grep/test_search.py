@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.errors import StoreUnusable, UsageError
-from hansard.grep.lines import MatchOptions, count_lines, find_lines, whole_lines
+from hansard.grep.matching_lines import MatchOptions, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import compile_pattern
 from hansard.grep.search import Grep, grep
 from hansard.model.grep import GrepFile, GrepLine
@@ -430,14 +430,14 @@ def test_an_error_in_a_helper_reaches_the_caller(place: Path, large: list[Any]) 
 def test_where_no_helper_can_be_had_it_is_done_here(
     place: Path, large: list[Any], monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    monkeypatch.setattr("hansard.grep.pool.command", lambda: command)
+    monkeypatch.setattr("hansard.workers.command", lambda: command)
     with searching(place) as search:
         assert told(search("[37]", helpers=2)) == large
 
 
 def test_a_helper_that_dies_is_told(place: Path, large: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import sys; from hansard.grep.helper import *; send(sys.stdout.buffer, READY)"
-    monkeypatch.setattr("hansard.grep.pool.command", lambda: [sys.executable, "-c", code])
+    code = "import sys; from hansard.workers import Channel; Channel(sys.stdin.buffer, sys.stdout.buffer).send(-1)"
+    monkeypatch.setattr("hansard.workers.command", lambda: [sys.executable, "-c", code])
     with searching(place) as search, pytest.raises(StoreUnusable, match="before its time"):
         list(search("[37]", helpers=2))
     assert not helpers_left()

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.ledger.blocks import Stretch, find_blocks
+from hansard.ledger.blocks import BlockSpan, find_blocks
 from hansard.model.ledger import BillingBlock
 from tests.ledger.conftest import Kept
 from tests.ledger.making import HAIKU, ONE, OPUS, TWO, opened, said
@@ -42,7 +42,7 @@ def starts(found: list[BillingBlock] | tuple[BillingBlock, ...]) -> list[datetim
     return [block.start for block in found if not block.is_gap]
 
 
-def assert_blocks(h: Hansard, times: list[datetime]) -> list[Stretch]:
+def assert_blocks(h: Hansard, times: list[datetime]) -> list[BlockSpan]:
     found = find_blocks(h.reader)
     expected = blocks(map(milliseconds, times))
     assert [(block.start, block.first, block.last) for block in found] == expected
@@ -73,7 +73,7 @@ def test_any_history(minutes: list[int], extra: int) -> None:
                 holding = [
                     block for block in found if block.start <= now < block.end and now - block.last <= 5 * 3_600_000
                 ]
-                assert h.standing(now=moment).block_start == (holding[-1].started_at if holding else None)
+                assert h.current(now=moment).block_start == (holding[-1].started_at if holding else None)
                 active = [block for block in h.blocks(now=moment).blocks if block.is_active]
                 assert [block.start for block in active] == [block.started_at for block in holding[-1:]]
 
@@ -178,7 +178,7 @@ def test_a_long_history_is_not_read_for_the_present_block(tree: Tree) -> None:
         for moment in dice.sample(times, 60):
             found = [block for block in find_blocks(h.reader) if block.first <= milliseconds(moment) <= block.last]
             # What came later is not there yet when one asks at that time, but blocks do not depend on it.
-            assert h.standing(now=moment).block_start == found[-1].started_at
+            assert h.current(now=moment).block_start == found[-1].started_at
 
 
 def test_shares_of_money_are_exact(demo: Kept) -> None:

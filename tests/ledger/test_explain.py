@@ -18,7 +18,7 @@ from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.explain import ExplainedMessage, Explanation
 from hansard.model.ledger import UsageRow
 from hansard.model.serialize import plain
-from hansard.pricing.money import total
+from hansard.pricing.cost import total
 from hansard.storage.sqlite import connect
 from tests.sync.making import Line, Tree, agent_path, entry, main_path, session, user
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hansard.ledger.filters import Selection, UsageFilter
 from hansard.query.language import QueryError
+from hansard.query.language.options import make_query
 from tests.ledger.conftest import END, Kept, keep
 from tests.ledger.making import FORK, HAIKU, ONE, OPUS, SONNET, START, TWO, opened, said, story
 from tests.ledger.slowly import Keys, Message, grouped, summed
@@ -228,10 +229,9 @@ def test_bounds_to_the_millisecond(tree: Tree) -> None:
 
 def test_sums_are_used_where_they_suffice(demo: Kept) -> None:
     """Bounds on a quarter of an hour need no single messages; others do."""
-    from hansard.ledger.calendar import Zone
 
-    def source(**more: Any) -> str:
-        return Selection(demo.h.reader, UsageFilter(**more), Zone(UTC), END).source
+    def source(query: str | None = None, **more: Any) -> str:
+        return Selection(demo.h.reader, UsageFilter(make_query(query, now=END, zone=UTC, **more))).source
 
     assert (
         source() == source(since=EDGE, until=EDGE + timedelta(hours=3), model="opus", query="is:subagent") == "spending"

@@ -16,7 +16,7 @@ from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.sums import MODES
 from hansard.model.ledger import Limit
 from hansard.model.serialize import plain
-from hansard.pricing.names import spellings
+from hansard.pricing.rates import spellings
 from tests.ledger.conftest import keep
 from tests.ledger.making import HAIKU, ONE, OPUS, START, opened, said
 from tests.ledger.slowly import Book, read, summed

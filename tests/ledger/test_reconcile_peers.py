@@ -18,7 +18,7 @@ import pytest
 
 from hansard.errors import UsageError
 from hansard.ledger.calendar import Zone
-from hansard.ledger.reconcile.lines import UsageLines
+from hansard.ledger.reconcile.line_store import UsageLines
 from hansard.ledger.reconcile.peer_rules import AGENTSVIEW, CCUSAGE, CCUSAGE_SESSION, VARIANTS
 from hansard.ledger.reconcile.peers import read
 from hansard.ledger.reconcile.prices import LineRates

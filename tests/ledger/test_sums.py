@@ -13,7 +13,7 @@ from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
 from hansard.model.ledger import UsageReport, UsageRow, Work
-from hansard.pricing.money import total
+from hansard.pricing.cost import total
 from tests.ledger.conftest import Kept
 from tests.ledger.making import opened, story
 from tests.sync.making import Tree
@@ -119,7 +119,7 @@ def test_orders(demo: Kept, by: str, sort: str) -> None:
         "messages": [row.api_messages for row in rows],
     }
     assert values[sort] == sorted(values[sort], reverse=sort != "key")
-    turned = demo.h.usage(by=by, sort=sort, descending=sort == "key", timezone="UTC").rows
+    turned = demo.h.usage(by=by, sort=sort, ascending=sort != "key", timezone="UTC").rows
     assert {tuple(row.key.items()) for row in turned} == {tuple(row.key.items()) for row in rows}
     if sort == "key":
         assert turned == rows[::-1]

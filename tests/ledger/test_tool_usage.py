@@ -52,7 +52,7 @@ def check(h: Hansard, **asked: Any) -> ToolReport:
     assert {item.day: (item.calls, item.errors) for item in found.days} == by_day
     assert [sums.calls for sums in found.tools] == sorted((sums.calls for sums in found.tools), reverse=True)
     for sums in found.tools:
-        assert h.tools(timezone="Europe/Berlin", tool=sums.tool, **asked).tools == (sums,)
+        assert h.tools(timezone="Europe/Berlin", name=sums.tool, **asked).tools == (sums,)
     return found
 
 

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.pricing.book import Book
-from hansard.pricing.names import seller, spellings
-from hansard.pricing.rates import find
+from hansard.pricing.rates import find, seller, spellings
 
 SAME = {
     "claude-sonnet-4-5": """

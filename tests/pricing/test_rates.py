@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.model.ledger import PriceOverride, Rate, Tokens
-from hansard.pricing.book import Book, Card, Listed, Price
-from hansard.pricing.money import cost
+from hansard.pricing.book import Book, Card, ModelPrices, Price
+from hansard.pricing.cost import cost
 from hansard.pricing.rates import CLASSES, RateKey, resolve
 
 ANTHROPIC = next(provider for provider in providers if provider.id == "anthropic")
@@ -179,7 +179,7 @@ def test_what_has_no_price_of_its_own_is_said(book: Book, tier: str, speed: str,
         assert "standard rate" in note
 
 
-def made_book(*models: Listed) -> Book:
+def made_book(*models: ModelPrices) -> Book:
     return Book("1", "2026-01-01", "p", None, models, {"anthropic": ("claude",)})
 
 
@@ -188,7 +188,7 @@ def test_prices_for_a_speed_and_a_place() -> None:
         Card({"input": Price("6"), "output": Price("30")}, None, {"speed": "fast"}),
         Card({"output": Price("11")}, date(2026, 5, 1), {"inference_geo": "us"}),
     )
-    listed = Listed(
+    listed = ModelPrices(
         "anthropic", "claude-x", ("claude-x",), (), (Card({"input": Price("2"), "output": Price("10")}),), special
     )
     book = made_book(listed)
@@ -228,7 +228,7 @@ VARIANTS = st.builds(
     st.sampled_from([{"processing": "batch"}, {"speed": "fast"}, {"speed": "fast", "inference_geo": "us"}]),
 )
 LISTED = st.builds(
-    lambda cards, variants: Listed("anthropic", "claude-x", ("claude-x",), (), tuple(cards), tuple(variants)),
+    lambda cards, variants: ModelPrices("anthropic", "claude-x", ("claude-x",), (), tuple(cards), tuple(variants)),
     st.lists(CARDS, min_size=1, max_size=3),
     st.lists(VARIANTS, max_size=2),
 )
@@ -260,7 +260,7 @@ def at_size(price: Price, prompt: int) -> Decimal:
 
 
 def directly(
-    listed: Listed, overrides: list[PriceOverride], asked: RateKey, day: date, prompt: int
+    listed: ModelPrices, overrides: list[PriceOverride], asked: RateKey, day: date, prompt: int
 ) -> dict[str, Any] | None:
     """The prices for one message, found without any grid."""
     names = {asked.model, asked.model.removeprefix("anthropic/"), asked.model.removesuffix("-20250101")}
@@ -304,7 +304,9 @@ def directly(
 
 @settings(max_examples=80, deadline=None)
 @given(LISTED, st.lists(OVERRIDES, max_size=3), ASKED, st.data())
-def test_one_rate_for_any_message(listed: Listed, overrides: list[PriceOverride], asked: RateKey, data: Any) -> None:
+def test_one_rate_for_any_message(
+    listed: ModelPrices, overrides: list[PriceOverride], asked: RateKey, data: Any
+) -> None:
     rates = resolve(made_book(listed), overrides, asked)
     assert {(rate.model, rate.service_tier, rate.speed, rate.inference_geo) for rate in rates} == {tuple(asked)}
     for _ in range(20):
@@ -319,7 +321,7 @@ def test_one_rate_for_any_message(listed: Listed, overrides: list[PriceOverride]
 
 @settings(max_examples=60, deadline=None)
 @given(LISTED, st.lists(OVERRIDES, max_size=3), ASKED)
-def test_rates_follow_each_other(listed: Listed, overrides: list[PriceOverride], asked: RateKey) -> None:
+def test_rates_follow_each_other(listed: ModelPrices, overrides: list[PriceOverride], asked: RateKey) -> None:
     rates = resolve(made_book(listed), overrides, asked)
     spans = list(dict.fromkeys((rate.since, rate.until) for rate in rates))
     assert spans[0][0] is None
@@ -332,7 +334,9 @@ def test_rates_follow_each_other(listed: Listed, overrides: list[PriceOverride],
 
 
 def test_an_override_for_a_time() -> None:
-    listed = Listed("anthropic", "claude-x", ("claude-x",), (), (Card({"input": Price("2"), "output": Price("10")}),))
+    listed = ModelPrices(
+        "anthropic", "claude-x", ("claude-x",), (), (Card({"input": Price("2"), "output": Price("10")}),)
+    )
     mine = PriceOverride("claude-x", Decimal(7), Decimal(9), since=date(2026, 1, 1), until=date(2026, 2, 1))
     before, during, after = resolve(made_book(listed), [mine], RateKey("claude-x-20250101", *PLAIN))
     assert [of(rate, "input") for rate in (before, during, after)] == [(2,), (7,), (2,)]

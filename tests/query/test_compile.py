@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from hansard.query.compile import MEANINGS
+from hansard.query.language import FIELDS, Has, Is
 from tests.sync.making import assistant, call, main_path, session, user
 
 if TYPE_CHECKING:
@@ -71,3 +73,9 @@ def test_a_session_that_does_not_exist_has_nothing(tree: Tree) -> None:
         assert h.count("hello session:@9") == 0
         assert h.count("hello -session:@9") == 1
         assert h.sessions("session:@9").sessions == ()
+
+
+def test_every_field_has_a_meaning() -> None:
+    names = {name for name in FIELDS if name not in ("is", "has")}
+    values = {f"{cls.name}:{value}" for cls in (Is, Has) for value in cls.values}
+    assert set(MEANINGS) == names | values

@@ -54,7 +54,7 @@ def test_newest_first_or_oldest_first(tree: Tree, store: Hansard) -> None:
     tree.write(main_path(TWO), [user(TWO, "u2", "second", 2), {**user(TWO, "u0", "some time"), "timestamp": None}])
     tree.sync()
     assert listed(store) == ["third", "second", "first", "some time"]
-    assert listed(store, reverse=True) == ["some time", "first", "second", "third"]
+    assert listed(store, ascending=True) == ["some time", "first", "second", "third"]
     newest = store.prompts(limit=1).prompts[0]
     assert newest.transcript.endswith(f"{ONE}.jsonl")
     assert b"third" in b"".join(store.cat(ONE))[newest.offset :].split(b"\n")[0]
@@ -150,7 +150,7 @@ def test_equal_texts_once(tree: Tree, store: Hansard) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 100])
 @pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("options", [{}, {"reverse": True}, {"unique": True}, {"unique": True, "reverse": True}])
+@pytest.mark.parametrize("options", [{}, {"ascending": True}, {"unique": True}, {"unique": True, "ascending": True}])
 def test_pages_hold_every_prompt_once(
     tree: Tree, store: Hansard, size: int, counted: bool, options: dict[str, Any]
 ) -> None:
@@ -210,7 +210,7 @@ def test_a_cursor_that_nobody_gave(tree: Tree, store: Hansard) -> None:
     cursor = store.prompts(limit=1).next_cursor
     assert cursor is not None
     with pytest.raises(UsageError, match="another order"):
-        store.prompts(cursor=cursor, reverse=True)
+        store.prompts(cursor=cursor, ascending=True)
     odd: list[Any] = [[], [1], {}, [False, False, False, "x", "p", "r", 1], [False, False, 1, 1, 1, 1, 1]]
     odd.append([False, False, False, 1 << 70, "p", "r", 1])
     for value in odd:

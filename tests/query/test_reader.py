@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hansard.errors import StoreUnusable
+from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.index.schema import VERSION
 from hansard.query.reader import Reader
 
@@ -36,3 +36,31 @@ def test_a_full_text_that_is_just_being_made_is_not_there_yet(
     assert reader.has_text is is_there
     assert reader.has_text is is_there
     reader.close()
+
+
+def test_a_mistake_in_our_own_sql_is_not_told_as_a_damaged_file(tmp_path: Path) -> None:
+    reader = Reader(str(tmp_path))
+    for sql in ("SELECT nothing FROM sessions", "SELECT 1 FROM no_table_of_ours", "SELEC", "SELECT no_function()"):
+        with pytest.raises(apsw.SQLError):
+            reader.one(sql)
+    reader.close()
+
+
+def test_an_index_that_lacks_a_table_is_damaged(tmp_path: Path) -> None:
+    db = apsw.Connection(str(tmp_path / "index.db"))
+    db.execute("CREATE TABLE t (a)")
+    db.pragma("user_version", VERSION)
+    db.close()
+    reader = Reader(str(tmp_path))
+    with pytest.raises(StoreCorrupt, match="hansard rebuild"):
+        reader.one("SELECT 1 FROM sessions")
+    reader.close()
+
+
+def test_an_index_of_another_version_says_so(tmp_path: Path) -> None:
+    db = apsw.Connection(str(tmp_path / "index.db"))
+    db.execute("CREATE TABLE t (a)")
+    db.pragma("user_version", VERSION + 1)
+    db.close()
+    with pytest.raises(StoreUnusable, match="another version"):
+        Reader(str(tmp_path)).one("SELECT 1 FROM sessions")

@@ -12,6 +12,7 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound, UsageError
 from tests.query import slow_calls
 from tests.query.scattered import PATHS, TOOLS, scatter
+from tests.query.search.slowly import has_tool
 from tests.sync.making import START, assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:
@@ -102,8 +103,10 @@ def test_filters(tree: Tree, seed: int) -> None:
         ({"text": "%"}, lambda row: row.path == PATHS[3]),
         ({"under": PATHS[0][:-15]}, lambda row: row.path in PATHS[:2]),
         ({"under": "/home/mira/src/a", "kind": "changes"}, lambda row: row.change and row.path in PATHS[:3]),
-        *(({"tool": tool}, lambda row, tool=tool: row.tool == tool) for tool in TOOLS),
-        ({"tool": "edit"}, lambda _: False),
+        *(({"tool": tool}, lambda row, tool=tool: has_tool(row.tool, tool, prefix=False)) for tool in TOOLS),
+        *(({"name": tool}, lambda row, tool=tool: row.tool == tool) for tool in TOOLS),
+        ({"tool": "edit"}, lambda row: row.tool == "Edit"),
+        ({"name": "edit"}, lambda _: False),
         ({"query": f"session:{session(3)}"}, lambda row: row.session_id == session(3)),
     ]
     with opened(tree) as h:

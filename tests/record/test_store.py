@@ -409,7 +409,7 @@ def test_a_failed_migration_changes_nothing(place: Path, monkeypatch: pytest.Mon
         generation = keep_log(record, b"line\n")
     before = files_in(place.parent)
     monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, BROKEN))
-    with pytest.raises(StoreUnusable, match=r"record\.db"):
+    with pytest.raises(apsw.SQLError):  # a mistake of ours: the file is not to blame
         Record.open(str(place))
     monkeypatch.undo()
     assert files_in(place.parent) == before

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from hansard import workers
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sync import text
 from hansard.sync.remarking import naming, remark
+from hansard.workers import Worker
 from tests.sync.dumping import Dump, assert_same, dump
 from tests.sync.hard import BRANCH, FORK, OLD, files
 from tests.sync.making import Tree, assistant, main_path, raw, session, user
@@ -124,10 +126,9 @@ def test_a_remark(crashed: Tree, tmp_path: Path) -> None:
 WORKER = """
 import sys
 from tests.sync.crashing import _die_at
-from hansard.sync.text import work
-moment, number, home, name = sys.argv[1:]
-_die_at(moment, int(number))
-sys.exit(0 if work(home, name) else 1)
+from hansard.workers import main
+_die_at(sys.argv[1], int(sys.argv[2]))
+main()
 """
 
 
@@ -138,19 +139,15 @@ def test_only_the_second_process(
 ) -> None:
     died: list[int] = []
 
-    class Watched(subprocess.Popen[bytes]):
-        def wait(self, timeout: float | None = None) -> int:
-            code = super().wait(timeout)
-            died.append(code)
-            return code
-
-    def command(home: str, name: str) -> list[str]:
-        return [sys.executable, "-c", WORKER, moment, str(number), home, name]
+    class Watched(Worker):
+        def close(self) -> None:
+            died.append(self.process.wait())
+            super().close()
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PROJECT / "src"), str(PROJECT)]))
     monkeypatch.setattr(text, "WORKER_BYTES", 0)
-    monkeypatch.setattr(text, "worker_command", command)
-    monkeypatch.setattr(subprocess, "Popen", Watched)
+    monkeypatch.setattr(text, "Worker", Watched)
+    monkeypatch.setattr(workers, "command", lambda: [sys.executable, "-c", WORKER, moment, str(number)])
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     crashed.sync(workers=True)
     assert died[0] == -signal.SIGKILL
@@ -164,13 +161,13 @@ def test_only_the_second_process(
 def test_the_second_process_ends_when_the_first_is_gone(crashed: Tree) -> None:
     crashed.sync()
     (crashed.home / "text.db").unlink()
-    command = text.worker_command(str(crashed.home), "text.db")
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "src")}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as worker:
-        assert worker.stdin is not None
-        worker.stdin.write(b"\n")
-        worker.stdin.close()  # without the last word
-        assert worker.wait() == 1
+    worker = Worker("hansard.sync.text:index_text", str(crashed.home), "text.db")
+    assert worker.process.stdin is not None
+    assert worker.send("more")
+    worker.process.stdin.close()  # without the last word
+    assert worker.receive() is None
+    assert worker.process.wait() == 0
+    worker.close()
     _repaired(crashed.config, crashed.home, dump(_twin(crashed)))
 
 

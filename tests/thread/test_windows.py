@@ -8,7 +8,7 @@ from datetime import UTC
 import pytest
 
 import hansard
-from hansard.demo.history import write_hard_session, write_history
+from hansard.demo.history import write_history
 from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
@@ -16,6 +16,7 @@ from hansard.render.html.threads import Drawing
 from hansard.thread.branches import find_line
 from hansard.thread.thread import Thread
 from hansard.thread.windows import LONGEST, Budget, ShortLines, Window, Windows
+from tests.hard_session import write_hard_session
 from tests.sync import making
 from tests.sync.making import assistant, call, main_path, result, session, user
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.series import Amount, Measure, measure_of, timeline
 from hansard.web.charts.heatmap import Cell, heat, shades
-from hansard.web.charts.legend import LegendEntry, legend
-from hansard.web.charts.meter import meter
 from hansard.web.charts.scale import per_cent, spread, ticks
 from hansard.web.charts.stacked import Column, Part, stacked
-from hansard.web.charts.usage import draw_spending, draw_year
+from hansard.web.charts.usage import LegendEntry, draw_spending, draw_year, legend
+from hansard.web.summary_cards import meter
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.web import connection, engine_pool, guard
+from hansard.web import engine_pool, guard
+from hansard.web import server as connection
 from hansard.web.guard import HEADERS, MAX_PATH
 from tests.web.by_hand import ask, check, exchange, host
 from tests.web.serving import elsewhere

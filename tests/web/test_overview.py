@@ -192,7 +192,7 @@ def test_pins_budgets_and_the_present_block(tmp_path: Path) -> None:
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
         h.pin(one)
-        standing = h.standing(now=now)
+        standing = h.current(now=now)
     assert standing.block is not None
     with site(tmp_path / "home", root, limits=limits) as running, running.client() as client:
         page = client.get("/").text

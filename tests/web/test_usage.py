@@ -55,7 +55,7 @@ PAIRS = ("day,model", "month,project", "project,branch", "session,subagent", "we
 
 @pytest.mark.parametrize("by", [*REPORTS, *PAIRS, "total"])
 def test_a_report_is_the_engine_s(client: httpx.Client, engine: Hansard, by: str) -> None:
-    report = engine.usage(by=by, timezone="UTC", descending=True)
+    report = engine.usage(by=by, timezone="UTC", ascending=False)
 
     answer = client.get("/usage", params={"by": by, "range": "all"})
 
@@ -74,7 +74,7 @@ def _rows(report: UsageReport) -> list[UsageRow]:
 
 @pytest.mark.parametrize("by", [*REPORTS, *PAIRS])
 def test_every_row_leads_to_messages_that_add_up_to_it(client: httpx.Client, engine: Hansard, by: str) -> None:
-    report = engine.usage(by=by, timezone="UTC", descending=True)
+    report = engine.usage(by=by, timezone="UTC", ascending=False)
     page = client.get("/usage", params={"by": by, "range": "all"}).text
 
     *rows, total = links(page)
@@ -136,7 +136,7 @@ def test_the_command_beside_a_report_gives_the_same(
 
 
 def test_pages_of_rows_have_every_row_once(client: httpx.Client, engine: Hansard) -> None:
-    report = engine.usage(by="hour,session,subagent,tool", timezone="UTC", descending=True)
+    report = engine.usage(by="hour,session,subagent,tool", timezone="UTC", ascending=False)
     assert len(report.rows) > 200
     found: list[str] = []
     href: str | None = "/usage?by=hour,session,subagent,tool&range=all"
@@ -420,7 +420,7 @@ def test_times_are_those_of_the_user_s_zone(demo_store: tuple[Path, Path]) -> No
         running.client() as client,
         hansard.open(home, [root]) as h,
     ):
-        report = h.usage(by="day", timezone="Pacific/Auckland", descending=True)
+        report = h.usage(by="day", timezone="Pacific/Auckland", ascending=False)
         page = client.get("/usage?range=all").text
         assert [cells[0] for cells in shown(page)[:-1]] == [row.key["day"] for row in report.rows]
         assert "Pacific/Auckland" in page

@@ -16,9 +16,9 @@ def main() -> None:
         print(f"hansard {__version__}")  # noqa: T201 - click costs more than the answer
         return
     if sys.argv[1:2] == ["statusline"]:
-        from hansard.cli.statusline.door import enter
+        from hansard.cli.statusline.run import run_fast
 
-        if enter(sys.argv[2:]):
+        if run_fast(sys.argv[2:]):
             return
     from hansard.cli.app import hansard
 

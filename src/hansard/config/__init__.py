@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from hansard.directories import config_path, data_directory
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Limit, PriceOverride
 
-HOME_VARIABLE = "HANSARD_HOME"
-FILE_NAME = "config.toml"
 DEFAULT_MAX_FILE_MB = 64
 KEYS = {
     "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
@@ -54,7 +52,7 @@ def load(
     path, values = _read_file()
     warnings: list[str] = []
     user = os.path.expanduser("~")
-    home = os.path.abspath(os.path.expanduser(home or environ.get(HOME_VARIABLE) or _user_directory("data")))
+    home = data_directory(home, environ)
     try:
         home.encode()
     except UnicodeEncodeError:
@@ -85,24 +83,6 @@ def usual_places(environ: Mapping[str, str]) -> list[str]:
         os.path.join(user, ".claude"),
         os.path.join(xdg if os.path.isabs(xdg) else os.path.join(user, ".config"), "claude"),
     ]
-
-
-def config_path() -> str:
-    """Where the configuration file is looked for on this system."""
-    return os.path.join(_user_directory("config"), FILE_NAME)
-
-
-def _user_directory(purpose: Literal["config", "data"]) -> str:
-    system: str = sys.platform  # a plain str, or the type checker sees only the branch of its own system
-    if system == "linux":
-        # As platformdirs has it; asking it would cost every command a tenth of its time.
-        named = os.environ.get(f"XDG_{purpose.upper()}_HOME", "")
-        usual = "~/.config" if purpose == "config" else "~/.local/share"
-        return os.path.join(named if named.strip() else os.path.expanduser(usual), "hansard")
-    import platformdirs
-
-    find = platformdirs.user_config_dir if purpose == "config" else platformdirs.user_data_dir
-    return find("hansard", appauthor=False)
 
 
 def _default_roots(
@@ -160,8 +140,8 @@ def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(values.get(name, ""), str):
             raise UsageError(f'{path}: {name} is a text, e.g. {name} = "{example}"')
     if "prices" in values or "budgets" in values:
-        from hansard.config import money
+        from hansard.config import cost_settings
 
-        values["prices"] = money.overrides(path, values.get("prices", []))
-        values["budgets"] = money.limits(path, values.get("budgets", {}))
+        values["prices"] = cost_settings.overrides(path, values.get("prices", []))
+        values["budgets"] = cost_settings.limits(path, values.get("budgets", {}))
     return values

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.demo import errands
+from hansard.demo import subagents
 from hansard.demo.ambient import Ambient, attach
 from hansard.demo.dice import stamp
 from hansard.demo.eras import Agents, Era, Regime, Spill
-from hansard.demo.errands import Errand
-from hansard.demo.files import Desk
+from hansard.demo.files import SessionFiles
 from hansard.demo.meter import Bill, Meter, Usage, tokens
 from hansard.demo.page import Json, Page, dump
+from hansard.demo.subagents import SubagentTask
 
 if TYPE_CHECKING:
     from hansard.demo.tools import Call, Outcome
@@ -34,12 +34,14 @@ class Asked:
 
 
 class Conversation:
-    """One page being written: a subagent's as it is, a session's with what `Scribe` adds."""
+    """One page being written: a subagent's as it is, a session's with what `SessionWriter` adds."""
 
-    def __init__(self, page: Page, *, model: str, desk: Desk, bill: Bill, base_tokens: int, depth: int = 0) -> None:
+    def __init__(
+        self, page: Page, *, model: str, session_files: SessionFiles, bill: Bill, base_tokens: int, depth: int = 0
+    ) -> None:
         self.page = page
         self.model = model
-        self.desk = desk
+        self.session_files = session_files
         self.bill = bill
         self.depth = depth
         self.meter = Meter(page.dice, base_tokens, keep="1h" if page.era.version == "2.1.112" else "5m")
@@ -215,7 +217,7 @@ class Conversation:
         self.bill.tool_ms += int(call.seconds * 1000)
         self.bill.lines_added += outcome.added
         self.bill.lines_removed += outcome.removed
-        self.desk.keep(page, call, outcome, asked.line)
+        self.session_files.keep(page, call, outcome, asked.line)
         content, result = self._fit(asked, outcome)
         block: Json = {"tool_use_id": asked.tool_id, "type": "tool_result", "content": content}
         if outcome.error:
@@ -247,7 +249,7 @@ class Conversation:
             return cut, {**result, "stdout": cut}
         by_task = self.era.spill == Spill.BY_TASK
         name = self.page.dice.task_id() if by_task else asked.tool_id
-        path = self.desk.tool_result(self.page, f"{name}.txt", content)
+        path = self.session_files.tool_result(self.page, f"{name}.txt", content)
         size = len(content.encode())
         shown = (
             f"<persisted-output>\nOutput too large ({size / 1024:.1f}KB). Full output saved to: {path}\n\n"
@@ -346,32 +348,32 @@ class Conversation:
         text: str = "",
     ) -> Iterator[Conversation]:
         """Hand work to a subagent and write its conversation inside the `with`."""
-        errand = Errand(description, prompt, kind=kind, background=background, model=model)
-        with self.agents(errand, text=text) as helpers:
+        subagent_task = SubagentTask(description, prompt, kind=kind, background=background, model=model)
+        with self.agents(subagent_task, text=text) as helpers:
             yield helpers[0]
 
     @contextmanager
-    def agents(self, *work: Errand, text: str = "", thinking: str | None = None) -> Iterator[list[Conversation]]:
+    def agents(self, *work: SubagentTask, text: str = "", thinking: str | None = None) -> Iterator[list[Conversation]]:
         """Hand work to several subagents in one answer; foreground results follow when the `with` ends."""
-        calls = [errands.call_of(errand, self.era) for errand in work]
+        calls = [subagents.call_of(subagent_task, self.era) for subagent_task in work]
         asked = self.write_answer(text=text, thinking=thinking, calls=calls)
-        helpers = [self._helper(errand, one) for errand, one in zip(work, asked, strict=True)]
-        for errand, one, helper in zip(work, asked, helpers, strict=True):
-            if errand.background and self.era.agents != Agents.INLINE:
-                one.call = errands.launched(one.call, errand, helper)
+        helpers = [self._helper(subagent_task, one) for subagent_task, one in zip(work, asked, strict=True)]
+        for subagent_task, one, helper in zip(work, asked, helpers, strict=True):
+            if subagent_task.background and self.era.agents != Agents.INLINE:
+                one.call = subagents.launched(one.call, subagent_task, helper)
                 self.write_result(one)
         yield helpers
-        for errand, one, helper in zip(work, asked, helpers, strict=True):
-            errands.close(self, errand, one.tool_id, helper)
-            if errand.background and self.era.agents != Agents.INLINE:
+        for subagent_task, one, helper in zip(work, asked, helpers, strict=True):
+            subagents.close(self, subagent_task, one.tool_id, helper)
+            if subagent_task.background and self.era.agents != Agents.INLINE:
                 continue
             late = (helper.page.clock.now - self.page.clock.now).total_seconds()
             self.page.clock.tick(max(0.2, late))
-            errands.report_progress(self, one.tool_id, one.line, errand, helper)
-            one.call = errands.finished(one.call, errand, helper)
+            subagents.report_progress(self, one.tool_id, one.line, subagent_task, helper)
+            one.call = subagents.finished(one.call, subagent_task, helper)
             self.write_result(one)
 
-    def _helper(self, errand: Errand, asked: Asked) -> Conversation:
+    def _helper(self, subagent_task: SubagentTask, asked: Asked) -> Conversation:
         page, dice = self.page, self.page.dice
         inline = self.era.agents == Agents.INLINE
         long_ids = self.era.attachments
@@ -390,14 +392,19 @@ class Conversation:
             sidechain=True,
             records=page.records if inline else None,
         )
-        model = errand.model or (self.era.small_model if errand.kind == "Explore" else self.model)
+        model = subagent_task.model or (self.era.small_model if subagent_task.kind == "Explore" else self.model)
         helper = Conversation(
-            helper_page, model=model, desk=self.desk, bill=self.bill, base_tokens=9_400, depth=self.depth + 1
+            helper_page,
+            model=model,
+            session_files=self.session_files,
+            bill=self.bill,
+            base_tokens=9_400,
+            depth=self.depth + 1,
         )
         helper.prompt_id = self.prompt_id
-        helper.agent_kind = errand.kind
+        helper.agent_kind = subagent_task.kind
         helper_page.clock.tick(0.1)
         if identity is not None:
-            self.desk.pages[errands.transcript_path(page, identity)] = helper_page
-        errands.begin(helper, errand, asked.tool_id, parent=self)
+            self.session_files.pages[subagents.transcript_path(page, identity)] = helper_page
+        subagents.begin(helper, subagent_task, asked.tool_id, parent=self)
         return helper

@@ -6,22 +6,9 @@ import random
 from datetime import UTC, datetime, timedelta
 
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-FIRST_WORDS = (
-    "amber",
-    "brisk",
-    "candid",
-    "dapper",
-    "eager",
-    "fuzzy",
-    "gentle",
-    "hazy",
-    "idle",
-    "jolly",
-    "keen",
-    "lucid",
-)
-MIDDLE_WORDS = ("baking", "counting", "drifting", "folding", "humming", "juggling", "knitting", "mapping", "rowing")
-LAST_WORDS = ("acorn", "beacon", "cobble", "dune", "ember", "fjord", "grotto", "heron", "inlet", "juniper", "kettle")
+FIRST_WORDS = "amber brisk candid dapper eager fuzzy gentle hazy idle jolly keen lucid".split()
+MIDDLE_WORDS = "baking counting drifting folding humming juggling knitting mapping rowing".split()
+LAST_WORDS = "acorn beacon cobble dune ember fjord grotto heron inlet juniper kettle".split()
 START = datetime(2026, 9, 1, 9, 0, tzinfo=UTC)
 
 

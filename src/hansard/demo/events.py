@@ -13,7 +13,7 @@ from hansard.demo.page import Json, Page
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hansard.demo.scribe import Scribe
+    from hansard.demo.session_writer import SessionWriter
 
 # Readers go by how such texts begin; the rest is in words of our own.
 OLD_CAVEAT = "Caveat: what follows are commands that the user ran by hand. They ask nothing of you."
@@ -128,36 +128,36 @@ def api_error(page: Page, status: int, kind: str, message: str, retries: int) ->
     synthetic(page, text, tail, request=request if page.era.requests else None)
 
 
-def interrupted_answer(scribe: Scribe, partial: str) -> None:
+def interrupted_answer(writer: SessionWriter, partial: str) -> None:
     """Write what an era keeps of an answer that was stopped: all, the text only, or nothing."""
-    page = scribe.page
+    page = writer.page
     tail: Json = {}
     page.clock.tick(3)
-    if scribe.era.requests:
-        reference = scribe.ambient.request()
-        usage = scribe.meter.request(page.clock.now, 3)
-        scribe.bill.add(scribe.model, Usage(usage.input, tokens(partial), usage.read, usage.write_5m))
+    if writer.era.requests:
+        reference = writer.ambient.request()
+        usage = writer.meter.request(page.clock.now, 3)
+        writer.bill.add(writer.model, Usage(usage.input, tokens(partial), usage.read, usage.write_5m))
         ids = {"message": page.dice.message_id(), "request": page.dice.request_id()}
         block = {"type": "text", "text": partial}
-        shape = usage.shape(scribe.era, final=False)
-        scribe.write_line(block, 0, ids, shape, None, reference, isAbortedMidStream=True)
+        shape = usage.shape(writer.era, final=False)
+        writer.write_line(block, 0, ids, shape, None, reference, isAbortedMidStream=True)
         tail["interruptedMessageId"] = ids["message"]
-    elif scribe.era.attachments:
+    elif writer.era.attachments:
         synthetic(page, partial)
-    body: Json = {"promptId": scribe.prompt_id} if scribe.era.attachments else {}
+    body: Json = {"promptId": writer.prompt_id} if writer.era.attachments else {}
     content = [{"type": "text", "text": "[Request interrupted by user]"}]
     page.put({**body, "type": "user", "message": {"role": "user", "content": content}}, tail=tail)
 
 
-def compact(scribe: Scribe, summary: str, *, auto: bool, args: str) -> None:
+def compact(writer: SessionWriter, summary: str, *, auto: bool, args: str) -> None:
     """Write a compaction: the boundary, the summary and, when asked for, the command."""
-    page, era = scribe.page, scribe.era
-    before = scribe.meter.fill()
+    page, era = writer.page, writer.era
+    before = writer.meter.fill()
     left = tokens(summary) + 600
     # The request that makes the summary is billed and leaves no line.
     page.clock.tick(25)
-    usage = scribe.meter.request(page.clock.now, left)
-    scribe.bill.add(scribe.model, usage)
+    usage = writer.meter.request(page.clock.now, left)
+    writer.bill.add(writer.model, usage)
     page.slug = page.slug or page.dice.slug()
     last = page.tip
     summary_line = page.dice.uuid()
@@ -175,15 +175,15 @@ def compact(scribe: Scribe, summary: str, *, auto: bool, args: str) -> None:
         "content": "Conversation compacted",
     }
     page.put({**body, "isMeta": False}, tail={"level": "info", "compactMetadata": data}, parent=None)
-    head: Json = {"promptId": scribe.prompt_id} if era.attachments else {}
+    head: Json = {"promptId": writer.prompt_id} if era.attachments else {}
     text = f"This session is being continued from a previous conversation. What was said so far, in short:\n\n{summary}"
     message = {"role": "user", "content": text}
     marks = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
     page.put({**head, "type": "user", "message": message, **marks}, uuid=summary_line)
     if not auto:
         local_command(page, "/compact", args, "Compacted (ctrl+o to see full summary)")
-    scribe.meter.compact(left)
-    scribe.ambient.snapshot()
+    writer.meter.compact(left)
+    writer.ambient.snapshot()
 
 
 def copied_line(record: Json, page: Page, origin: Json) -> Json:

@@ -42,7 +42,7 @@ class Typed:
         return line
 
 
-class Desk:
+class SessionFiles:
     """Everything one session leaves on the disk: transcripts by path, small files by path, prompts for history.jsonl."""
 
     def __init__(self) -> None:
@@ -129,17 +129,17 @@ def place(root: Path, path: str, data: bytes, mode: int, at: datetime, folder_mo
     os.utime(target, ns=(when, when))
 
 
-def write_desks(config_dir: str | Path, desks: Iterable[Desk]) -> None:
+def write_sessions(config_dir: str | Path, sessions: Iterable[SessionFiles]) -> None:
     """Write sessions under a config folder; prompts are added to its history.jsonl in order of time."""
     root = Path(config_dir)
     (root / "projects").mkdir(parents=True, exist_ok=True)
     typed: list[Typed] = []
-    for desk in desks:
-        for path, page in desk.pages.items():
+    for session_files in sessions:
+        for path, page in session_files.pages.items():
             place(root, path, page.data(), page.era.transcript_mode, page.last, page.era.folder_mode)
-        for path, file in desk.files.items():
+        for path, file in session_files.files.items():
             place(root, path, file.data, file.mode, file.at)
-        typed += desk.typed
+        typed += session_files.typed
     write_typed(root, typed)
 
 

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 
 from hansard.demo.dice import Dice, millis, stamp
 from hansard.demo.eras import ERAS, Agents, Era
-from hansard.demo.files import CONFIG, Desk, Typed, place, write_desks, write_typed
-from hansard.demo.hard import write_hard_session
+from hansard.demo.files import CONFIG, SessionFiles, Typed, place, write_sessions, write_typed
 from hansard.demo.page import Json, SideFile, dump_pretty, encode_cwd
-from hansard.demo.scribe import Scribe
+from hansard.demo.session_writer import SessionWriter
+from hansard.demo.sources import listing, source_file, suite_report
 from hansard.demo.stories_more import PROJECTS
-from hansard.demo.telling import question, tell
-from hansard.demo.tools import bash, grep
+from hansard.demo.tools import Call, bash, edit, glob, grep, png, read, task_create, task_update, todo_write, write
 from hansard.demo.twists import TWISTS, Twist
 
 if TYPE_CHECKING:
-    from hansard.demo.stories import Project
+    from hansard.demo.stories import Episode, Project
 
-__all__ = ["write_hard_session", "write_history"]
 
 SHARES = (0.14, 0.32, 0.50, 0.70, 1.0)  # until which part of the span each era's client was in use
 FORGOTTEN = (
@@ -39,7 +37,7 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
     """Write about sixty sessions of six projects that end at `now`; the same seed and time give the same bytes."""
     end = (now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
     dice = Dice(seed)
-    sessions: list[Scribe] = []
+    sessions: list[SessionWriter] = []
     told = [(project, episode) for episode in range(6) for project in PROJECTS]
     leaves: dict[str, list[tuple[str, str]]] = {}  # titles that the next new file of a project begins with
     twists = dict(TWISTS)
@@ -56,9 +54,7 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
             later = start + timedelta(hours=7) if due else start - timedelta(hours=2)
             sessions.append(_small_session(dice, era, project, later, leaves))
     sessions += _worktrees(dice, end)
-    desks = [scribe.desk for scribe in sessions]
-    desks.append(_house(dice, sessions, end))
-    write_desks(config_dir, desks)
+    write_sessions(config_dir, [*(writer.session_files for writer in sessions), _house(dice, sessions, end)])
     _write_forgotten(Path(config_dir), dice, end, days)
 
 
@@ -82,60 +78,60 @@ def _session(
     twists: tuple[Twist, ...],
     *,
     live: bool,
-) -> list[Scribe]:
+) -> list[SessionWriter]:
     story = project.episodes[episode]
     branch = "main" if dice.random() < 0.5 else f"fix/{project.nouns[episode]}"
     model = era.models[0] if dice.random() < 0.7 else era.models[1]
-    scribe = Scribe(
+    writer = SessionWriter(
         era.version, cwd=project.folder, at=start, dice=dice, model=model, branch=branch, hooks=number % 4 == 2
     )
-    _old_titles(scribe, project, leaves)
-    scribe.warmup()
+    _old_titles(writer, project, leaves)
+    writer.warmup()
     if era.attachments and number % 5 == 3:
-        scribe.title(story.title.lower().replace(" ", "-"))
+        writer.title(story.title.lower().replace(" ", "-"))
     elif era.attachments:
-        scribe.ai_title = story.title
-    tell(scribe, project, story, picture="attached" in story.ask or "Here is how" in story.ask)
+        writer.ai_title = story.title
+    tell(writer, project, story, picture="attached" in story.ask or "Here is how" in story.ask)
     if live:
-        scribe.prompt("One more thing: does that also hold for an empty list?")
-        scribe.unanswered(bash(project.test, ""), "I will try it.")
-        scribe.running(48_213)
-        return [scribe]
-    written = [scribe]
+        writer.prompt("One more thing: does that also hold for an empty list?")
+        writer.unanswered(bash(project.test, ""), "I will try it.")
+        writer.running(48_213)
+        return [writer]
+    written = [writer]
     for twist in twists:
-        written += twist(scribe, project)
-    scribe.close()
-    if era.agents in {Agents.INLINE, Agents.BESIDE} and scribe.page.tip:
-        leaves.setdefault(project.name, []).append((story.title, scribe.page.tip))
+        written += twist(writer, project)
+    writer.close()
+    if era.agents in {Agents.INLINE, Agents.BESIDE} and writer.page.tip:
+        leaves.setdefault(project.name, []).append((story.title, writer.page.tip))
     return written
 
 
-def _old_titles(scribe: Scribe, project: Project, leaves: dict[str, list[tuple[str, str]]]) -> None:
+def _old_titles(writer: SessionWriter, project: Project, leaves: dict[str, list[tuple[str, str]]]) -> None:
     """Begin a new file with the titles of earlier sessions, as clients up to 2.0 did."""
-    if scribe.era.agents in {Agents.INLINE, Agents.BESIDE}:
+    if writer.era.agents in {Agents.INLINE, Agents.BESIDE}:
         for title, leaf in leaves.pop(project.name, []):
-            scribe.summary(title, leaf)
+            writer.summary(title, leaf)
 
 
 def _small_session(
     dice: Dice, era: Era, project: Project, start: datetime, leaves: dict[str, list[tuple[str, str]]]
-) -> Scribe:
+) -> SessionWriter:
     interactive = dice.random() < 0.5
     model = era.small_model if dice.random() < 0.5 else era.models[1]
-    scribe = Scribe(era.version, cwd=project.folder, at=start, dice=dice, model=model, interactive=interactive)
-    _old_titles(scribe, project, leaves)
+    writer = SessionWriter(era.version, cwd=project.folder, at=start, dice=dice, model=model, interactive=interactive)
+    _old_titles(writer, project, leaves)
     if interactive:
-        question(scribe, project)
+        question(writer, project)
     else:
-        scribe.prompt(NIGHTLY)
+        writer.prompt(NIGHTLY)
         commits = "\n".join(f"{dice.hex(7)} {episode.title}" for episode in dice.sample(project.episodes, 3))
-        scribe.tool(bash("git log --oneline --since=yesterday", commits))
-        scribe.reply("\n".join(f"- {line[8:]}" for line in commits.split("\n")))
-    scribe.close()
-    return scribe
+        writer.tool(bash("git log --oneline --since=yesterday", commits))
+        writer.reply("\n".join(f"- {line[8:]}" for line in commits.split("\n")))
+    writer.close()
+    return writer
 
 
-def _worktrees(dice: Dice, end: datetime) -> list[Scribe]:
+def _worktrees(dice: Dice, end: datetime) -> list[SessionWriter]:
     written = []
     for name, project, days in (
         ("gauge-cache", PROJECTS[0], 3),
@@ -145,34 +141,34 @@ def _worktrees(dice: Dice, end: datetime) -> list[Scribe]:
         era = ERAS[4] if days < 10 else ERAS[3]
         cwd = f"{project.folder}/.claude/worktrees/{name}"
         start = end - timedelta(days=days, hours=3)
-        scribe = Scribe(era.version, cwd=cwd, at=start, dice=dice, branch=f"worktree-{name}")
-        scribe.worktree(project.folder, name, dice.hex(40))
-        scribe.ai_title = f"Try {name.replace('-', ' ')} in a worktree"
-        scribe.prompt(f"Try the {name.replace('-', ' ')} idea here, away from main.")
-        scribe.tools(
+        writer = SessionWriter(era.version, cwd=cwd, at=start, dice=dice, branch=f"worktree-{name}")
+        writer.worktree(project.folder, name, dice.hex(40))
+        writer.ai_title = f"Try {name.replace('-', ' ')} in a worktree"
+        writer.prompt(f"Try the {name.replace('-', ' ')} idea here, away from main.")
+        writer.tools(
             bash("git status", f"On branch worktree-{name}"), grep(project.nouns[0], [(project.files[0], 4, "…")])
         )
-        scribe.reply("It works and nothing else notices. I would merge it.")
-        scribe.pull_request(40 + days, f"mira/{project.name}")
-        scribe.close()
-        written.append(scribe)
+        writer.reply("It works and nothing else notices. I would merge it.")
+        writer.pull_request(40 + days, f"mira/{project.name}")
+        writer.close()
+        written.append(writer)
     return written
 
 
-def _house(dice: Dice, sessions: list[Scribe], end: datetime) -> Desk:
+def _house(dice: Dice, sessions: list[SessionWriter], end: datetime) -> SessionFiles:
     """Write what belongs to no single session: settings, memory, the old index of sessions."""
-    desk = Desk()
+    session_files = SessionFiles()
     # The client clears away what is older: a demonstration of two months needs more than its thirty days.
     settings = {
         "cleanupPeriodDays": 90,
         "model": "opus",
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "make check"}]}]},
     }
-    desk.files["settings.json"] = SideFile(dump_pretty(settings) + b"\n", 0o644, end - timedelta(days=80))
+    session_files.files["settings.json"] = SideFile(dump_pretty(settings) + b"\n", 0o644, end - timedelta(days=80))
     for project in PROJECTS[:3]:
         text = f"# {project.name}\n\n- {project.about}\n- Tests: `{project.test}`\n- Prefer small commits.\n"
         path = f"projects/{encode_cwd(project.folder)}/memory/MEMORY.md"
-        desk.files[path] = SideFile(text.encode(), 0o644, end - timedelta(days=dice.randrange(1, 9)))
+        session_files.files[path] = SideFile(text.encode(), 0o644, end - timedelta(days=dice.randrange(1, 9)))
     for project in PROJECTS:
         old = [one for one in sessions if one.page.cwd.startswith(project.folder) and one.era.progress]
         if len(old) > 1:
@@ -180,22 +176,22 @@ def _house(dice: Dice, sessions: list[Scribe], end: datetime) -> Desk:
             entries = [_index_entry(one) for one in old[:-1]]
             index = {"version": 1, "entries": entries, "originalPath": project.folder}
             path = f"projects/{old[0].page.project}/sessions-index.json"
-            desk.files[path] = SideFile(dump_pretty(index), 0o600, old[-1].started)
-    return desk
+            session_files.files[path] = SideFile(dump_pretty(index), 0o600, old[-1].started)
+    return session_files
 
 
-def _index_entry(scribe: Scribe) -> Json:
-    spoken = [record for record in scribe.page.records if record.get("type") in {"user", "assistant"}]
+def _index_entry(writer: SessionWriter) -> Json:
+    spoken = [record for record in writer.page.records if record.get("type") in {"user", "assistant"}]
     return {
-        "sessionId": scribe.session_id,
-        "fullPath": f"{CONFIG}/{scribe.path}",
-        "fileMtime": millis(scribe.page.last),
+        "sessionId": writer.session_id,
+        "fullPath": f"{CONFIG}/{writer.path}",
+        "fileMtime": millis(writer.page.last),
         "firstPrompt": str(spoken[0]["message"]["content"])[:200],
         "messageCount": len(spoken),
-        "created": stamp(scribe.started),
-        "modified": stamp(scribe.page.last),
-        "gitBranch": scribe.page.branch,
-        "projectPath": scribe.page.cwd,
+        "created": stamp(writer.started),
+        "modified": stamp(writer.page.last),
+        "gitBranch": writer.page.branch,
+        "projectPath": writer.page.cwd,
         "isSidechain": False,
     }
 
@@ -212,3 +208,99 @@ def _write_forgotten(root: Path, dice: Dice, end: datetime, days: int) -> None:
     ]
     write_typed(root, typed)
     place(root, "history.jsonl", history.read_bytes() + kept, 0o600, datetime.fromtimestamp(mtime, UTC))
+
+
+STEPS = ("Find the cause", "Write a test that shows it", "Fix it", "Run everything")
+MORE_QUESTIONS = (
+    ("Could you commit that with a message in one line?", "Committed as `{short}`: {title}."),
+    (
+        "Is there anything similar elsewhere?",
+        "I searched for the same pattern: two more places, both harmless because they never see outside data. I left them alone.",
+    ),
+    ("Thanks! Please note it in the changelog.", "Added under *Unreleased*: {title}."),
+    (
+        "How confident are you?",
+        "Quite: the new test fails without the change and passes with it, and nothing else moved. What I could not test is production data.",
+    ),
+)
+
+
+def commit(writer: SessionWriter, project: Project, title: str) -> Call:
+    """Give the call that commits the work."""
+    short = writer.page.dice.hex(7)
+    changed = writer.page.dice.randrange(3, 60)
+    printed = f"[{writer.page.branch} {short}] {title}\n 2 files changed, {changed} insertions(+), 2 deletions(-)"
+    return bash(f'git commit -am "{title}"', printed, why=f"Commit to {project.name}", seconds=0.6)
+
+
+def look_around(writer: SessionWriter, project: Project, episode: Episode, text: str, thinking: str | None) -> None:
+    """Search for the place and list what is there."""
+    path = episode.file
+    hits = [(path, 20 + 17 * number, line) for number, line in enumerate(episode.old.split("\n")[:3])]
+    calls = [grep(episode.pattern, hits), glob(f"**/*{path[path.rfind('.') :]}", list(project.files))]
+    writer.tools(*calls, text=text, thinking=thinking)
+
+
+def tell(writer: SessionWriter, project: Project, episode: Episode, *, picture: bool = False) -> str:
+    """Write a whole episode and give the uuid of its prompt."""
+    dice = writer.page.dice
+    folder = writer.page.cwd
+    before = source_file(project.language, project.nouns, dice, holding=episode.old, parts=dice.randrange(7, 16))
+    asked = writer.prompt(episode.ask, image=png(40, 90, 200) if picture else None)
+    # Newer models keep their thoughts to themselves: the block is there, its text is empty.
+    thinking = "" if writer.era.attachments and dice.random() < 0.7 else episode.think
+    look_around(writer, project, episode, episode.look, thinking)
+    others = dice.sample(project.files, 2)
+    reads = [
+        read(f"{folder}/{name}", source_file(project.language, project.nouns, dice, parts=dice.randrange(5, 13)))
+        for name in others
+        if name != episode.file
+    ]
+    writer.tools(read(f"{folder}/{episode.file}", before), *reads)
+    listed = dice.random() < 0.4
+    if listed:
+        _list_steps(writer, done=0)
+    if episode.failed:
+        report = suite_report(project.language, dice, project.nouns, episode.failed)
+        writer.tool(
+            bash(project.test, report, exit_code=1, seconds=7), "First a test that shows it.", thinking=thinking or None
+        )
+    writer.tool(edit(f"{folder}/{episode.file}", before, episode.old, episode.new), "That is the place.")
+    if dice.random() < 0.5:
+        name = f"{folder}/tests/{dice.choice(project.nouns)}_{dice.hex(3)}.txt"
+        writer.tool(write(name, source_file(project.language, project.nouns, dice, parts=3)))
+    report = suite_report(project.language, dice, project.nouns)
+    writer.tool(bash(project.test, report, seconds=dice.uniform(2.5, 9)), "Now everything.")
+    if listed:
+        _list_steps(writer, done=len(STEPS))
+    writer.reply(episode.done)
+    if episode.more:
+        writer.prompt(episode.more[0])
+        writer.reply(episode.more[1], thinking=thinking or None)
+    if dice.random() < 0.6:
+        question, answer = dice.choice(MORE_QUESTIONS)
+        writer.prompt(question)
+        writer.tool(commit(writer, project, episode.title))
+        writer.reply(answer.format(short=dice.hex(7), title=episode.title))
+    return asked
+
+
+def _list_steps(writer: SessionWriter, done: int) -> None:
+    if writer.era.todo_files:
+        now = [(step, "completed" if number < done else "pending") for number, step in enumerate(STEPS)]
+        writer.tool(todo_write(now, [(step, "pending") for step in STEPS] if done else ()))
+    elif not done:
+        for number, step in enumerate(STEPS, len(writer.session_files.tasks) + 1):
+            writer.tool(task_create(number, step, f"{step}."))
+    else:
+        open_tasks = [number for number, task in writer.session_files.tasks.items() if task["status"] == "pending"]
+        writer.tools(*(task_update(int(number), "pending", "completed") for number in open_tasks))
+
+
+def question(writer: SessionWriter, project: Project) -> None:
+    """Write a short session: a look at the folder and an answer."""
+    dice = writer.page.dice
+    writer.prompt(f"What does {project.name} do, in one sentence? I have to explain it at dinner.")
+    writer.tool(bash("ls -l", listing(dice, project.files)))
+    writer.tool(read(f"{writer.page.cwd}/README.md", f"# {project.name}\n\n{project.about}\n"))
+    writer.reply(f"**{project.name}**: {project.about} It is written in {project.language.title()}.")

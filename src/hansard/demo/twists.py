@@ -5,78 +5,86 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hansard.demo.errands import Errand
 from hansard.demo.sources import log_lines, source_file
-from hansard.demo.talk_tools import ask, mcp, mcp_picture, task_list, tool_search, web_fetch, web_search
+from hansard.demo.subagents import SubagentTask
 from hansard.demo.tools import (
+    ask,
     bash,
     edit,
     failing,
     grep,
+    mcp,
+    mcp_picture,
     multi_edit,
     notebook_edit,
     png,
     read,
     read_image,
     rejected,
+    task_list,
+    tool_search,
+    web_fetch,
+    web_search,
     write,
 )
 
 if TYPE_CHECKING:
-    from hansard.demo.scribe import Scribe
+    from hansard.demo.session_writer import SessionWriter
     from hansard.demo.stories import Project
 
-Twist = Callable[["Scribe", "Project"], "list[Scribe]"]
+Twist = Callable[["SessionWriter", "Project"], "list[SessionWriter]"]
 SUMMARY = (
     "1. The user asked for a fix and a test; both are done and pass.\n2. Open: the change has not been reviewed.\n"
     "3. Files touched: the module in question and its test.\n4. Next: write the release note."
 )
 
 
-def helpers(scribe: Scribe, project: Project) -> list[Scribe]:
+def helpers(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Two agents look into the same question side by side."""
     first, second = project.nouns[:2]
-    scribe.prompt(f"Where do we handle the {first}, and where the {second}? Have two agents look, I am in a hurry.")
+    writer.prompt(f"Where do we handle the {first}, and where the {second}? Have two agents look, I am in a hurry.")
     work = (
-        Errand(f"Find {first} code", f"Find every place in {project.name} that handles a {first}.", kind="Explore"),
-        Errand(f"Find {second} code", f"Find every place in {project.name} that handles a {second}."),
+        SubagentTask(
+            f"Find {first} code", f"Find every place in {project.name} that handles a {first}.", kind="Explore"
+        ),
+        SubagentTask(f"Find {second} code", f"Find every place in {project.name} that handles a {second}."),
     )
-    with scribe.agents(*work, text="I will send two agents.") as (one, two):
+    with writer.agents(*work, text="I will send two agents.") as (one, two):
         one.tool(grep(first, [(project.files[0], 12, f"use {first}"), (project.files[1], 40, f"new {first}")]))
-        text = source_file(project.language, project.nouns, scribe.page.dice, parts=6)
+        text = source_file(project.language, project.nouns, writer.page.dice, parts=6)
         one.tool(
-            read(f"{scribe.page.cwd}/{project.files[0]}", text), thinking="The first hit looks like the definition."
+            read(f"{writer.page.cwd}/{project.files[0]}", text), thinking="The first hit looks like the definition."
         )
         one.reply(f"The {first} lives in `{project.files[0]}` and is created in `{project.files[1]}`.")
         two.tool(bash(f"grep -rn {second} . | head", f"./{project.files[1]}:7: {second}", seconds=0.3))
         two.reply(f"The {second} is only touched in `{project.files[1]}`, line 7.")
-    scribe.reply(f"- **{first}**: `{project.files[0]}`, `{project.files[1]}`\n- **{second}**: `{project.files[1]}`")
+    writer.reply(f"- **{first}**: `{project.files[0]}`, `{project.files[1]}`\n- **{second}**: `{project.files[1]}`")
     return []
 
 
-def resumed(scribe: Scribe, project: Project) -> list[Scribe]:
+def resumed(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """The session is taken up again after lunch, from a sub-folder."""
-    scribe.resume(hours=3.5, cwd=f"{scribe.page.cwd}/{project.files[0].split('/', maxsplit=1)[0]}")
-    scribe.prompt("Back from lunch. Where were we?")
-    scribe.reply("The fix is in and the tests pass. What is left is the release note, one sentence.")
+    writer.resume(hours=3.5, cwd=f"{writer.page.cwd}/{project.files[0].split('/', maxsplit=1)[0]}")
+    writer.prompt("Back from lunch. Where were we?")
+    writer.reply("The fix is in and the tests pass. What is left is the release note, one sentence.")
     return []
 
 
-def compacted(scribe: Scribe, project: Project) -> list[Scribe]:
+def compacted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """The user compacts by hand, later the context is full by itself."""
-    scribe.compact(SUMMARY, args="keep the file names")
-    scribe.prompt("Please write the release note.")
-    scribe.reply(f"*{project.name}*: wrong values are no longer shown. Thanks to everybody who reported them.")
-    scribe.prompt("And read the whole log of last night, all of it.")
-    scribe.tool(bash("cat log/last-night.log", log_lines(scribe.page.dice, project.nouns, 260), seconds=3))
-    scribe.compact(SUMMARY + "\n5. The log of last night shows nothing new.", auto=True)
-    scribe.reply("I read all of it: 260 lines, eight errors, every one of them the timeout we know.")
+    writer.compact(SUMMARY, args="keep the file names")
+    writer.prompt("Please write the release note.")
+    writer.reply(f"*{project.name}*: wrong values are no longer shown. Thanks to everybody who reported them.")
+    writer.prompt("And read the whole log of last night, all of it.")
+    writer.tool(bash("cat log/last-night.log", log_lines(writer.page.dice, project.nouns, 260), seconds=3))
+    writer.compact(SUMMARY + "\n5. The log of last night shows nothing new.", auto=True)
+    writer.reply("I read all of it: 260 lines, eight errors, every one of them the timeout we know.")
     return []
 
 
-def forked(scribe: Scribe, project: Project) -> list[Scribe]:
+def forked(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """The same conversation is taken up under a new id to try another way."""
-    other = scribe.fork(hours=1.5)
+    other = writer.fork(hours=1.5)
     other.prompt(f"Let us try it without touching {project.files[1]} this time.")
     other.tool(bash("git stash", "Saved working directory and index state", seconds=0.3))
     other.reply("It works too, but it needs twice as many lines. I would keep the first way.")
@@ -84,21 +92,21 @@ def forked(scribe: Scribe, project: Project) -> list[Scribe]:
     return [other]
 
 
-def branched(scribe: Scribe, project: Project) -> list[Scribe]:
+def branched(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """A /branch, where lines carry the place they came from."""
-    other = scribe.branch(f"{project.name}-idea")
+    other = writer.branch(f"{project.name}-idea")
     other.prompt("On this branch: what would a version without state look like?")
     other.reply("Smaller by a third. The cache would go, and with it the only lock.")
     other.close()
-    scribe.wait(minutes=8)
-    scribe.prompt("And here we stay with the old way. Good.")
-    scribe.reply("Agreed. Nothing to do here.")
+    writer.wait(minutes=8)
+    writer.prompt("And here we stay with the old way. Good.")
+    writer.reply("Agreed. Nothing to do here.")
     return [other]
 
 
-def cleared(scribe: Scribe, project: Project) -> list[Scribe]:
+def cleared(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """A /clear: a new file for the same sitting."""
-    other = scribe.clear()
+    other = writer.clear()
     other.prompt(f"New topic: which Unicode versions does {project.name} care about?")
     other.tool(web_search("unicode grapheme cluster changes", LINKS, "The rules for clusters changed in version 15.1."))
     other.reply("Only grapheme clusters concern us, and those changed in 15.1 for Indic scripts.")
@@ -106,81 +114,81 @@ def cleared(scribe: Scribe, project: Project) -> list[Scribe]:
     return [other]
 
 
-def interrupted(scribe: Scribe, project: Project) -> list[Scribe]:
+def interrupted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """An answer is stopped, a tool refused, a prompt queued."""
-    scribe.prompt("Tell me about the history of this module.")
-    scribe.interrupted("The module goes back to a weekend on which it rained without a pause, and")
-    scribe.prompt("Shorter, please. One line.")
+    writer.prompt("Tell me about the history of this module.")
+    writer.interrupted("The module goes back to a weekend on which it rained without a pause, and")
+    writer.prompt("Shorter, please. One line.")
     dangerous = bash("rm -rf build", "")
-    scribe.tool(rejected(dangerous), "I would clean up first.")
-    scribe.prompt("No deleting. Just count the lines.")
-    scribe.tool(
+    writer.tool(rejected(dangerous), "I would clean up first.")
+    writer.prompt("No deleting. Just count the lines.")
+    writer.tool(
         bash("wc -l $(git ls-files)", f"  4812 {project.files[0]}\n  9120 total", seconds=4), queued="Also the tests!"
     )
-    scribe.reply("9,120 lines, of which 3,300 are tests, since you ask.")
+    writer.reply("9,120 lines, of which 3,300 are tests, since you ask.")
     return []
 
 
-def failing_api(scribe: Scribe, project: Project) -> list[Scribe]:
+def failing_api(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """The API is overloaded, then answers."""
-    scribe.prompt(f"Is there a benchmark for {project.name}?")
-    scribe.api_error(529, "overloaded_error", "Overloaded", retries=3)
-    scribe.prompt("Try again.")
-    scribe.tool(failing(read(f"{scribe.page.cwd}/bench.txt", ""), "File does not exist."))
-    scribe.reply("There is none yet.")
+    writer.prompt(f"Is there a benchmark for {project.name}?")
+    writer.api_error(529, "overloaded_error", "Overloaded", retries=3)
+    writer.prompt("Try again.")
+    writer.tool(failing(read(f"{writer.page.cwd}/bench.txt", ""), "File does not exist."))
+    writer.reply("There is none yet.")
     return []
 
 
-def rewound(scribe: Scribe, project: Project) -> list[Scribe]:
+def rewound(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """A prompt is taken back and asked differently."""
-    asked = scribe.prompt("Rename everything to British spelling.")
-    scribe.tool(grep("color", [(project.files[0], 3, "color: string")], files_only=True))
-    scribe.reply("That would change 214 names, 60 of them public.")
-    scribe.rewind(asked)
-    scribe.prompt("Use British spelling in the documentation only.")
-    scribe.reply("Done: 12 words in 4 files. *Colour* it is.")
+    asked = writer.prompt("Rename everything to British spelling.")
+    writer.tool(grep("color", [(project.files[0], 3, "color: string")], files_only=True))
+    writer.reply("That would change 214 names, 60 of them public.")
+    writer.rewind(asked)
+    writer.prompt("Use British spelling in the documentation only.")
+    writer.reply("Done: 12 words in 4 files. *Colour* it is.")
     return []
 
 
-def killed(scribe: Scribe, project: Project) -> list[Scribe]:
+def killed(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """The laptop runs out of power in the middle of a call."""
-    scribe.prompt("Run the long load test.")
-    scribe.killed(bash(f"make load PROJECT={project.name}", ""), "This will take a while.")
-    scribe.resume(hours=2, clean=False)
-    scribe.prompt("The battery died. Did it finish?")
-    scribe.reply("I cannot tell: its result was never written down. I would run it again, plugged in.")
+    writer.prompt("Run the long load test.")
+    writer.killed(bash(f"make load PROJECT={project.name}", ""), "This will take a while.")
+    writer.resume(hours=2, clean=False)
+    writer.prompt("The battery died. Did it finish?")
+    writer.reply("I cannot tell: its result was never written down. I would run it again, plugged in.")
     return []
 
 
-def outside(scribe: Scribe, project: Project) -> list[Scribe]:
+def outside(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Commands of the user: slash, shell, a long paste."""
-    scribe.bang("git status --short", f" M {project.files[0]}")
-    scribe.command("/cost", "", "Total cost: $0.41")
-    log = log_lines(scribe.page.dice, project.nouns, 60)
-    scribe.prompt("Do you see a pattern in this?", paste=log)
-    scribe.reply("Every error follows a warning of the same id within a second, so it is one fault told twice.")
-    scribe.command("/review", "HEAD~1", body="Review the named commit and report what is wrong with it, worst first.")
-    scribe.reply("Nothing is wrong. One name could be shorter.")
+    writer.bang("git status --short", f" M {project.files[0]}")
+    writer.command("/cost", "", "Total cost: $0.41")
+    log = log_lines(writer.page.dice, project.nouns, 60)
+    writer.prompt("Do you see a pattern in this?", paste=log)
+    writer.reply("Every error follows a warning of the same id within a second, so it is one fault told twice.")
+    writer.command("/review", "HEAD~1", body="Review the named commit and report what is wrong with it, worst first.")
+    writer.reply("Nothing is wrong. One name could be shorter.")
     return []
 
 
-def pictures(scribe: Scribe, project: Project) -> list[Scribe]:
+def pictures(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Screenshots: one pasted, one read, one from an MCP server."""
-    scribe.prompt("This button looks off. Can you see it?", image=png(220, 40, 60))
-    scribe.tool(
-        read_image(f"{scribe.page.cwd}/docs/button.png", png(60, 160, 90)),
+    writer.prompt("This button looks off. Can you see it?", image=png(220, 40, 60))
+    writer.tool(
+        read_image(f"{writer.page.cwd}/docs/button.png", png(60, 160, 90)),
         "Let me compare it with the one in the docs.",
     )
     shot = mcp_picture("browser", "screenshot", {"selector": "button.primary"}, png(220, 44, 60), "a red button")
-    scribe.tool(shot)
-    scribe.reply(f"Yes: in {project.name} it is red, in the documentation green. The documentation is right.")
+    writer.tool(shot)
+    writer.reply(f"Yes: in {project.name} it is red, in the documentation green. The documentation is right.")
     return []
 
 
-def web(scribe: Scribe, project: Project) -> list[Scribe]:
+def web(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Searches, pages and an MCP server."""
-    scribe.prompt("Which licence do our dependencies have? Look it up where you must.")
-    scribe.tool(web_search(f"{project.language} licence checker", LINKS, "Two tools are in wide use."))
+    writer.prompt("Which licence do our dependencies have? Look it up where you must.")
+    writer.tool(web_search(f"{project.language} licence checker", LINKS, "Two tools are in wide use."))
     page = web_fetch(
         "https://example.org/licences", "Which are compatible?", "MIT, BSD and Apache-2.0 are; the last with a note."
     )
@@ -191,82 +199,84 @@ def web(scribe: Scribe, project: Project) -> list[Scribe]:
         '{"issues":[{"id":118,"title":"Licence table"}]}',
         structured={"count": 1},
     )
-    scribe.tools(page, issues, order=[1, 0])
-    scribe.reply("All are MIT, BSD or Apache-2.0. Issue 118 asks for a table; I can make one from this.")
+    writer.tools(page, issues, order=[1, 0])
+    writer.reply("All are MIT, BSD or Apache-2.0. Issue 118 asks for a table; I can make one from this.")
     return []
 
 
-def many_edits(scribe: Scribe, project: Project) -> list[Scribe]:
+def many_edits(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Several edits at once, as 1.0 made them, and a notebook."""
-    name = f"{scribe.page.cwd}/{project.files[1]}"
-    text = source_file(project.language, project.nouns, scribe.page.dice, holding="first old line\n\nsecond old line")
-    scribe.prompt("Rename both of the old lines, please.")
+    name = f"{writer.page.cwd}/{project.files[1]}"
+    text = source_file(project.language, project.nouns, writer.page.dice, holding="first old line\n\nsecond old line")
+    writer.prompt("Rename both of the old lines, please.")
     pairs = [("first old line", "first new line"), ("second old line", "second new line")]
-    if scribe.era.snapshots:
-        scribe.tools(*(edit(name, text, old, new) for old, new in pairs))
+    if writer.era.snapshots:
+        writer.tools(*(edit(name, text, old, new) for old, new in pairs))
     else:
-        scribe.tool(multi_edit(name, text, pairs))
-    scribe.tool(notebook_edit(f"{scribe.page.cwd}/notes/tour.ipynb", "c1", "print(1)", "print('ahoy')"))
-    scribe.reply("Both are renamed, and the notebook says *ahoy*.")
+        writer.tool(multi_edit(name, text, pairs))
+    writer.tool(notebook_edit(f"{writer.page.cwd}/notes/tour.ipynb", "c1", "print(1)", "print('ahoy')"))
+    writer.reply("Both are renamed, and the notebook says *ahoy*.")
     return []
 
 
-def overflow(scribe: Scribe, project: Project) -> list[Scribe]:
+def overflow(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """A command prints more than a line may hold."""
-    scribe.prompt("What does the log of the whole week look like?")
-    scribe.tool(bash("journalctl -u service --since -7d", log_lines(scribe.page.dice, project.nouns, 700), seconds=5))
-    scribe.reply("Calm: one error in about thirty lines, and all of them between two and three at night.")
+    writer.prompt("What does the log of the whole week look like?")
+    writer.tool(bash("journalctl -u service --since -7d", log_lines(writer.page.dice, project.nouns, 700), seconds=5))
+    writer.reply("Calm: one error in about thirty lines, and all of them between two and three at night.")
     return []
 
 
-def planned(scribe: Scribe, project: Project) -> list[Scribe]:
+def planned(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """A plan, a question back, an approval."""
-    scribe.prompt(f"Plan how we split {project.files[0]} into two modules.")
+    writer.prompt(f"Plan how we split {project.files[0]} into two modules.")
     choice = ask(
         "Keep the old import path?", "Imports", (("Yes", "A thin file that forwards"), ("No", "Callers change")), "Yes"
     )
-    scribe.tool(choice)
-    scribe.plan(f"# Split {project.files[0]}\n\n1. Move the reading half\n2. Forward the old names\n3. Run the tests\n")
-    scribe.tool(
+    writer.tool(choice)
+    writer.plan(f"# Split {project.files[0]}\n\n1. Move the reading half\n2. Forward the old names\n3. Run the tests\n")
+    writer.tool(
         write(
-            f"{scribe.page.cwd}/src/reading.txt",
-            source_file(project.language, project.nouns, scribe.page.dice, parts=3),
+            f"{writer.page.cwd}/src/reading.txt",
+            source_file(project.language, project.nouns, writer.page.dice, parts=3),
         )
     )
-    scribe.reply("Split. The old path forwards, so nothing outside has to change.")
+    writer.reply("Split. The old path forwards, so nothing outside has to change.")
     return []
 
 
-def background(scribe: Scribe, project: Project) -> list[Scribe]:
+def background(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """Agents that report later, one of which sends another."""
-    scribe.prompt(f"Check the documentation of {project.name} for dead links in the background while we talk.")
-    with scribe.agent("Check links", "Check every link in docs/ and report the dead ones.", background=True) as outer:
+    writer.prompt(f"Check the documentation of {project.name} for dead links in the background while we talk.")
+    with writer.agent("Check links", "Check every link in docs/ and report the dead ones.", background=True) as outer:
         with outer.agent("Check anchors", "Check the anchors inside docs/guide.md.", kind="Explore") as inner:
             inner.tool(grep("](#", [("docs/guide.md", 14, "[x](#start)")]))
             inner.reply("All anchors exist.")
         outer.tool(bash("lychee docs/", "412 links, 2 errors", seconds=14))
         outer.reply("Two dead links: docs/guide.md:88 and docs/faq.md:12. Anchors are fine.")
-    scribe.reply("It is running. Meanwhile: what is next?")
-    scribe.notify(outer)
-    scribe.tool(
-        task_list([(int(number), task["subject"], task["status"]) for number, task in scribe.desk.tasks.items()])
+    writer.reply("It is running. Meanwhile: what is next?")
+    writer.notify(outer)
+    writer.tool(
+        task_list(
+            [(int(number), task["subject"], task["status"]) for number, task in writer.session_files.tasks.items()]
+        )
     )
-    scribe.reply("The links are checked: two of 412 are dead, both to pages that moved. Shall I fix them?")
-    scribe.pull_request(71, f"mira/{scribe.page.project.rsplit('-', maxsplit=1)[-1]}")
+    writer.reply("The links are checked: two of 412 are dead, both to pages that moved. Shall I fix them?")
+    writer.pull_request(71, f"mira/{writer.page.project.rsplit('-', maxsplit=1)[-1]}")
     return []
 
 
-def echo(scribe: Scribe, project: Project) -> list[Scribe]:
+def echo(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     """An agent that shares the conversation so far instead of a copy, and one whose notice comes in mid-turn."""
-    scribe.prompt("Have somebody who knows all this draft the announcement.")
-    last = scribe.page.tip
-    with scribe.agent("Draft announcement", "Draft it in three sentences.", background=True) as helper:
-        reference = {"type": "fork-context-ref", "agentId": helper.page.agent_id, "parentSessionId": scribe.session_id}
-        helper.page.records.insert(0, {**reference, "parentLastUuid": last, "contextLength": len(scribe.page.records)})
+    writer.prompt("Have somebody who knows all this draft the announcement.")
+    last = writer.page.tip
+    with writer.agent("Draft announcement", "Draft it in three sentences.", background=True) as helper:
+        reference = {"type": "fork-context-ref", "agentId": helper.page.agent_id, "parentSessionId": writer.session_id}
+        helper.page.records.insert(0, {**reference, "parentLastUuid": last, "contextLength": len(writer.page.records)})
         helper.reply(f"{project.name} is calmer now. Wrong values are gone. Thank you for your patience.")
-    scribe.tool(tool_search("select:SendMessage", ["SendMessage"]), "Meanwhile I look for a way to send it.")
-    scribe.notify(helper, mid_turn=True)
-    scribe.reply(
+    writer.tool(tool_search("select:SendMessage", ["SendMessage"]), "Meanwhile I look for a way to send it.")
+    writer.notify(helper, mid_turn=True)
+    writer.reply(
         "> Wrong values are gone. Thank you for your patience.\n\nThree sentences, as you wished; the first was vain."
     )
     return []

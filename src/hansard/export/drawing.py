@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError, UsageError
 from hansard.export import formats
-from hansard.export.files import digest_of, make_folder, write_file
+from hansard.export.files import NotWritten, digest_of, make_folder, write_file
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.thread.store import ThreadStore
+    from hansard.workers import Channel
 
 Stamp = tuple[int, int, str]
 """A file's size, its time and its SHA-256."""
@@ -76,3 +79,23 @@ def _keep(folder: str, name: str, content: bytes) -> Stamp:
         if digest.startswith(name.partition(".")[0]):
             return status.st_size, status.st_mtime_ns, digest
     return write_file(place, [content])
+
+
+def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_address: str) -> None:
+    """A worker: draw each session that comes in, by its id and the path of its file; the answer is what was written, or why not."""
+    from zoneinfo import ZoneInfo
+
+    from hansard.thread.store import ThreadStore
+
+    gc.freeze()  # what is imported stays
+    with closing(ThreadStore.open(home)) as store:
+        drawer = Drawer(store, form, zone=ZoneInfo(zone), home=list_address)
+        while (task := channel.receive()) is not None:
+            session_id, path = task
+            try:
+                drawn = drawer.draw(store.find(session_id), path)
+                channel.send(drawn.file, drawn.assets)
+            except NotWritten:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
+                channel.send(reason(error))

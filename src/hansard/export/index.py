@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-Listed = Sequence[tuple["Session", str]]
+SessionLink = Sequence[tuple["Session", str]]
 """Sessions with the addresses of their files."""
 
 
-def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
+def draw_index(form: str, listed: SessionLink, zone: tzinfo) -> Iterator[bytes]:
     """The page in HTML or Markdown, in pieces."""
     if form == "html":
-        from hansard.render.html import Listed as Entry
+        from hansard.render.html import SessionLink as Entry
         from hansard.render.html import index_page
 
         entries = [Entry(session, name) for session, name in listed]
@@ -31,7 +31,7 @@ def draw_index(form: str, listed: Listed, zone: tzinfo) -> Iterator[bytes]:
             yield line.encode("utf-8", "replace") + b"\n"
 
 
-def _markdown(listed: Listed, zone: tzinfo) -> Iterator[str]:
+def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
     from hansard.render.markdown_text import escape
     from hansard.render.money import cost
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -17,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import HansardError
 from hansard.export.drawing import RenderedSession, reason
 from hansard.export.files import NotWritten
+from hansard.workers import Worker
 
 if TYPE_CHECKING:
     from hansard.export.drawing import Drawer
@@ -81,80 +79,47 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
     worth = sum(session.bytes for session, _ in waiting) // LEAST
     count = min(worth, len(waiting) - 1, _MOST, (os.cpu_count() or 1) - 1)
     helpers: list[_Helper] = []
-    if zone is None or not sys.executable:
+    if zone is None:
         return helpers
-    job = {
-        "store": drawer.store.home,
-        "form": drawer.form,
-        "zone": zone,
-        "home": drawer.home,
-    }
+    job = (drawer.store.home, drawer.form, zone, drawer.home)
     with contextlib.suppress(OSError):
         for _ in range(count):
             helpers.append(_Helper(job, waiting, answers))  # noqa: PERF401 - those that could be started stay
     return helpers
 
 
-def _read(answer: dict[str, Any]) -> RenderedSession | Exception:
-    if "not_written" in answer:
-        return NotWritten(answer["not_written"])
-    if "failed" in answer:
-        return HansardError(answer["failed"])
-    return RenderedSession(tuple(answer["file"]), {name: tuple(stamp) for name, stamp in answer["assets"].items()})
-
-
 class _Helper:
     """A process that draws, and the thread that listens to it."""
 
-    def __init__(self, job: dict[str, str], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
-        # -P keeps what lies in the working directory from being imported.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "hansard.export.helper"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            encoding="utf-8",
-        )
-        self._thread = threading.Thread(target=self._listen, args=(job, waiting, answers), daemon=True)
+    def __init__(self, job: tuple[str, ...], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
+        self._worker = Worker("hansard.export.drawing:draw_sessions", *job)
+        self._thread = threading.Thread(target=self._listen, args=(waiting, answers), daemon=True)
         self._thread.start()
 
-    def _listen(self, job: dict[str, str], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
-        alive = self._send(job)
-        while alive:
+    def _listen(self, waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
+        answer: RenderedSession | Exception | None = HansardError()
+        while answer is not None and not isinstance(answer, NotWritten):
             try:
                 task = waiting.popleft()
             except IndexError:
                 return
-            answer = self._ask(task)
+            answer = self._ask(*task)
             answers.put((task, answer))
-            alive = answer is not None
 
-    def _ask(self, task: Task) -> RenderedSession | Exception | None:
-        session, path = task
-        stdout = self._process.stdout
-        if not self._send([session.session_id, path]) or stdout is None:
-            return None
+    def _ask(self, session: Session, path: str) -> RenderedSession | Exception | None:
+        self._worker.send(session.session_id, path)
         try:
-            return _read(json.loads(stdout.readline()))
-        except (ValueError, OSError, LookupError, TypeError, AttributeError):  # it ended in the middle of an answer
-            return None
-
-    def _send(self, message: Any) -> bool:
-        stdin = self._process.stdin
-        try:
-            if stdin is not None:
-                stdin.write(json.dumps(message) + "\n")
-                stdin.flush()
-        except (OSError, ValueError):
-            return False
-        return stdin is not None
+            match self._worker.receive():
+                case (file, assets):
+                    return RenderedSession(file, assets)
+                case (why,):
+                    return HansardError(why)
+        except HansardError as error:  # the worker ended with it
+            return error if isinstance(error, NotWritten) else None
+        return None
 
     def close(self) -> None:
         """Stop it; what it was drawing leaves nothing but a temporary file."""
-        self._process.kill()  # if it still draws, nobody wants that any more
-        self._process.wait()
+        self._worker.kill()  # if it still draws, nobody wants that any more
         self._thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._worker.close()

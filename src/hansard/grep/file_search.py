@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import StoreCorrupt
-from hansard.grep.lines import MatchOptions, Row, count_lines, find_lines, whole_lines
+from hansard.grep.matching_lines import MatchOptions, Row, count_lines, find_lines, whole_lines
 from hansard.grep.pattern import Pattern, compile_pattern
 from hansard.record.schema import CHUNK
+from hansard.record.store import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hansard.record.store import Record
+    from hansard.workers import Channel
+
+READY, DONE = -1, -2
+"""What a message of `search_files` begins with, beside the numbers of places."""
+
+_BATCH = 1 << 16  # bytes that are sent at once
+_ROW_COST = 256  # bytes that a row takes beside its text
 
 
 class FileLocation(NamedTuple):
@@ -99,3 +106,34 @@ def search(record: Record, place: FileLocation, job: SearchJob, pattern: Pattern
         yield from find_lines(blocks, pattern, job.wanted, lines_before)
     elif count := count_lines(blocks, pattern, job.max_count):
         yield (count,)
+
+
+def weight(row: Found) -> int:
+    """How many bytes of memory a row takes, roughly."""
+    return _ROW_COST + (len(row[5]) if len(row) > 1 else 0)
+
+
+def search_files(channel: Channel, *job_values: Any) -> None:
+    """A worker: search the files of each task that comes in, a tuple of places.
+
+    It says READY when it can. The answers to a task are a place's number in it and some of what was found there, any number of
+    times, and at last DONE with the bytes searched and the places that are damaged.
+    """
+    job = SearchJob(*job_values)
+    pattern = job.compile()
+    with Record.open(job.path, readonly=True) as record:
+        channel.send(READY)
+        while (task := channel.receive()) is not None:
+            tally = Tally()
+            for number, place in enumerate(task):
+                rows: list[Found] = []
+                held = 0
+                for row in search(record, FileLocation(*place), job, pattern, tally):
+                    rows.append(row)
+                    held += weight(row)
+                    if held >= _BATCH:
+                        channel.send(number, rows)
+                        rows, held = [], 0
+                if rows:
+                    channel.send(number, rows)
+            channel.send(DONE, tally.searched, tally.damaged)

@@ -7,17 +7,14 @@ as long as one for a pattern that one line in ten has. Two processes need half a
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hansard import errors
-from hansard.errors import HansardError, StoreUnusable
-from hansard.grep.file_search import Tally, search
-from hansard.grep.helper import DONE, FAILED, receive, send, weight
+from hansard.errors import StoreUnusable
+from hansard.grep.file_search import DONE, Tally, search, weight
 from hansard.record.store import Record
+from hansard.workers import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -34,11 +31,6 @@ Answer = tuple[int, list["Found"]]
 """A place's number, and some of what was found there."""
 
 
-def command() -> list[str]:
-    """How a helper is started; -P keeps what lies in the working directory from being imported."""
-    return [sys.executable, "-P", "-m", "hansard.grep.helper"]
-
-
 def start_helpers(job: SearchJob, count: int) -> list[Helper]:
     """So many helpers, or as many as the system allows."""
     helpers: list[Helper] = []
@@ -53,24 +45,17 @@ class Helper:
     def __init__(self, job: SearchJob) -> None:
         self.tally = Tally()
         self._job = job
-        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter, no shell
-            command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        self.worker = Worker("hansard.grep.file_search:search_files", *job)
 
     def search(self, tasks: Iterator[list[FileLocation]]) -> Iterator[Iterator[Answer]]:
         """What is found by each task; where no other process can be had, this one does it."""
-        try:
-            self._send(*self._job)
-            ready = self._receive() is not None
-        except OSError:
-            ready = False
+        is_ready = self.worker.receive() is not None
         for task in tasks:
-            yield self._ask(task) if ready else self._do(task)
+            yield self._ask(task) if is_ready else self._do(task)
 
     def _ask(self, task: list[FileLocation]) -> Iterator[Answer]:
-        with contextlib.suppress(OSError):
-            self._send(*[tuple(place) for place in task])
-        while (answer := self._receive()) is not None:
+        self.worker.send(*map(tuple, task))
+        while (answer := self.worker.receive()) is not None:
             if answer[0] == DONE:
                 self.tally.searched += answer[1]
                 self.tally.damaged += answer[2]
@@ -84,29 +69,6 @@ class Helper:
             for number, place in enumerate(task):
                 for row in search(record, place, self._job, pattern, self.tally):
                     yield number, [row]
-
-    def _send(self, *message: Any) -> None:
-        if self._process.stdin is not None:
-            send(self._process.stdin, *message)
-
-    def _receive(self) -> Any:
-        answer = None if self._process.stdout is None else receive(self._process.stdout)
-        if answer is not None and answer[0] == FAILED:
-            kind = getattr(errors, answer[1], HansardError)
-            raise kind(answer[2])
-        return answer
-
-    def kill(self) -> None:
-        """Stop it; whoever waits for an answer gets none."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Let go of it when it has ended."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        self._process.wait()
 
 
 class _StoppedError(Exception):
@@ -146,12 +108,12 @@ class Pool:
                 self._stopped = True
                 self._changed.notify_all()
             for helper in self._helpers:
-                helper.kill()
+                helper.worker.kill()
             for thread in threads:
                 if thread.ident is not None:
                     thread.join()
             for helper in self._helpers:
-                helper.close()
+                helper.worker.close()
 
     def _take(self, number: int, idle: Callable[[], None]) -> Answer | None:
         """The next answer to a task, None when there will be no more."""
@@ -185,7 +147,7 @@ class Pool:
             for answers in helper.search(tasks()):
                 number = begun.pop()
                 for place, rows in answers:
-                    self._give(number, (self._starts[number] + place, rows), weight(rows))
+                    self._give(number, (self._starts[number] + place, rows), sum(map(weight, rows)))
                 with self._changed:
                     self._done[number] = True
                     self._changed.notify_all()

@@ -20,7 +20,7 @@ from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
 from hansard.model.grep import GrepCount, GrepFile, GrepLine
-from hansard.query.sessions import SessionFilter
+from hansard.query.compile import in_project
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sources.claude_code import agent_of, project_dir_of, session_of
 
@@ -77,8 +77,8 @@ def _places(
     """The files to search, newest first; the record says which there are, the index whose they are."""
     folders: set[str] = set()  # whose files belong to the project without belonging to a session
     if project is not None:
-        where, values = SessionFilter(project=project, debris=True).where()
-        rows = list(reader.rows(f"SELECT session_id, project_dir FROM sessions WHERE {where}", tuple(values)))
+        where, values = in_project(project)
+        rows = list(reader.rows(f"SELECT session_id, project_dir FROM sessions WHERE {where}", values))
         of_project = {row[0] for row in rows}
         folders = {row[1] for row in rows} if sessions is None else folders
         sessions = of_project if sessions is None else of_project & set(sessions)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hansard.index import schema
 from hansard.index.sides import agent_meta
 from hansard.index.sql import Sql
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.index.derive import Part
@@ -69,7 +69,7 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
             agent.description = agent.description or row[0] or ""
             agent.agent_type = agent.agent_type or row[1] or ""
             if agent.parent is None:
-                agent.parent = makers.get(agent.call_id) or owners[agent.call_id >> schema.OFFSET_BITS][0] or None
+                agent.parent = makers.get(agent.call_id) or owners[agent.call_id >> OFFSET_BITS][0] or None
     db.executemany(
         "INSERT OR REPLACE INTO agents VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
         (
@@ -129,7 +129,7 @@ def _inside(db: Sql, part: Part) -> dict[str, _Agent]:
     for record_id, uuid, prompt_hash, ts in db.execute(
         "SELECT id, uuid, prompt_hash, ts FROM sidechains WHERE id BETWEEN ? AND ? ORDER BY id", span
     ):
-        agent_id = f"sidechain-{uuid[:8] or record_id & schema.OFFSET_MASK}"
+        agent_id = f"sidechain-{uuid[:8] or record_id & OFFSET_MASK}"
         agent = _Agent(agent_id, part.id, record_id, prompt_hash, ts, ts, 0, 0, warmup=False)
         found[agent_id] = by_uuid[uuid] = agent
     if not found:
@@ -170,25 +170,25 @@ def _link(db: Sql, agent: _Agent, owners: Owners, mains: list[int], tool_use_id:
     """Tie a subagent to a call of its own session; a replay repeats calls, so the main thread's comes first."""
     calls = "SELECT id FROM tool_calls WHERE tool_use_id = ?"
     for transcript in mains:
-        base = transcript << schema.OFFSET_BITS
-        found = db.execute(f"{calls} AND id BETWEEN ? AND ?", (tool_use_id, base, base + schema.OFFSET_MASK)).fetchall()
+        base = transcript << OFFSET_BITS
+        found = db.execute(f"{calls} AND id BETWEEN ? AND ?", (tool_use_id, base, base + OFFSET_MASK)).fetchall()
         if _take(agent, owners, found, rank):
             return True
     return _take(agent, owners, db.execute(calls, (tool_use_id,)).fetchall(), rank)
 
 
 def _take(agent: _Agent, owners: Owners, calls: list[tuple[int]], rank: int) -> bool:
-    own = [call for (call,) in calls if call >> schema.OFFSET_BITS in owners and not _made(agent, call)]
+    own = [call for (call,) in calls if call >> OFFSET_BITS in owners and not _made(agent, call)]
     if not own:
         return False
-    agent.call_id = min(own, key=lambda call: (owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK))
+    agent.call_id = min(own, key=lambda call: (owners[call >> OFFSET_BITS], call & OFFSET_MASK))
     agent.linked_by = _LINKED_BY[rank]
     return True
 
 
 def _made(agent: _Agent, call: int) -> bool:
     """Whether a call is the subagent's own, which cannot be the one that it came from."""
-    return call in agent.calls if agent.record_id is not None else call >> schema.OFFSET_BITS == agent.transcript
+    return call in agent.calls if agent.record_id is not None else call >> OFFSET_BITS == agent.transcript
 
 
 def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed: set[int]) -> None:
@@ -200,12 +200,12 @@ def _link_by_prompt(db: Sql, agents: dict[str, _Agent], owners: Owners, claimed:
     for agent in waiting:
         calls = db.execute(
             "SELECT c.id, c.ts FROM json_each(?) o CROSS JOIN agent_refs r ON r.transcript = o.value CROSS JOIN tool_calls c"
-            " ON c.tool_use_id = r.tool_use_id AND c.id BETWEEN r.transcript << 40 AND (r.transcript << 40) + 1099511627775"
+            f" ON c.tool_use_id = r.tool_use_id AND c.id BETWEEN r.transcript << {OFFSET_BITS} AND (r.transcript << {OFFSET_BITS}) + {OFFSET_MASK}"
             " WHERE r.agent_id = ? AND r.rank = 5",
             (json.dumps(list(owners)), "#" + agent.prompt_hash),
         ).fetchall()
         own = [
-            (ts or 0, owners[call >> schema.OFFSET_BITS], call & schema.OFFSET_MASK, call)
+            (ts or 0, owners[call >> OFFSET_BITS], call & OFFSET_MASK, call)
             for call, ts in calls
             if call not in claimed and not _made(agent, call)
         ]

@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from hansard.index import schema
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, see
 from hansard.index.remarks import own_title
 from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.parse.state import State, countable, load
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
 
@@ -43,12 +43,12 @@ class Part:
     @property
     def low(self) -> int:
         """The first id of its rows."""
-        return self.id << schema.OFFSET_BITS
+        return self.id << OFFSET_BITS
 
     @property
     def high(self) -> int:
         """The last id its rows could have."""
-        return self.low + schema.OFFSET_MASK
+        return self.low + OFFSET_MASK
 
 
 def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nullcontext) -> int:
@@ -189,9 +189,9 @@ def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str,
             return title.strip(), source
     row = db.execute(
         "SELECT s.summary FROM sightings g CROSS JOIN summaries s ON s.leaf_uuid = g.uuid"
-        " CROSS JOIN transcripts t ON t.id = s.id >> 40"
+        f" CROSS JOIN transcripts t ON t.id = s.id >> {OFFSET_BITS}"
         " WHERE g.record_id BETWEEN ? AND ? AND t.current = 1 ORDER BY g.record_id DESC, t.mtime DESC, t.path, t.root, s.id & ? DESC LIMIT 1",
-        (lead.low, lead.high, schema.OFFSET_MASK),
+        (lead.low, lead.high, OFFSET_MASK),
     ).fetchone()
     if row is not None and row[0].strip():
         return row[0].strip(), "summary"

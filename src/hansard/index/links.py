@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hansard.index.schema import OFFSET_BITS
 from hansard.index.sql import Sql
 from hansard.parse.usage import NEVER
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 Link = tuple[str, str, str]  # source, target, relation
 
 _BULK = 5000
-_NEW = "BETWEEN (?1 << 40) + ?2 AND (?1 << 40) + 1099511627775"  # ids of a transcript's records from an offset on
-_ALL = "BETWEEN (?1 << 40) AND (?1 << 40) + 1099511627775"
+_NEW = f"BETWEEN (?1 << {OFFSET_BITS}) + ?2 AND (?1 << {OFFSET_BITS}) + {OFFSET_MASK}"  # ids of a transcript's records from an offset on
+_ALL = f"BETWEEN (?1 << {OFFSET_BITS}) AND (?1 << {OFFSET_BITS}) + {OFFSET_MASK}"
 
 _SHARE = (
-    "INSERT OR IGNORE INTO shared_records SELECT r.uuid, 1 - t.current, r.id & 1099511627775 < t.copied,"
+    f"INSERT OR IGNORE INTO shared_records SELECT r.uuid, 1 - t.current, r.id & {OFFSET_MASK} < t.copied,"
     f" coalesce(r.ts, {NEVER}), t.path || char(0) || t.root, r.id FROM "
 )
-_HOLDERS = "records r CROSS JOIN transcripts t ON t.id = r.id >> 40"
+_HOLDERS = f"records r CROSS JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
 _EVERY_SHARED = (
     f"{_SHARE} (SELECT root_uuid AS uuid FROM transcripts WHERE root_uuid <> '' UNION SELECT fork_uuid FROM transcripts"
-    " WHERE fork_uuid <> '') x CROSS JOIN records r CROSS JOIN transcripts t ON t.id = r.id >> 40 WHERE r.uuid = x.uuid"
-    " AND (SELECT min(id) >> 40 FROM records WHERE uuid = x.uuid) <> (SELECT max(id) >> 40 FROM records WHERE uuid = x.uuid)"
+    f" WHERE fork_uuid <> '') x CROSS JOIN records r CROSS JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS} WHERE r.uuid = x.uuid"
+    f" AND (SELECT min(id) >> {OFFSET_BITS} FROM records WHERE uuid = x.uuid) <> (SELECT max(id) >> {OFFSET_BITS} FROM records WHERE uuid = x.uuid)"
 )
 _EVERY_LEAF = (
     "INSERT OR IGNORE INTO sightings SELECT r.uuid, r.id FROM summaries s CROSS JOIN records r ON r.uuid = s.leaf_uuid"
@@ -44,19 +44,19 @@ _MEMBERS = (
 )
 # Sessions `a` with the title of a conversation that stands in session `b`; one half per side, so that each finds its rows by an index.
 _TITLES = (
-    "SELECT a.session_id, b.session_id FROM {order} WHERE s.leaf_uuid = g.uuid AND a.id = s.id >> 40 AND a.current = 1"
+    f"SELECT a.session_id, b.session_id FROM {{order}} WHERE s.leaf_uuid = g.uuid AND a.id = s.id >> {OFFSET_BITS} AND a.current = 1"
     " AND b.current = 1 AND a.session_id <> b.session_id AND a.session_id <> '' AND b.session_id <> ''"
     " AND {side}.session_id = ?1"
 )
 _TITLED = (
     _TITLES.format(
-        order="transcripts a CROSS JOIN summaries s ON s.id BETWEEN a.id << 40 AND (a.id << 40) + 1099511627775"
-        " CROSS JOIN sightings g CROSS JOIN transcripts b ON b.id = g.record_id >> 40",
+        order=f"transcripts a CROSS JOIN summaries s ON s.id BETWEEN a.id << {OFFSET_BITS} AND (a.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+        f" CROSS JOIN sightings g CROSS JOIN transcripts b ON b.id = g.record_id >> {OFFSET_BITS}",
         side="a",
     )
     + " UNION "
     + _TITLES.format(
-        order="transcripts b CROSS JOIN sightings g ON g.record_id BETWEEN b.id << 40 AND (b.id << 40) + 1099511627775"
+        order=f"transcripts b CROSS JOIN sightings g ON g.record_id BETWEEN b.id << {OFFSET_BITS} AND (b.id << {OFFSET_BITS}) + {OFFSET_MASK}"
         " CROSS JOIN summaries s ON s.leaf_uuid = g.uuid CROSS JOIN transcripts a",
         side="b",
     )
@@ -95,7 +95,7 @@ def _find_fork(db: Sql, transcript: int) -> None:
     """Note the last record that a transcript copied."""
     former, copied = db.execute("SELECT fork_uuid, copied FROM transcripts WHERE id = ?", (transcript,)).fetchone()
     last = db.execute(
-        "SELECT uuid FROM records WHERE id >= ?1 << 40 AND id < (?1 << 40) + ?2 AND kind IN ('user', 'assistant')"
+        f"SELECT uuid FROM records WHERE id >= ?1 << {OFFSET_BITS} AND id < (?1 << {OFFSET_BITS}) + ?2 AND kind IN ('user', 'assistant')"
         " AND uuid IS NOT NULL ORDER BY id DESC LIMIT 1",
         (transcript, copied),
     ).fetchone()
@@ -151,11 +151,14 @@ def _choose_originals(db: Sql) -> set[str]:
     concerned: set[str] = set()
     for uuid, former in db.execute("SELECT uuid, session_id FROM originals WHERE is_pending = 1").fetchall():
         is_wanted = db.execute(_MEMBERS + " LIMIT 1", (uuid,)).fetchone() is not None
-        first = db.execute("SELECT record_id >> 40 FROM shared_records WHERE uuid = ? LIMIT 1", (uuid,)).fetchone()
+        first = db.execute(
+            f"SELECT record_id >> {OFFSET_BITS} FROM shared_records WHERE uuid = ? LIMIT 1", (uuid,)
+        ).fetchone()
         is_shared = (
             first is not None
             and db.execute(
-                "SELECT 1 FROM shared_records WHERE uuid = ? AND record_id >> 40 <> ? LIMIT 1", (uuid, first[0])
+                f"SELECT 1 FROM shared_records WHERE uuid = ? AND record_id >> {OFFSET_BITS} <> ? LIMIT 1",
+                (uuid, first[0]),
             ).fetchone()
         )
         if not (is_wanted and is_shared):
@@ -164,7 +167,7 @@ def _choose_originals(db: Sql) -> set[str]:
             session_id = ""
         else:
             original = db.execute(
-                "SELECT t.session_id FROM shared_records s CROSS JOIN transcripts t ON t.id = s.record_id >> 40"
+                f"SELECT t.session_id FROM shared_records s CROSS JOIN transcripts t ON t.id = s.record_id >> {OFFSET_BITS}"
                 " WHERE s.uuid = ? AND s.is_former = 0 AND t.session_id <> ''"
                 " ORDER BY s.uuid, s.is_former, s.is_copy, s.ts, s.path, s.record_id LIMIT 1",
                 (uuid,),
@@ -179,8 +182,8 @@ def _choose_originals(db: Sql) -> set[str]:
 def reorder_shared(db: Sql, transcript: int) -> None:
     """Put a transcript's shared records where they belong, after it became a former one or more of it proved to be copied."""
     moved = db.execute(
-        "UPDATE shared_records SET is_former = 1 - t.current, is_copy = record_id & 1099511627775 < t.copied FROM transcripts t"
-        f" WHERE t.id = ?1 AND record_id {_ALL} AND (is_former, is_copy) <> (1 - t.current, record_id & 1099511627775 < t.copied)"
+        f"UPDATE shared_records SET is_former = 1 - t.current, is_copy = record_id & {OFFSET_MASK} < t.copied FROM transcripts t"
+        f" WHERE t.id = ?1 AND record_id {_ALL} AND (is_former, is_copy) <> (1 - t.current, record_id & {OFFSET_MASK} < t.copied)"
         " RETURNING uuid",
         (transcript,),
     ).fetchall()
@@ -208,7 +211,7 @@ def touch_titled(db: Sql, transcript: int) -> None:
     """Note that sessions are behind whose title may stand in this transcript: they change without a byte of their own."""
     db.execute(
         "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM summaries s CROSS JOIN sightings g ON g.uuid = s.leaf_uuid"
-        f" CROSS JOIN transcripts t ON t.id = g.record_id >> 40 WHERE s.id {_ALL} AND t.session_id <> ''",
+        f" CROSS JOIN transcripts t ON t.id = g.record_id >> {OFFSET_BITS} WHERE s.id {_ALL} AND t.session_id <> ''",
         (transcript,),
     )
 
@@ -277,7 +280,7 @@ def _replays(db: Sql, session_id: str, parts: Collection[Part]) -> set[Link]:
             for main in mains
         )
         if not is_replay:
-            holders = db.execute("SELECT id >> 40 FROM records WHERE uuid = ?", (part.root_uuid,))
+            holders = db.execute(f"SELECT id >> {OFFSET_BITS} FROM records WHERE uuid = ?", (part.root_uuid,))
             is_replay = any(agents.get(holder, part.agent_id) != part.agent_id for (holder,) in holders)
         if is_replay:
             found.add((session_id, part.agent_id, "replay"))

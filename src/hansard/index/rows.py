@@ -16,6 +16,7 @@ from hansard.parse.decode import Issue, ParsedLine, entry
 from hansard.parse.fold import Fold
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 # Rows wait in memory for so many lines and records, or so many bytes where lines are long: a prompt's row holds all of its text.
 _FLUSH_LINES = 8000
@@ -112,7 +113,7 @@ class RowIndex(Disposable):
         """Index the bytes that follow what is indexed of a transcript; returns how many records that were."""
         if transcript.kind == "cast":
             return self._pass(transcript, pieces)
-        base = transcript.id << schema.OFFSET_BITS
+        base = transcript.id << OFFSET_BITS
         row = self.db.execute(
             "SELECT indexed, tail, fold, session_id FROM transcripts WHERE id = ?", (transcript.id,)
         ).fetchone()
@@ -198,7 +199,7 @@ class RowIndex(Disposable):
         def seen(key: str) -> int | None:
             row = self.db.execute(
                 "SELECT min(id) FROM messages WHERE key = ? AND id BETWEEN ? AND ?",
-                (key, base, base + schema.OFFSET_MASK),
+                (key, base, base + OFFSET_MASK),
             ).fetchone()
             return row[0] if row else None
 
@@ -206,14 +207,12 @@ class RowIndex(Disposable):
 
     def _forget_tail(self, transcript: int, indexed: int) -> None:
         """Take back the rows of an unfinished last line; they come again when it is read again."""
-        base = transcript << schema.OFFSET_BITS
+        base = transcript << OFFSET_BITS
         for table in RANGED:
-            self.db.execute(
-                f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (base + indexed, base + schema.OFFSET_MASK)
-            )
+            self.db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (base + indexed, base + OFFSET_MASK))
         self.db.execute("DELETE FROM record_kinds WHERE transcript = ?", (transcript,))
         self.db.execute("DELETE FROM drift WHERE transcript = ?", (transcript,))
-        forget_records(self.db, base + indexed, base + schema.OFFSET_MASK)
+        forget_records(self.db, base + indexed, base + OFFSET_MASK)
 
     def _write(self, transcript: Transcript, state: State, former: str | None, rows: Rows) -> str:
         """Write rows; returns the session they belong to, which may be another than what came before them told."""
@@ -266,7 +265,7 @@ class RowIndex(Disposable):
         if rows.agent_refs:
             many(
                 "INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)",
-                ((ref.base >> schema.OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs),
+                ((ref.base >> OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs),
             )
 
     def _save(

@@ -10,8 +10,6 @@ There are no migrations: another `VERSION` means the file is made again from the
 from __future__ import annotations
 
 VERSION = 11
-OFFSET_BITS = 40
-OFFSET_MASK = (1 << OFFSET_BITS) - 1
 QUARTER = 900_000  # milliseconds
 
 TABLES = """

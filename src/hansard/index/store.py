@@ -10,8 +10,9 @@ from typing import NamedTuple, Protocol
 
 import apsw
 
-from hansard.errors import HansardError, StoreBusy, StoreCorrupt, StoreUnusable
+from hansard.errors import HansardError, StoreCorrupt, StoreUnusable
 from hansard.storage import sqlite
+from hansard.storage.failures import store_error
 
 _APPLICATION_ID = 0x48416E78  # "HAnx"
 
@@ -41,25 +42,29 @@ def telling(path: str) -> Iterator[None]:
     """Turn what SQLite and the file system say about a disposable database into errors that say what to do."""
     try:
         yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise IndexDamaged(path, error) from error
-    except apsw.IOError as error:
-        if sqlite.is_page_damage(error):
-            raise IndexDamaged(path, error) from error
-        raise StoreUnusable(f"cannot read or write {path}: {error}. Check the disk") from error
-    except apsw.FullError as error:
-        raise StoreUnusable(
-            f"no space left while writing {path}; nothing is lost. Free some space and run `hansard sync` again"
-        ) from error
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"another process is writing {path}. Wait for it to end, then run this again") from error
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise StoreUnusable(
-            f"cannot write {path}: {error}. Check the permissions of the data directory, or name another with --home"
-        ) from error
     except apsw.Error as error:
-        # Another layout under our version number, a missing table: whatever it is, it can be made again.
-        raise IndexDamaged(path, error) from error
+        if is_index_damage(error):
+            raise IndexDamaged(path, error) from error
+        told = store_error(error, path, lambda reason: IndexDamaged(path, reason))
+        if told is error:
+            raise
+        raise told from error
+
+
+def is_index_damage(error: apsw.Error) -> bool:
+    """Whether a disposable database does not hold what its schema says, so that it must be made again."""
+    if isinstance(error, apsw.SQLError):
+        from hansard.index.schema import TABLES, TEXT_TABLES
+
+        what, _, name = str(error).partition(": ")
+        table = name.rpartition(".")[2]
+        tables = (f" TABLE {table} ", f"VIRTUAL TABLE {table.partition('_')[0]} ")  # FTS5 has tables of its own
+        is_ours = any(created in TABLES + TEXT_TABLES for created in tables)
+        return what in _BROKEN_TABLE or (what == "no such table" and is_ours)
+    return isinstance(error, (apsw.ConstraintError, apsw.MismatchError)) or sqlite.is_page_damage(error)
+
+
+_BROKEN_TABLE = ("vtable constructor failed", "fts5")
 
 
 class Origin(Protocol):

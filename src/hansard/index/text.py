@@ -17,6 +17,7 @@ from hansard.index.tokens import searchable
 from hansard.parse.decode import Issue, ParsedLine, entry, is_progress
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import TextFold, texts
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _TITLE = "INSERT INTO titles (rowid, body, mark) VALUES (?, ?, ?)"
 _TALK = "INSERT INTO talk (rowid, body, mark) VALUES (?, ?, ?)"
@@ -82,15 +83,13 @@ class TextIndex(Disposable):
         return fed
 
     def _delete_after(self, transcript: int, offset: int) -> None:
-        base = transcript << schema.OFFSET_BITS
+        base = transcript << OFFSET_BITS
         for table in (*_HASH_BYTES, "issues"):
-            self.db.execute(
-                f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + schema.OFFSET_MASK)
-            )
+            self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
 
     def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
-        base = transcript << schema.OFFSET_BITS
+        base = transcript << OFFSET_BITS
         row = self.db.execute("SELECT indexed, tail, kept FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
         indexed, tail, kept = row or (0, 0, b"")
         if tail:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK, QUARTER
+from hansard.index.schema import QUARTER
 from hansard.index.sql import Sql, Values
 from hansard.parse.usage import NEVER, Stated, merge
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 # Two plain look-ups: joined into one statement they take twenty times as long, and most keys are new.
 _FIND = (

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.schema import QUARTER
+from hansard.model.time import BLOCK, moment_at, to_milliseconds
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from hansard.ledger.report import Ledger
     from hansard.model.ledger import BillingBlock, Blocks
     from hansard.query.reader import Reader
 
-_HOUR = 3_600_000
-_LENGTH = 5 * _HOUR
+_HOUR, _MINUTE = 3_600_000, 60_000
+_LENGTH = BLOCK // timedelta(milliseconds=1)
 
 
-class Stretch(NamedTuple):
+class BlockSpan(NamedTuple):
     """A block in milliseconds: when it begins and ends, and its first and last message."""
 
     start: int
@@ -28,15 +31,15 @@ class Stretch(NamedTuple):
     @property
     def started_at(self) -> datetime:
         """When it begins."""
-        return datetime.fromtimestamp(self.start / 1000, UTC)
+        return moment_at(self.start)
 
     @property
     def ended_at(self) -> datetime:
         """When it ends at the latest."""
-        return datetime.fromtimestamp(self.end / 1000, UTC)
+        return moment_at(self.end)
 
 
-def find_blocks(reader: Reader) -> list[Stretch]:
+def find_blocks(reader: Reader) -> list[BlockSpan]:
     """All blocks of a history, in order; every message with a time lies in exactly one."""
     return _blocks(reader.rows(_ACTIVE, (1,)))
 
@@ -46,24 +49,42 @@ _ACTIVE = (
 )
 
 
-def _blocks(active: Any) -> list[Stretch]:
-    blocks: list[Stretch] = []
+def present_block(reader: Reader, now: int) -> BlockSpan | None:
+    """The block that a message sent now would belong to, without reading the whole history."""
+    run: list[tuple[int, int, int]] = []
+    # Blocks begin with an hour, so also a message of the rest of this hour may have begun this one: clocks differ.
+    for row in reader.rows(_LATEST, ((now // _HOUR + 1) * _HOUR // QUARTER - 1,)):
+        if (run[-1][1] if run else now) - row[2] > _LENGTH:
+            break  # a silence of five hours ends every block, so nothing before it matters
+        run.append(row)
+    last = _blocks(reversed(run))[-1:]
+    return last[0] if last and now < last[0].end else None
+
+
+_LATEST = (
+    "SELECT quarter, min(first_ts), max(last_ts) FROM spending WHERE quarter > 0 AND quarter <= ?"
+    " GROUP BY quarter ORDER BY quarter DESC"
+)
+
+
+def _blocks(active: Any) -> list[BlockSpan]:
+    blocks: list[BlockSpan] = []
     start = first = last = 0
     for _, earliest, latest in active:
         # A quarter of an hour cannot straddle the end of a block: that is at a full hour.
         if not blocks and not start:
             start, first, last = earliest - earliest % _HOUR, earliest, latest
         elif earliest >= start + _LENGTH or earliest - last > _LENGTH:
-            blocks.append(Stretch(start, start + _LENGTH, first, last))
+            blocks.append(BlockSpan(start, start + _LENGTH, first, last))
             start, first, last = earliest - earliest % _HOUR, earliest, latest
         else:
             last = max(last, latest)
     if start:
-        blocks.append(Stretch(start, start + _LENGTH, first, last))
+        blocks.append(BlockSpan(start, start + _LENGTH, first, last))
     return blocks
 
 
-def block_of(blocks: list[Stretch], quarter: int) -> Stretch | None:
+def block_of(blocks: list[BlockSpan], quarter: int) -> BlockSpan | None:
     """The block that a quarter of an hour lies in."""
     place = bisect_right(blocks, quarter * QUARTER, key=lambda block: block.start) - 1
     return blocks[place] if place >= 0 and quarter else None
@@ -76,15 +97,15 @@ def make_blocks(ledger: Ledger) -> Blocks:
 
     report = make_report(ledger, ("block",))
     used = {row.key["block"]: row for row in report.rows}
-    now = int(ledger.now.timestamp() * 1000)
+    now = to_milliseconds(ledger.now)
     found: list[BillingBlock] = []
-    last: Stretch | None = None
+    last: BlockSpan | None = None
     for stretch in find_blocks(ledger.reader):
         row = used.get(f"{stretch.started_at:%Y-%m-%dT%H:%M:%SZ}")
         if row is None:
             continue
         if last is not None and stretch.first - last.last > _LENGTH:
-            silence = _moment(last.last), _moment(stretch.first)
+            silence = moment_at(last.last), moment_at(stretch.first)
             found.append(BillingBlock(*silence, is_gap=True, is_active=False, usage=None))
         active = stretch.start <= now < stretch.end and now - stretch.last <= _LENGTH
         block = BillingBlock(stretch.started_at, stretch.ended_at, is_gap=False, is_active=active, usage=row)
@@ -93,26 +114,28 @@ def make_blocks(ledger: Ledger) -> Blocks:
     return Blocks(tuple(found), report.pricing)
 
 
-def _projected(block: BillingBlock, stretch: Stretch, now: int) -> BillingBlock:
+def burn_rate(cost: Decimal | None, stretch: BlockSpan, now: int) -> Decimal | None:
+    """Dollars per hour from a block's first message to now; None while it is too early to tell."""
+    passed = now - stretch.first
+    return None if cost is None or passed < _MINUTE else cost * _HOUR / passed
+
+
+def _projected(block: BillingBlock, stretch: BlockSpan, now: int) -> BillingBlock:
     """The active block with how fast it is being used, measured from its first message to now."""
     from dataclasses import replace
     from decimal import Decimal
 
     row = block.usage
     passed = now - stretch.first
-    if row is None or passed < 60_000:  # too early to tell
-        return replace(block, remaining_minutes=(stretch.end - now) // 60_000)
+    if row is None or passed < _MINUTE:  # too early to tell
+        return replace(block, remaining_minutes=(stretch.end - now) // _MINUTE)
     left = stretch.end - now
     cost = row.cost_usd
     return replace(
         block,
-        burn_usd_per_hour=None if cost is None else cost * _HOUR / passed,
-        burn_tokens_per_minute=row.tokens * 60_000 // passed,
+        burn_usd_per_hour=burn_rate(cost, stretch, now),
+        burn_tokens_per_minute=row.tokens * _MINUTE // passed,
         projected_usd=None if cost is None else cost + cost * left / Decimal(passed),
         projected_tokens=row.tokens + row.tokens * left // passed,
-        remaining_minutes=left // 60_000,
+        remaining_minutes=left // _MINUTE,
     )
-
-
-def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -33,6 +33,11 @@ class Zone:
         """Its IANA name where that can be found out."""
         return getattr(self.info, "key", None) or (str(self.info) if self.info is not None else _local_name())
 
+    @property
+    def asked(self) -> str | None:
+        """The name that `find_zone` knows it by."""
+        return None if self.info is None else self.name
+
     def local(self, moment: datetime) -> datetime:
         """A time as a clock in the zone shows it."""
         return moment.astimezone(self.info)

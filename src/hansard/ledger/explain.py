@@ -19,7 +19,7 @@ from hansard.ledger.sums import Sums, charge
 from hansard.ledger.targets import Target, find_target
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
-from hansard.pricing.money import EXACT, ZERO
+from hansard.pricing.cost import EXACT, ZERO
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger

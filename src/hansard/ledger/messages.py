@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.ledger.lines import ADVISOR, UNREADABLE, Line, lines_of
 from hansard.ledger.sums import charge
+from hansard.ledger.usage_lines import ADVISOR, UNREADABLE, Line, lines_of
 from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, ExplainedMessage
 from hansard.model.ledger import Tokens
+from hansard.model.time import from_milliseconds
 from hansard.parse.usage import merge
-from hansard.pricing.money import parts, recorded
-from hansard.query.reader import moment
+from hansard.pricing.cost import parts, recorded
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
@@ -111,7 +111,7 @@ def _explained(ledger: Ledger, row: Counted, lines: list[Line]) -> ExplainedMess
     classes = tuple(_classes(known, lines, charges(rate, tokens, how)))
     return ExplainedMessage(
         key=key,
-        at=moment(known["ts"] or None),
+        at=from_milliseconds(known["ts"] or None),
         model=model,
         session_id=session_id,
         title=title,
@@ -195,7 +195,7 @@ def _lines(reader: Reader, lines: list[Line], classes: Sequence[ExplainedClass])
             offset=line.offset,
             length=line.length,
             uuid=line.uuid,
-            at=moment(line.ts or None),
+            at=from_milliseconds(line.ts or None),
             session_id=place.session_id,
             agent_id=line.agent_id,
             stop_reason=line.stop_reason,

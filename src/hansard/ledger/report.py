@@ -46,7 +46,7 @@ class Ledger:
         self.mode = mode
         self.now = now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
-        self.selection = Selection(reader, wanted, zone, self.now)
+        self.selection = Selection(reader, wanted)
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
         """The dimensions of these names."""
@@ -147,7 +147,7 @@ def make_report(
     breakdown: bool = False,
     work: bool = False,
     sort: str | None = None,
-    descending: bool | None = None,
+    ascending: bool | None = None,
 ) -> UsageReport:
     """A report by these dimensions; its rows add up to its totals."""
     dimensions = ledger.dimensions(by)
@@ -193,26 +193,26 @@ def make_report(
         timezone=ledger.zone.name,
         since=ledger.wanted.since,
         until=ledger.wanted.until,
-        rows=tuple(_sorted(rows, dimensions, sort, descending)),
+        rows=tuple(_sorted(rows, dimensions, sort, ascending)),
         totals=totals,
         pricing=pricing,
     )
 
 
 def _sorted(
-    rows: list[UsageRow], dimensions: tuple[Dimension, ...], sort: str | None, descending: bool | None
+    rows: list[UsageRow], dimensions: tuple[Dimension, ...], sort: str | None, ascending: bool | None
 ) -> list[UsageRow]:
     if sort is None:
         sort = "key" if any(item.is_time for item in dimensions) else "cost"
     if sort not in SORTS:
         raise UsageError(f"usage cannot be ordered by {sort!r}; choose among {', '.join(SORTS)}")
-    if descending is None:
-        descending = sort != "key"
+    if ascending is None:
+        ascending = sort == "key"
     rows = sorted(rows, key=lambda row: [(value is None, value or "") for value in row.key.values()])
     if sort == "key":
-        return rows[::-1] if descending else rows
+        return rows if ascending else rows[::-1]
     measure = {"cost": _money, "tokens": lambda row: row.tokens, "messages": lambda row: row.api_messages}[sort]
-    return sorted(rows, key=measure, reverse=descending)
+    return sorted(rows, key=measure, reverse=not ascending)
 
 
 def _money(row: UsageRow) -> Decimal:

@@ -9,8 +9,8 @@ from operator import add, mul
 from typing import Any, NamedTuple
 
 from hansard.model.ledger import Rate, Tokens, UsageRow
-from hansard.pricing.money import EXACT, cache_effect, cost, parts, recorded
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds
+from hansard.pricing.cost import EXACT, cache_effect, cost, parts, recorded
 
 SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
@@ -157,8 +157,8 @@ class Sums:
             cache_saved_usd=saved.exact() if is_known else None,
             cache_extra_usd=extra.exact() if is_known else None,
             unpriced_models=tuple(sorted(missing)),
-            first_at=moment(self.first),
-            last_at=moment(self.last or None),
+            first_at=from_milliseconds(self.first),
+            last_at=from_milliseconds(self.last or None),
             breakdown=breakdown,
         )
 

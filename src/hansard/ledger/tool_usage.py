@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
 from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
+from hansard.ledger.filters import Selection
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
+from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.parse.usage import dated
+from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies, find_repeated
-from hansard.query.reader import moment
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -24,18 +27,18 @@ if TYPE_CHECKING:
 
 _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"
-    " c.id AS id"
+    " c.id AS id, c.path AS path, c.change AS change"
 )
 # A message that stands in one transcript belongs there, at its own time; to look it up among all is what takes long.
 _ANY = (
     f"SELECT {_CALL}, coalesce(m.ts, c.ts) AS first_ts, iif(c.id IN (SELECT value FROM json_each(?)),"
-    " (SELECT u.session_id FROM usage u WHERE u.key = m.key), c.id >> 40) AS owner"
+    f" (SELECT u.session_id FROM usage u WHERE u.key = m.key), c.id >> {OFFSET_BITS}) AS owner"
     " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id"
 )
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
     " g.branch AS branch, g.rate AS rate, g.quarter AS quarter FROM transcripts t"
-    " CROSS JOIN tool_calls c ON c.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+    f" CROSS JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key"
     " WHERE coalesce(t.last_ts, 0) >= ?"
 )
@@ -85,8 +88,8 @@ class _Counted:
             lines_added=self.added,
             lines_removed=self.removed,
             sessions=len(self.sessions),
-            first_at=moment(min(moments, default=None)),
-            last_at=moment(max(moments, default=None)),
+            first_at=from_milliseconds(min(moments, default=None)),
+            last_at=from_milliseconds(max(moments, default=None)),
         )
 
 
@@ -100,9 +103,9 @@ def _at_most(times: list[int], percent: int) -> int | None:
     return times[-(-len(times) * percent // 100) - 1] if times else None
 
 
-def report_tools(ledger: Ledger, tool: str | None = None) -> ToolReport:
+def report_tools(ledger: Ledger, name: str | None = None) -> ToolReport:
     """All tools that the ledger's filters leave, or one; the most used first."""
-    tally = _Tally(ledger, tool)
+    tally = _Tally(ledger, name)
     totals = _Counted()
     for counted in tally.tools.values():
         totals.take(counted)
@@ -121,10 +124,10 @@ def report_tools(ledger: Ledger, tool: str | None = None) -> ToolReport:
 class _Tally:
     """Counts the calls that are wanted, each once, when and where its message is counted."""
 
-    def __init__(self, ledger: Ledger, tool: str | None) -> None:
+    def __init__(self, ledger: Ledger, name: str | None) -> None:
         self._reader = ledger.reader
         self._sessions: dict[Any, str] = dict(self._reader.rows("SELECT id, session_id FROM transcripts"))
-        self._source, self._values = _source(ledger, tool)
+        self._source, self._values = _source(ledger, name)
         self.tools: dict[str, _Counted] = {}
         self.quarters: Counter[int] = Counter()
         self.failed: Counter[int] = Counter()
@@ -147,15 +150,15 @@ class _Tally:
         return known
 
 
-def _source(ledger: Ledger, tool: str | None) -> tuple[str, tuple[Any, ...]]:
+def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     """A table of the calls that are wanted with the beginning of a condition, and the values in both."""
-    named = ("tool = ?", (tool,)) if tool is not None else ("1", ())
-    selection = ledger.selection
+    named = ("tool = ?", (name,)) if name is not None else ("1", ())
+    selection = Selection(ledger.reader, ledger.wanted, COUNTED_CALLS)
     if selection.where == "1":
-        return f"({_ANY}) WHERE {named[0]}", (json.dumps(find_repeated(ledger.reader)), *named[1])
+        return f"({_ANY}) c WHERE {named[0]}", (json.dumps(find_repeated(ledger.reader)), *named[1])
     since = ledger.wanted.since
-    low = -(1 << 62) if since is None else int(since.timestamp() * 1000)
-    return f"({_CHOSEN}) WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
+    low = -(1 << 62) if since is None else to_milliseconds(since)
+    return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
 
 
 def _numbers(text: str | None) -> Iterator[int]:

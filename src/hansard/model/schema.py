@@ -1,4 +1,4 @@
-"""JSON Schema of the model's values, as `document.plain` writes them; made from the classes, so that it is never out of date."""
+"""JSON Schema of the model's values as `serialize.plain` writes them, made from the classes so that it is never out of date."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from hansard import model
-from hansard.model.display import CallFacts
+from hansard.model.display import CallFacts, Display
 from hansard.model.ledger import PriceData, Pricing, UsageRow
 
 Schema = dict[str, Any]
@@ -122,3 +122,16 @@ def _names() -> dict[str, Any]:
         if module.name not in ("schema", "serialize"):
             values |= vars(import_module(f"{model.__name__}.{module.name}"))
     return values
+
+
+def display_schema(*, strict: bool = False) -> dict[str, Any]:
+    """The schema of `Display`; `strict` allows no field that is not in it, where others may come with later versions."""
+    schemas = Schemas(strict=strict)
+    top = schemas.of(Display)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A session as Hansard shows it",
+        "description": "What `hansard export --format json` writes. Fields may be added; none is removed or changes its meaning.",
+        **top,
+        "$defs": dict(sorted(schemas.definitions.items())),
+    }

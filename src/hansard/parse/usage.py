@@ -13,6 +13,7 @@ import msgspec
 from hansard.parse import wire
 from hansard.parse.meaning import SYNTHETIC, lenient, progress_of
 from hansard.parse.state import NAME_LENGTH, digest
+from hansard.storage.ids import OFFSET_MASK
 
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 SIDECHAIN = "sidechain"
@@ -68,7 +69,6 @@ class Stated(msgspec.Struct, gc=False):
         return (not self.tool, self.tool_ts or NEVER, self.tool)
 
 
-OFFSET_MASK = (1 << 40) - 1
 NEVER = 1 << 62
 """When a line was written that states no time, where lines are ordered."""
 _MOST = 1 << 40

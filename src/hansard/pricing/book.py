@@ -49,7 +49,7 @@ class Card(msgspec.Struct, frozen=True):
     when: dict[str, str] = {}
 
 
-class Listed(msgspec.Struct, frozen=True):
+class ModelPrices(msgspec.Struct, frozen=True):
     """One model of one provider with every price it ever had; a later card goes before an earlier one."""
 
     provider: str
@@ -67,7 +67,7 @@ class Book(msgspec.Struct, frozen=True):
     dated: str
     package: str  # fingerprint of the installed package
     fetched_at: str | None
-    models: tuple[Listed, ...]
+    models: tuple[ModelPrices, ...]
     makers: dict[str, tuple[str, ...]]  # provider: beginnings and parts of model names that it claims
     format: int = _FORMAT
 
@@ -183,7 +183,7 @@ def _converted(providers: Iterable[Provider], package: str, fetched_at: str | No
     return Book(version("genai-prices"), newest, package, fetched_at, models, makers)
 
 
-def _listed(provider: str, model: ModelInfo) -> Listed:
+def _listed(provider: str, model: ModelInfo) -> ModelPrices:
     from genai_prices.types import ModelPrice
 
     dated: list[tuple[Any, ModelPrice]] = (
@@ -192,7 +192,7 @@ def _listed(provider: str, model: ModelInfo) -> Listed:
         else [(item.constraint, item.prices) for item in model.prices]
     )
     names = [model.id.lower(), *_literals(model.match, "equals", "starts_with")]
-    return Listed(
+    return ModelPrices(
         provider,
         model.id,
         tuple(dict.fromkeys(names)),

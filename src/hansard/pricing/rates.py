@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from hansard.model.ledger import PriceOverride, Rate
-from hansard.pricing.book import Book, Card, Listed, Price
-from hansard.pricing.names import seller, spellings
+from hansard.pricing.book import Book, Card, ModelPrices, Price
 
 # What the maker's price list says of every model whose own prices are missing.
 _DERIVED = {
@@ -90,7 +89,7 @@ def unpriced(key: RateKey) -> Rate:
     return Rate(*values)
 
 
-def find(book: Book, name: str) -> Listed | None:
+def find(book: Book, name: str) -> ModelPrices | None:
     """The model of the price data that a name means: the maker's own list first, then the seller that the name itself tells."""
     names = spellings(name) if len(name) <= _LONGEST_NAME else []
     for provider in _sellers(book, name, names[-1] if names else ""):
@@ -120,7 +119,7 @@ def _applies(override: PriceOverride, asked: RateKey) -> bool:
 
 
 def _cell(
-    listed: Listed | None,
+    listed: ModelPrices | None,
     overrides: list[PriceOverride],
     asked: RateKey,
     day: date | None,
@@ -163,7 +162,7 @@ def _modify(found: dict[str, Decimal], asked: RateKey, known: frozenset[str]) ->
 
 
 def _special(
-    listed: Listed, asked: RateKey, day: date | None, size: int | None
+    listed: ModelPrices, asked: RateKey, day: date | None, size: int | None
 ) -> tuple[dict[str, Decimal], frozenset[str]]:
     """Prices of their own that the data has for a tier, a speed or a place, and for which of these."""
     context = {"service_tier": asked.service_tier, "speed": asked.speed, "inference_geo": asked.inference_geo}
@@ -208,3 +207,22 @@ def _finished(priced_as: str, found: dict[str, Decimal | None], source: str, not
 
 def _midnight(day: date | None) -> datetime | None:
     return None if day is None else datetime(day.year, day.month, day.day, tzinfo=UTC)
+
+
+# Gateways and clouds write who sells the model before its name, and which revision of the deployment behind it.
+_SELLER = re.compile(r"^(?:[a-z0-9_.-]++/)*+(?:(?:us|eu|apac|global|jp|au|ca|sa|me|af|us-gov)\.)?(?:anthropic\.)?")
+_REVISION = re.compile(r"(?:-v\d+(?::\d+)?)$")
+_WINDOW = re.compile(r"\[[^\[\]]*\]$")
+_DATE = re.compile(r"(?:[-@](?:20\d{6}|20\d{2}-\d{2}-\d{2})|[-@]latest|@default)$")
+
+
+def spellings(name: str) -> list[str]:
+    """A model's name as the price data may have it, the most exact first."""
+    full = name.strip().lower()
+    bare = _REVISION.sub("", _WINDOW.sub("", _SELLER.sub("", full)))
+    return list(dict.fromkeys(spelling for spelling in (full, bare, _DATE.sub("", bare)) if spelling))
+
+
+def seller(name: str) -> str:
+    """Who is named before a slash, empty where nobody is."""
+    return name.strip().lower().rpartition("/")[0].rpartition("/")[2]

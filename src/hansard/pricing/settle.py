@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.schema import QUARTER
+from hansard.model.time import to_milliseconds
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql
@@ -163,7 +164,7 @@ def _row(rate: Rate) -> tuple[Any, ...]:
 
 
 def _milliseconds(moment: datetime | None, default: int) -> int:
-    return default if moment is None else int(moment.astimezone(UTC).timestamp() * 1000)
+    return default if moment is None else to_milliseconds(moment)
 
 
 def _sessions(db: Sql) -> None:
@@ -171,7 +172,7 @@ def _sessions(db: Sql) -> None:
     import json
 
     from hansard.model.ledger import Tokens
-    from hansard.pricing.money import EXACT, ZERO, cost, recorded
+    from hansard.pricing.cost import EXACT, ZERO, cost, recorded
     from hansard.pricing.stored import rates_of
 
     rates = rates_of(db.execute)

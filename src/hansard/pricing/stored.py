@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from hansard.model.ledger import PriceData, Rate
+from hansard.model.time import moment_at
 
 _ALWAYS = 1 << 61
 _COLUMNS = (
@@ -26,8 +27,8 @@ def _rate(row: Any) -> Rate:
     prices: Any = [None if price is None else Decimal(price) for price in row[10:16]]
     values: Any = (
         *row[1:5],
-        None if row[5] < -_ALWAYS else datetime.fromtimestamp(row[5] / 1000, UTC),
-        None if row[6] > _ALWAYS else datetime.fromtimestamp(row[6] / 1000, UTC),
+        None if row[5] < -_ALWAYS else moment_at(row[5]),
+        None if row[6] > _ALWAYS else moment_at(row[6]),
         None if row[7] < 0 else row[7],
         None if row[8] > _ALWAYS else row[8],
         row[9],

@@ -6,9 +6,10 @@ import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.sessions import Activity
+from hansard.model.time import to_milliseconds
 from hansard.query.duplicates import find_copies, find_prompt_copies
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 def count_activity(reader: Reader, since: datetime | None = None, until: datetime | None = None) -> Activity:
     """Count what falls between two times, by the time of each thing and not of its session."""
-    low = int(since.timestamp() * 1000) if since is not None else -(1 << 62)
-    high = int(until.timestamp() * 1000) if until is not None else 1 << 62
+    low = to_milliseconds(since) if since is not None else -(1 << 62)
+    high = to_milliseconds(until) if until is not None else 1 << 62
     # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids.
     inside = (
         "SELECT count(*) FROM transcripts t CROSS JOIN {table} x WHERE coalesce(t.last_ts, 0) >= ?1"

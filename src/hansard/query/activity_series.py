@@ -13,9 +13,9 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
+from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import find_copies, find_prompt_copies
-from hansard.query.reader import moment
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -79,7 +79,7 @@ def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime
     """What happened in each of these stretches of time; they may overlap."""
     if not stretches:
         return []
-    spans = [(_milliseconds(since), _milliseconds(until)) for since, until in stretches]
+    spans = [(to_milliseconds(since), to_milliseconds(until)) for since, until in stretches]
     whole = min(low for low, _ in spans), max(high for _, high in spans)
     sessions = list(reader.rows(_SESSIONS, whole))
     recent = reader.one(_RECENT, whole[:1])[0]
@@ -110,7 +110,7 @@ def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime
 
 def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
     """How many sessions were going on between each of these times and the next; a session may be in several."""
-    edges = [_milliseconds(bound) for bound in bounds]
+    edges = [to_milliseconds(bound) for bound in bounds]
     changes = [0] * len(edges)
     for started, ended in reader.rows(_SESSIONS, (edges[0], edges[-1])):
         first, last = max(0, bisect_right(edges, started) - 1), bisect_right(edges, ended)
@@ -125,9 +125,9 @@ def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
     rows = reader.rows(
         "SELECT session_id, max(mtime) FROM transcripts WHERE current = 1 AND state = 'live' AND kind IN ('main', 'agent')"
         " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
-        (_milliseconds(since),),
+        (to_milliseconds(since),),
     )
-    return {session_id: at for session_id, mtime in rows if (at := moment(mtime)) is not None}
+    return {session_id: at for session_id, mtime in rows if (at := from_milliseconds(mtime)) is not None}
 
 
 def _between(times: Sequence[int], low: int, high: int) -> int:
@@ -150,7 +150,3 @@ def _merged(stints: Iterable[Any]) -> Iterator[Span]:
 
 def _within(stints: Iterable[Any], low: int, high: int) -> timedelta:
     return timedelta(milliseconds=sum(max(0, min(end, high) - max(start, low)) for start, end in stints))
-
-
-def _milliseconds(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

@@ -1,47 +1,41 @@
-"""What the fields of a query ask of a session, as SQL over the `sessions` table."""
+"""What a query asks of the index, as SQL: one table says what each field means for everything that can be listed.
+
+A field is asked of the thing itself where that has it (a text, a tool call, a message of the ledger, a prompt), and of its
+session otherwise. Words must stand together in one text of the session; of prompts, in the prompt itself.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hansard.errors import NotFound
-from hansard.index.marks import marks, tool_mark
+from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, marks, tool_mark
+from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.tokens import fold_text
 from hansard.parse.texts import Text
 from hansard.query.costs import COST
-from hansard.query.language import (
-    After,
-    Before,
-    Branch,
-    Cost,
-    Field,
-    File,
-    Has,
-    InAgent,
-    InSession,
-    Is,
-    Model,
-    Note,
-    On,
-    Project,
-    Since,
-    Tag,
-    Title,
-    Tokens,
-    Tool,
-    Version,
-)
+from hansard.query.language import And, Everything, Field, Has, Is, Kind, Near, Node, Not, Or, Phrase, Role, Word, walk
 from hansard.query.reader import Reader, like
+from hansard.storage.ids import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
-_SIGNS = frozenset({">", ">=", "<", "<=", "="})
-_COUNTED = {
-    "error": "tool_errors + api_errors",
-    "subagent": "agents",
-    "image": "images",
-    "diff": "files_changed",
+ROLES = {
+    "prompt": "user",
+    "command": "user",
+    "reply": "assistant",
+    "thinking": "assistant",
+    "call": "assistant",
+    "result": "tool",
+    "title": "system",
+    "note": "system",
 }
-_CONTAINS = "EXISTS (SELECT 1 FROM json_each({}) WHERE value LIKE ? ESCAPE '\\')"
+"""Which side says each kind of text."""
+
+_SIGNS = frozenset({">", ">=", "<", "<=", "="})
 
 
 class Condition(NamedTuple):
@@ -55,67 +49,173 @@ class Condition(NamedTuple):
         return Condition(f"NOT coalesce({self.sql}, 0)", self.values)
 
 
-def of_session(reader: Reader, node: Field) -> Condition | None:
-    """What a field asks of the session itself; None for a field that only a text can answer."""
-    match node:
-        case Project(value):
-            return in_project(value)
-        case Branch(value):
-            return Condition(_CONTAINS.format("branches"), (like(value),))
-        case Model(value):
-            return Condition(_CONTAINS.format("models"), (like(value),))
-        case Version(value):
-            return Condition(
-                "EXISTS (SELECT 1 FROM json_each(versions) WHERE value = ? OR value LIKE ? ESCAPE '\\')",
-                (value, like(value.rstrip(".") + ".")[1:]),
-            )
-        case Title(value):
-            return _titled(reader, value)
-        case InSession(value):
-            return _named(reader, value)
-        case Tag() | Note() | Is("fork" | "pinned"):
-            return _listed(node)
-        case Tokens(compare, amount):
-            return Condition(f"{ALL_TOKENS} {_sign(compare)} ?", (amount,))
-        case Cost(compare, amount):
-            return Condition(f"{COST} {_sign(compare)} ?", (float(amount),))
-        case _:
+NOTHING = Condition("0")
+Ask = Callable[["Compiler", Any], Condition]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one field asks of each kind of thing; None: the same as of its session."""
+
+    session: Ask | None = None  # over `sessions`; None: a text must be of that kind
+    session_ids: Ask | None = None  # a SELECT of ids, where another table than `sessions` has them
+    call: Ask | None = None  # over `tool_calls c`
+    usage: Ask | None = None  # over the columns that `spending` and `charges` share
+    prompt: Ask | None = None  # over `prompts`
+    mark: Callable[[Any], str] | None = None  # a word of the full text, as an FTS5 expression
+    text: Ask | None = None  # over the rows `text` of the full text
+    transcript: Ask | None = None  # over `transcripts`: of the text, or to leave out early what cannot have one
+
+    @property
+    def is_of_texts(self) -> bool:
+        """Whether a text has it itself."""
+        return any((self.mark, self.text, self.transcript))
+
+
+class Target(NamedTuple):
+    """What is listed: which meanings apply before those of sessions, and how a row leads to its session."""
+
+    meanings: tuple[str, ...]
+    within: str
+
+
+_TYPED_IN = f"CASE source WHEN 'history' THEN session_id ELSE (SELECT t.session_id FROM transcripts t WHERE t.id = prompts.id >> {OFFSET_BITS}) END"
+SESSIONS = Target(("session",), "session_id IN ({})")
+CALLS = Target(("call",), f"c.id >> {OFFSET_BITS} IN (SELECT t.id FROM transcripts t WHERE t.session_id IN ({{}}))")
+USAGE = Target(("usage",), "session_id IN ({})")
+COUNTED_CALLS = Target(("usage", "call"), "session_id IN ({})")
+PROMPTS = Target(("prompt",), f"{_TYPED_IN} IN ({{}})")
+
+
+class Compiler:
+    """Turns queries about one kind of thing into SQL."""
+
+    def __init__(self, reader: Reader, target: Target) -> None:
+        self.reader = reader
+        self.target = target
+        self.is_fine = False  # of the ledger: whether sums per quarter of an hour are too coarse
+
+    def condition(self, node: Node | None) -> Condition | None:
+        """What a whole query asks; None where everything fits."""
+        if node is None or isinstance(node, Everything):
             return None
+        from hansard.query.search.plan import without_empty
+
+        wanted = without_empty(node)
+        return NOTHING if wanted is None else self._of(wanted)
+
+    def session_ids(self, node: Field) -> Condition:
+        """A SELECT of the ids of all sessions that fit a field."""
+        meaning = MEANINGS[_key(node)]
+        if meaning.session_ids is not None:
+            return meaning.session_ids(self, node)
+        if meaning.session is None:
+            raise TypeError(node)
+        asked = meaning.session(self, node)
+        return Condition(f"SELECT session_id FROM sessions WHERE {asked.sql}", asked.values)
+
+    def _of(self, node: Node) -> Condition:
+        if isinstance(node, Everything):
+            return Condition("1")
+        if isinstance(node, And):
+            return self._all(node.nodes)
+        if isinstance(node, Not):
+            return self._of(node.node).negated()
+        if self._is_said(node):
+            return self._said(node)
+        if isinstance(node, Or):
+            return _joined([self._of(part) for part in node.nodes], " OR ")
+        if isinstance(node, Word | Phrase | Near):
+            raise TypeError(node)
+        meaning = MEANINGS[_key(node)]
+        for name in self.target.meanings:
+            ask: Ask | None = getattr(meaning, name)
+            if ask is not None:
+                return ask(self, node)
+        return self._within(self.session_ids(node))
+
+    def _all(self, nodes: tuple[Node, ...]) -> Condition:
+        """Words that are all asked for belong to one text; what is not wanted must stand in none."""
+        said = tuple(node for node in nodes if self._is_said(node))
+        parts = [self._of(node) for node in nodes if not self._is_said(node)]
+        if said:
+            parts.insert(0, self._said(And(said) if len(said) > 1 else said[0]))
+        return _joined(parts, " AND ")
+
+    def _is_said(self, node: Node) -> bool:
+        """Whether a node is about what a text says and what kind of text it is, and nothing else."""
+        return not isinstance(node, Not) and all(
+            isinstance(part, Word | Phrase | Near | And | Or | Not | Kind | Role) or self._is_of_prompt(part)
+            for part in walk(node)
+        )
+
+    def _is_of_prompt(self, node: Node) -> bool:
+        if self.target is not PROMPTS or isinstance(node, Everything | Word | Phrase | Near | And | Or | Not):
+            return False
+        meaning = MEANINGS[_key(node)]
+        return meaning.is_of_texts and meaning.prompt is None
+
+    def _said(self, node: Node) -> Condition:
+        if not self.reader.has_text:
+            return NOTHING
+        from hansard.query.search.candidates import Finder
+        from hansard.query.search.plan import make_plan
+        from hansard.query.search.vocabulary import IndexedWords
+
+        if self.target is PROMPTS:
+            from hansard.query.search.prompts import find_typed
+
+            return Condition("id IN (SELECT value FROM json_each(?))", (json.dumps(find_typed(self.reader, node)),))
+        found = Finder(self.reader, make_plan(self.reader, node, IndexedWords(self.reader))).transcripts()
+        sessions = self.reader.rows(
+            "SELECT session_id FROM transcripts WHERE id IN (SELECT value FROM json_each(?1))"
+            f" UNION SELECT session_id FROM side_files WHERE id + {SNAPSHOT_TEXT} IN (SELECT value FROM json_each(?1))",
+            (json.dumps(sorted(found)),),
+        )
+        ids = json.dumps(sorted(row[0] for row in sessions))
+        return self._within(Condition("SELECT value FROM json_each(?)", (ids,)))
+
+    def _within(self, ids: Condition) -> Condition:
+        return Condition(self.target.within.format(ids.sql), ids.values)
+
+    def time(self, sign: str, at: int) -> Condition:
+        """A bound of time over `spending` or `charges`; what has no time lies on neither side of it."""
+        if at % QUARTER:
+            self.is_fine = True
+            return Condition(f"(first_ts > 0 AND first_ts {sign} ?)", (at,))
+        return Condition(f"(quarter > 0 AND quarter {sign} ?)", (at // QUARTER,))
+
+    def tool(self, column: str, node: Any) -> Condition:
+        """A tool by its name, or by the server or the name of an MCP tool: as it is marked in the full text."""
+        self.reader.teach("marked", is_marked)
+        return Condition(f"marked({column}, ?, ?)", (tool_mark(node.value), node.prefix))
+
+    def called(self, node: Any) -> Condition:
+        """Calls of a tool; the names are few, so they are looked through once and not in every row."""
+        mark, rows = tool_mark(node.value), self.reader.rows("SELECT DISTINCT tool FROM tool_calls")
+        names = [name for (name,) in rows if is_marked(name, mark, node.prefix)]
+        return Condition("c.tool IN (SELECT value FROM json_each(?))", (json.dumps(names),))
+
+    def title(self, node: Any) -> Condition:
+        """Sessions whose title has all these words, in any case and with or without accents."""
+        self.reader.teach("titled", _holds_all)
+        return Condition("titled(title, ?)", ("\n".join(map(fold_text, node.value.split() or [node.value])),))
+
+    def named_session(self, node: Any) -> Condition:
+        """The session with that id or beginning of one, or `@last`."""
+        if not node.value.startswith("@"):
+            return Condition("session_id LIKE ? ESCAPE '\\'", (like(node.value)[1:],))
+        from hansard.query.sessions import find_session
+
+        try:
+            return Condition("session_id = ?", (find_session(self.reader, node.value).session_id,))
+        except NotFound:
+            return NOTHING
 
 
-def of_whole_session(reader: Reader, node: Field) -> Condition | None:
-    """What a field asks of a session as a whole: that it used the tool, touched the file, was active at the time."""
-    match node:
-        case Tool(value, prefix):
-            reader.teach("marked", is_marked)
-            return Condition(
-                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND marked(t.tool, ?, ?))",
-                (tool_mark(value), prefix),
-            )
-        case File(value):
-            return touched(value)
-        case InAgent(value):
-            return Condition(
-                "EXISTS (SELECT 1 FROM agents a WHERE a.session_id = sessions.session_id AND"
-                " (a.agent_id LIKE ? ESCAPE '\\' OR a.agent_type LIKE ? ESCAPE '\\'))",
-                (like(value)[1:], like(value)[1:-1]),
-            )
-        case Is(value) | Has(value) if value in _COUNTED:
-            return Condition(f"{_COUNTED[value]} > 0")
-        case Since(at) | After(at):
-            return Condition("ended_at >= ?", (at,))
-        case Before(at):
-            return Condition("started_at < ?", (at,))
-        case On(first, last):
-            return Condition("started_at < ? AND ended_at >= ?", (last, first))
-        case _:
-            return of_session(reader, node)
-
-
-def is_marked(tool: str, wanted: str, prefix: int) -> bool:
-    """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
-    words = marks(Text(0, "call", "", tool), is_aside=False).split()
-    return any(word.startswith(wanted) if prefix else word == wanted for word in words)
+def _joined(parts: list[Condition], word: str) -> Condition:
+    sql = word.join(part.sql for part in parts)
+    return Condition(f"({sql})", tuple(value for part in parts for value in part.values))
 
 
 def in_project(value: str) -> Condition:
@@ -123,37 +223,21 @@ def in_project(value: str) -> Condition:
     return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (value, like(value), value))
 
 
-def touched(value: str) -> Condition:
-    """Sessions in which a tool read or changed a file."""
+def is_said_in_project(_: Compiler, node: Any) -> Condition:
+    """Prompts of a project's sessions, and lines of history.jsonl that name the project and no session that is known."""
+    inside, value = in_project(node.value), node.value
     return Condition(
-        "session_id IN (SELECT f.session_id FROM session_files f WHERE f.path LIKE ? ESCAPE '\\')", (like(value),)
+        f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR (project LIKE ? ESCAPE '\\' AND"
+        f" coalesce({_TYPED_IN}, '') NOT IN (SELECT session_id FROM sessions WHERE project <> '')))",
+        (*inside.values, like(value)),
     )
 
 
-def _listed(node: Tag | Note | Is) -> Condition:
-    """Sessions that another table names: forks, and what the user marked."""
-    if node == Is("fork"):
-        return Condition("session_id IN (SELECT target FROM links WHERE relation IN ('fork', 'branch'))")
-    asked = of_remarks(node)
-    return Condition(f"session_id IN (SELECT session_id FROM remarks WHERE {asked.sql})", asked.values)
-
-
-def of_remarks(node: Tag | Note | Is) -> Condition:
-    """What a field asks of the user's remarks, over the `remarks` table."""
-    match node:
-        case Tag(value, prefix):
-            begins = "instr(folded, ?) = 1" if prefix else "folded = ?"
-            return Condition(f"kind = 'tag' AND {begins}", (fold_text(value),))
-        case Note(value):
-            words = [fold_text(word) for word in value.split()]
-            return Condition("kind = 'note'" + " AND instr(folded, ?) > 0" * len(words), tuple(words))
-        case _:
-            return Condition("kind = 'pin'")
-
-
-def _titled(reader: Reader, value: str) -> Condition:
-    reader.teach("titled", _holds_all)
-    return Condition("titled(title, ?)", ("\n".join(map(fold_text, value.split() or [value])),))
+@lru_cache(maxsize=4096)
+def is_marked(tool: str, wanted: str, prefix: int) -> bool:
+    """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
+    words = marks(Text(0, "call", "", tool), is_aside=False).split()
+    return any(word.startswith(wanted) if prefix else word == wanted for word in words)
 
 
 def _holds_all(title: str, words: str) -> bool:
@@ -161,18 +245,220 @@ def _holds_all(title: str, words: str) -> bool:
     return all(word in plain for word in words.split("\n"))
 
 
-def _named(reader: Reader, value: str) -> Condition:
-    if value.startswith("@"):
-        from hansard.query.sessions import find_session
-
-        try:
-            return Condition("session_id = ?", (find_session(reader, value).session_id,))
-        except NotFound:
-            return Condition("0")
-    return Condition("session_id LIKE ? ESCAPE '\\'", (like(value)[1:],))
+def _contains(column: str, pattern: str) -> Condition:
+    return Condition(f"{column} LIKE ? ESCAPE '\\'", (pattern,))
 
 
-def _sign(compare: str) -> str:
-    if compare not in _SIGNS:
-        raise ValueError(compare)
-    return compare
+def _lists(column: str) -> Ask:
+    """Sessions of which a list has a value that contains the given one."""
+    sql = f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value LIKE ? ESCAPE '\\')"
+    return lambda _, node: Condition(sql, (like(node.value),))
+
+
+def _version(_: Compiler, node: Any) -> Condition:
+    return Condition(
+        "EXISTS (SELECT 1 FROM json_each(versions) WHERE value = ? OR value LIKE ? ESCAPE '\\')",
+        (node.value, like(node.value.rstrip(".") + ".")[1:]),
+    )
+
+
+def _amount(column: str) -> Ask:
+    def ask(_: Compiler, node: Any) -> Condition:
+        if node.compare not in _SIGNS:
+            raise ValueError(node.compare)
+        amount = node.amount if isinstance(node.amount, int) else float(node.amount)
+        return Condition(f"{column} {node.compare} ?", (amount,))
+
+    return ask
+
+
+def _counted(columns: str) -> Ask:
+    return lambda _, __: Condition(f"{columns} > 0")
+
+
+# By what the user said about sessions; not by way of `sessions`: it may be one that only history.jsonl knows.
+def _tag(_: Compiler, node: Any) -> Condition:
+    begins = "instr(folded, ?) = 1" if node.prefix else "folded = ?"
+    return Condition(f"SELECT session_id FROM remarks WHERE kind = 'tag' AND {begins}", (fold_text(node.value),))
+
+
+def _note(_: Compiler, node: Any) -> Condition:
+    words = tuple(map(fold_text, node.value.split()))
+    holds = " AND instr(folded, ?) > 0" * len(words)
+    return Condition(f"SELECT session_id FROM remarks WHERE kind = 'note'{holds}", words)
+
+
+def _message(sql: str, values: Callable[[Any], tuple[Any, ...]] = lambda _: ()) -> Ask:
+    """Calls by the message that made them, as the ledger has it."""
+    made = "EXISTS (SELECT 1 FROM messages m JOIN usage u ON u.key = m.key WHERE m.id = c.message_id AND {})"
+    return lambda _, node: Condition(made.format(sql), values(node))
+
+
+def _agent(columns: str) -> tuple[str, Callable[[Any], tuple[str, str]]]:
+    """By the beginning of a subagent's id, or by its type."""
+    sql = (
+        "({0}agent_id <> '' AND ({0}agent_id LIKE ? ESCAPE '\\' OR ({0}session_id, {0}agent_id) IN"
+        " (SELECT a.session_id, a.agent_id FROM agents a WHERE a.agent_type LIKE ? ESCAPE '\\')))"
+    )
+    return sql.format(columns), lambda node: (like(node.value)[1:], like(node.value)[1:-1])
+
+
+def _agent_of_usage(_: Compiler, node: Any) -> Condition:
+    sql, values = _agent("")
+    return Condition(sql, values(node))
+
+
+# The time of a text: of its record, of the prompt of history.jsonl, of the file; of its transcript where all are silent.
+_TIME = (
+    f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
+    f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
+    f" ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid ORDER BY id DESC LIMIT 1),"
+    " (SELECT ts FROM prompts WHERE id = text.rowid),"
+    f" (SELECT first_ts FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS})) END"
+)
+# The tool call that a text belongs to, as the call itself or as its result.
+_CALL = (
+    f"EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> {OFFSET_BITS} = text.rowid >> {OFFSET_BITS}"
+    " WHERE b.id = text.rowid AND {})"
+)
+
+
+def _bound(sign: str, sessions: str, transcripts: str) -> Meaning:
+    """Before or after a time."""
+
+    def ask(column: str) -> Ask:
+        return lambda _, node: Condition(f"{column} {sign} ?", (node.at,))
+
+    return Meaning(
+        session=ask(sessions),
+        call=ask("c.ts"),
+        usage=lambda compiler, node: compiler.time(sign, node.at),
+        prompt=ask("ts"),
+        text=ask(_TIME),
+        transcript=lambda _, node: Condition(f"({transcripts} {sign} ? OR kind = 'history')", (node.at,)),
+    )
+
+
+def _within_day() -> Meaning:
+    def ask(column: str) -> Ask:
+        return lambda _, node: Condition(f"{column} BETWEEN ? AND ?", (node.first, node.last - 1))
+
+    def overlap(sql: str) -> Ask:
+        return lambda _, node: Condition(sql, (node.last, node.first))
+
+    return Meaning(
+        session=overlap("(started_at < ? AND ended_at >= ?)"),
+        call=ask("c.ts"),
+        usage=lambda compiler, node: _joined([compiler.time(">=", node.first), compiler.time("<", node.last)], " AND "),
+        prompt=ask("ts"),
+        text=ask(_TIME),
+        transcript=overlap("(first_ts < ? AND last_ts >= ? OR kind = 'history')"),
+    )
+
+
+def _role_marks(node: Any) -> str:
+    return " OR ".join(f'"{kind_mark(kind)}"' for kind, role in ROLES.items() if role == node.value)
+
+
+_SINCE = _bound(">=", "ended_at", "last_ts")
+_OF_MODEL = "rate IN (SELECT r.id FROM rates r WHERE r.model LIKE ? ESCAPE '\\')"
+
+MEANINGS: dict[str, Meaning] = {
+    "kind": Meaning(
+        mark=lambda node: f'mark : "{ERROR if node.value == "error" else kind_mark(node.value)}"',
+    ),
+    "role": Meaning(mark=lambda node: f"mark : ({_role_marks(node)})"),
+    "tool": Meaning(
+        session=lambda compiler, node: Condition(
+            "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND {})".format(
+                (asked := compiler.tool("t.tool", node)).sql
+            ),
+            asked.values,
+        ),
+        call=lambda compiler, node: compiler.called(node),
+        usage=lambda compiler, node: _fine(compiler, compiler.tool("tool", node)),
+        mark=lambda node: f'mark : "{tool_mark(node.value)}"' + " *" * node.prefix,
+    ),
+    "file": Meaning(
+        session=lambda _, node: Condition(
+            "session_id IN (SELECT f.session_id FROM session_files f WHERE f.path LIKE ? ESCAPE '\\')",
+            (like(node.value),),
+        ),
+        call=lambda _, node: _contains("c.path", like(node.value)),
+        text=lambda _, node: Condition(_CALL.format("c.path LIKE ? ESCAPE '\\'"), (like(node.value),)),
+    ),
+    "title": Meaning(session=Compiler.title),
+    "project": Meaning(session=lambda _, node: in_project(node.value), prompt=is_said_in_project),
+    "branch": Meaning(
+        session=_lists("branches"),
+        call=_message("u.branch LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),
+        usage=lambda _, node: _contains("branch", like(node.value)),
+    ),
+    "session": Meaning(session=Compiler.named_session),
+    "agent": Meaning(
+        session=lambda _, node: Condition(
+            "EXISTS (SELECT 1 FROM agents a WHERE a.session_id = sessions.session_id AND"
+            " (a.agent_id LIKE ? ESCAPE '\\' OR a.agent_type LIKE ? ESCAPE '\\'))",
+            (like(node.value)[1:], like(node.value)[1:-1]),
+        ),
+        call=_message(*_agent("u.")),
+        usage=_agent_of_usage,
+        transcript=lambda _, node: Condition(
+            "(agent_id <> '' AND agent_id LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM agents a"
+            " WHERE a.transcript = transcripts.id AND a.agent_type LIKE ? ESCAPE '\\'))",
+            (like(node.value)[1:], like(node.value)[1:-1]),
+        ),
+    ),
+    "model": Meaning(
+        session=_lists("models"),
+        call=_message("u.model LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),
+        usage=lambda _, node: Condition(_OF_MODEL, (like(node.value),)),
+    ),
+    "version": Meaning(session=_version),
+    "tag": Meaning(session_ids=_tag),
+    "note": Meaning(session_ids=_note),
+    "since": _SINCE,
+    "after": _SINCE,
+    "before": _bound("<", "started_at", "first_ts"),
+    "on": _within_day(),
+    "is:error": Meaning(
+        session=_counted("tool_errors + api_errors"),
+        call=lambda _, __: Condition("c.is_error = 1"),
+        mark=lambda _: f'mark : "{ERROR}"',
+    ),
+    "is:fork": Meaning(
+        session_ids=lambda _, __: Condition("SELECT target FROM links WHERE relation IN ('fork', 'branch')")
+    ),
+    "is:subagent": Meaning(
+        session=_counted("agents"),
+        call=_message("u.agent_id <> ''"),
+        usage=lambda _, __: Condition("agent_id <> ''"),
+        mark=lambda _: f'mark : "{ASIDE}"',
+    ),
+    "is:pinned": Meaning(session_ids=lambda _, __: Condition("SELECT session_id FROM remarks WHERE kind = 'pin'")),
+    "is:live": Meaning(session=lambda _, __: Condition("source_state = 'live'")),
+    "is:gone": Meaning(session=lambda _, __: Condition("source_state = 'gone'")),
+    "has:image": Meaning(session=_counted("images"), mark=lambda _: f'mark : "{IMAGE}"'),
+    "has:diff": Meaning(
+        session=_counted("files_changed"),
+        call=lambda _, __: Condition("c.change IS NOT NULL"),
+        text=lambda _, __: Condition(_CALL.format("c.change IS NOT NULL")),
+    ),
+    "cost": Meaning(session=_amount(COST)),
+    "tokens": Meaning(session=_amount(ALL_TOKENS)),
+}
+"""What every field asks; of `is:` and `has:` each value by itself."""
+
+
+def _fine(compiler: Compiler, condition: Condition) -> Condition:
+    compiler.is_fine = True
+    return condition
+
+
+def _key(node: Field) -> str:
+    return f"{node.name}:{node.value}" if isinstance(node, Is | Has) else node.name
+
+
+def meaning_of(node: Field) -> Meaning:
+    """What a field asks."""
+    return MEANINGS[_key(node)]

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.query.reader import Reader
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
 """The transcripts that sessions and their subagents are read from."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from dataclasses import replace
 from os.path import commonprefix
 from typing import Any
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 from hansard.query.tool_calls import CallFilter, list_calls, once
+from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS
 
 SORTS = {
     "last": "last",
@@ -25,7 +26,7 @@ _MOST = 300  # entries of a folder
 _FILES = (
     "WITH files AS MATERIALIZED (SELECT c.path AS path, count(*) AS changes, sum(c.added) AS added, sum(c.removed) AS removed,"
     " count(DISTINCT t.session_id) AS sessions, max(coalesce(c.ts, -1)) AS last, t.session_id AS session_id"
-    " FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    f" FROM tool_calls c NOT INDEXED CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " WHERE {where} AND c.path IS NOT NULL GROUP BY c.path)"
 )
 _COLUMNS = (
@@ -51,10 +52,10 @@ def list_files(
     if ascending is None:
         ascending = sort == "path"
     where, values = once(reader, replace(wanted, kind="changes"))
-    key = SORTS[sort]
+    key, listed = SORTS[sort], ["files", sort, ascending]
     after = "1"
     if cursor is not None:
-        value, path = _read_cursor(cursor, sort, ascending=ascending)
+        value, path = read_cursor(cursor, listed, str if sort == "path" else int, str)
         after = f"({key} {'>' if ascending else '<'} ? OR ({key} = ? AND path > ?))"
         values += [value, value, path]
     rows = list(
@@ -71,7 +72,7 @@ def list_files(
     found = found[:limit]
     return FilePage(
         tuple(map(_file, found)),
-        _write_cursor(sort, found[-1][-1], found[-1][0], ascending=ascending) if more else None,
+        write_cursor(listed, (found[-1][-1], found[-1][0])) if more else None,
         total,
         changes,
         added,
@@ -136,7 +137,7 @@ def read_history(
         "SELECT count(*), count(c.change), sum(c.added), sum(c.removed),"
         " count(DISTINCT iif(c.change IS NULL, NULL, t.session_id)),"
         " min(iif(c.change IS NULL, NULL, c.ts)), max(iif(c.change IS NULL, NULL, c.ts))"
-        f" FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40 WHERE {where}",
+        f" FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE {where}",
         tuple(values),
     )
     calls, changes, added, removed, sessions, first_at, last_at = row
@@ -153,26 +154,11 @@ def read_history(
         added=added,
         removed=removed,
         sessions=sessions,
-        first_at=moment(first_at),
-        last_at=moment(last_at),
+        first_at=from_milliseconds(first_at),
+        last_at=from_milliseconds(last_at),
         page=page,
     )
 
 
 def _time(value: int) -> Any:
-    return moment(value) if value >= 0 else None
-
-
-def _write_cursor(sort: str, value: int | str, path: str, *, ascending: bool) -> str:
-    return base64.urlsafe_b64encode(json.dumps([sort, ascending, value, path]).encode()).decode()
-
-
-def _read_cursor(cursor: str, sort: str, *, ascending: bool) -> tuple[int | str, str]:
-    try:
-        made_for, made_ascending, value, path = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    fits = isinstance(value, str) if sort == "path" else type(value) is int and not abs(value) >> 63
-    if (made_for, made_ascending) != (sort, ascending) or not fits or not isinstance(path, str):
-        raise UsageError("that cursor is of a listing in another order")
-    return value, path
+    return from_milliseconds(value) if value >= 0 else None

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from hansard.errors import HansardError
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
+from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_copies
 from hansard.query.problems import list_problems
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
 from hansard.query.soundness import is_damaged, read_ahead
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
 from hansard.storage.heartbeat import heartbeat
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -172,7 +174,9 @@ def read_status(
         record_bytes=_disk(home, "record.db"),
         index_bytes=_disk(home, "index.db"),
         text_bytes=_disk(home, "text.db"),
-        last_sync=moment(counts[9]) if pulse.last_sync is None else datetime.fromtimestamp(pulse.last_sync, UTC),
+        last_sync=from_milliseconds(counts[9])
+        if pulse.last_sync is None
+        else datetime.fromtimestamp(pulse.last_sync, UTC),
         sync_error=pulse.error,
         problems=list_problems(reader, record),
         left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())
@@ -365,9 +369,9 @@ def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
     kinds = list(reader.rows(f"SELECT reason, count(*) FROM ({issues}) GROUP BY reason ORDER BY 2 DESC, 1"))
     examples: dict[str, list[IssueExample]] = {reason: [] for reason, _ in kinds}
     for reason, *row in reader.rows(
-        "SELECT reason, path, offset, length, detail, session_id FROM (SELECT i.reason, t.path, i.id & 1099511627775 AS offset,"
+        f"SELECT reason, path, offset, length, detail, session_id FROM (SELECT i.reason, t.path, i.id & {OFFSET_MASK} AS offset,"
         " i.length, i.detail, t.session_id, row_number() OVER (PARTITION BY i.reason ORDER BY t.path, i.id) AS n"
-        f" FROM ({issues}) i JOIN transcripts t ON t.id = i.id >> 40) WHERE n <= ? ORDER BY reason, n",
+        f" FROM ({issues}) i JOIN transcripts t ON t.id = i.id >> {OFFSET_BITS}) WHERE n <= ? ORDER BY reason, n",
         (_EXAMPLES,),
     ):
         examples[reason].append(IssueExample(*row))

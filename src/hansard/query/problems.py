@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
 from hansard.model.problems import Problem
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -29,7 +30,7 @@ def list_problems(reader: Reader, record: Record | None) -> tuple[Problem, ...]:
         *_of_text(reader),
     ]
     for stage, subject, reason, since in rows:
-        found.append(Problem(stage, _named(reader, record, stage, subject), reason, moment(since)))
+        found.append(Problem(stage, _named(reader, record, stage, subject), reason, from_milliseconds(since)))
     return tuple(found)
 
 

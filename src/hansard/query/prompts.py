@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.files import FileChange
 from hansard.model.prompts import Prompt, PromptPage
+from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
+from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+
+if TYPE_CHECKING:
+    from hansard.query.language import Node
 
 SOURCES = ("prompt", "queued", "command", "bash", "history")
 
 _OF_SESSION = (
-    "SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+    f"SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " WHERE t.session_id = ? AND t.current = 1 AND t.kind <> 'history'"
 )
 _NEARBY = (
-    "SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> 40 AND t.current = 1"
+    f"SELECT p.text FROM prompts p CROSS JOIN transcripts t ON t.id = p.id >> {OFFSET_BITS} AND t.current = 1"
     " JOIN sessions k ON k.session_id = t.session_id WHERE p.ts BETWEEN ?1 - 5000 AND ?1 + 60000"
     " AND p.source <> 'history' AND (p.ts <= ?1 + 5000 OR k.project = ?2)"  # one that was queued is sent later
 )
@@ -37,31 +39,26 @@ _PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^
 class PromptFilter:
     """Which prompts are wanted; everything given must hold."""
 
-    project: str | None = None  # a path, the end of one, or a part of its last name
-    since: datetime | None = None
-    until: datetime | None = None
+    query: Node | None = None
     source: str | None = None  # one of SOURCES
 
-    def where(self) -> tuple[str, list[Any]]:
-        """What the table of prompts can be asked for, and its values."""
+    def where(self, reader: Reader) -> tuple[str, list[Any]]:
+        """A condition over `prompts`, and its values."""
         terms = ["1"]
         values: list[Any] = []
-        if self.since is not None:
-            terms.append("ts >= ?")
-            values.append(int(self.since.timestamp() * 1000))
-        if self.until is not None:
-            terms.append("ts < ?")
-            values.append(int(self.until.timestamp() * 1000))
+        if self.query is not None:
+            from hansard.query.compile import PROMPTS, Compiler
+
+            asked = Compiler(reader, PROMPTS).condition(self.query)
+            if asked is not None:
+                terms.append(asked.sql)
+                values += asked.values
         if self.source is not None:
             if self.source not in SOURCES:
                 raise UsageError(f"{self.source!r} is no source of prompts; choose one of {', '.join(SOURCES)}")
             terms.append("source = ?")
             values.append(self.source)
         return " AND ".join(terms), values
-
-    def in_project(self, project: str, project_dir: str) -> bool:
-        """Whether a prompt of this project is wanted."""
-        return self.project is None or self.project.casefold() in project.casefold() or self.project == project_dir
 
 
 class Typed(NamedTuple):
@@ -77,25 +74,24 @@ class Typed(NamedTuple):
     path: str
     root: str
 
-    def key(self, *, reverse: bool) -> tuple[Any, ...]:
+    def key(self, *, ascending: bool) -> tuple[Any, ...]:
         """What the list is ordered by; prompts without a time are the oldest."""
         known = self.ts is not None
-        time = (known, self.ts or 0) if reverse else (not known, -(self.ts or 0))
+        time = (known, self.ts or 0) if ascending else (not known, -(self.ts or 0))
         return (*time, self.path, self.root, self.id & OFFSET_MASK)
 
 
 def list_prompts(
     reader: Reader,
     wanted: PromptFilter,
-    among: Collection[int] | None = None,
     *,
     limit: int | None = 100,
     cursor: str | None = None,
-    reverse: bool = False,
+    ascending: bool = False,
     unique: bool = False,
     counted: bool = True,
 ) -> PromptPage:
-    """One page of everything typed, or of those `among` it, the newest first; each prompt once, whatever number of transcripts have it.
+    """One page of everything typed, the newest first; each prompt once, whatever number of transcripts have it.
 
     All prompts are gone through, since the page tells how many there are, but only the page is held; without `counted` not
     more than the page, unless how often equal texts were typed must be known. A line of history.jsonl counts only where no
@@ -103,7 +99,8 @@ def list_prompts(
     """
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one prompt; no limit gives all of them")
-    after = None if cursor is None else _read_cursor(cursor, reverse=reverse, unique=unique)
+    listed = ["prompts", ascending, unique]
+    after = None if cursor is None else read_cursor(cursor, listed, bool, int, str, str, int)
     texts = unique or limit is None
     hurried = not (counted or unique)
     page: list[tuple[Typed, int]] = []
@@ -111,14 +108,14 @@ def list_prompts(
     total = 0
     more = False
     start = after if hurried else None
-    for row, copies in _prompts(reader, wanted, among, reverse=reverse, texts=texts, start=start):
+    for row, copies in _prompts(reader, wanted, ascending=ascending, texts=texts, start=start):
         if unique:
             known = hash((row.text or "").strip())
             times[known] = times.get(known, 0) + 1
             if times[known] > 1:
                 continue
         total += 1
-        if after is not None and row.key(reverse=reverse) <= after:
+        if after is not None and row.key(ascending=ascending) <= after:
             continue
         if limit is not None and len(page) == limit:
             more = True
@@ -129,25 +126,22 @@ def list_prompts(
     prompts = tuple(_prompt(reader, row, copies) for row, copies in page)
     if unique:
         prompts = tuple(replace(prompt, times=times[hash(prompt.text.strip())]) for prompt in prompts)
-    key = page[-1][0].key(reverse=reverse) if more else None
-    return PromptPage(prompts, None if key is None else _write_cursor(key, reverse=reverse, unique=unique), total)
+    key = page[-1][0].key(ascending=ascending) if more else None
+    return PromptPage(prompts, None if key is None else write_cursor(listed, key), total)
 
 
 def _prompts(
     reader: Reader,
     wanted: PromptFilter,
-    among: Collection[int] | None,
     *,
-    reverse: bool,
+    ascending: bool,
     texts: bool,
     start: tuple[Any, ...] | None = None,
 ) -> Iterator[tuple[Typed, int]]:
     """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
     copies = find_prompt_copies(reader)
     transcripts = _Transcripts(reader)
-    for row in _in_order_of_time(_rows(reader, wanted, reverse=reverse, texts=texts, start=start)):
-        if among is not None and row.id not in among:
-            continue
+    for row in _in_order_of_time(_rows(reader, wanted, ascending=ascending, texts=texts, start=start)):
         if row.source == "history" and transcripts.have(row):
             continue
         count = copies.get(row.id, 0)
@@ -156,30 +150,28 @@ def _prompts(
 
 
 def _rows(
-    reader: Reader, wanted: PromptFilter, *, reverse: bool, texts: bool, start: tuple[Any, ...] | None
+    reader: Reader, wanted: PromptFilter, *, ascending: bool, texts: bool, start: tuple[Any, ...] | None
 ) -> Iterator[Typed]:
     """The prompts of all current transcripts by time.
 
     What belongs to a transcript or a session is looked up here and not joined: it is the same for many prompts.
     """
-    where, values = wanted.where()
+    where, values = wanted.where(reader)
     if start is not None:
-        has_time = start[0] is reverse  # as in a prompt's key
+        has_time = start[0] is ascending  # as in a prompt's key
         if has_time:
-            where += " AND ts >= ?" if reverse else " AND (ts <= ? OR ts IS NULL)"
-            values.append(start[1] if reverse else -start[1])
-        elif not reverse:
+            where += " AND ts >= ?" if ascending else " AND (ts <= ? OR ts IS NULL)"
+            values.append(start[1] if ascending else -start[1])
+        elif not ascending:
             where += " AND ts IS NULL"
     text = "text" if texts else "CASE source WHEN 'history' THEN text END"
-    direction = "ASC" if reverse else "DESC"
+    direction = "ASC" if ascending else "DESC"
     transcripts: dict[int, tuple[str, str, str]] = {
         row[0]: row[1:] for row in reader.rows("SELECT id, session_id, path, root FROM transcripts WHERE current = 1")
     }
-    sessions: dict[str, tuple[str, str, bool]] = {
-        row[0]: row[1:]
-        for row in reader.rows("SELECT session_id, project, project_dir, transcript IS NOT NULL FROM sessions")
+    sessions: dict[str, tuple[str, bool]] = {
+        row[0]: row[1:] for row in reader.rows("SELECT session_id, project, transcript IS NOT NULL FROM sessions")
     }
-    nowhere = ("", "", False)
     for id_, ts, source, said, project, named in reader.rows(
         f"SELECT id, ts, source, {text}, project, session_id FROM prompts WHERE {where} ORDER BY ts {direction}",
         tuple(values),
@@ -188,11 +180,9 @@ def _rows(
         if known is None:
             continue
         session_id = named if source == "history" else known[0]
-        place, project_dir, kept = sessions.get(session_id or "", nowhere)
-        place = place or project or ""
-        if wanted.in_project(place, project_dir):
-            kept = bool(kept) or source != "history"
-            yield Typed(id_, ts, source, said, session_id or None, place, kept, known[1], known[2])
+        place, kept = sessions.get(session_id or "", ("", False))
+        kept = bool(kept) or source != "history"
+        yield Typed(id_, ts, source, said, session_id or None, place or project or "", kept, known[1], known[2])
 
 
 def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
@@ -270,7 +260,7 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
     return Prompt(
         text,
         row.source,
-        moment(row.ts),
+        from_milliseconds(row.ts),
         row.session_id,
         project_of(row.project),
         row.kept,
@@ -283,30 +273,11 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
 def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:
     """The text of the prompt at a place; of several roots with such a transcript, of the first that has one there."""
     row = reader.one(
-        "SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << 40) + ?2"
+        f"SELECT p.text FROM transcripts t JOIN prompts p ON p.id = (t.id << {OFFSET_BITS}) + ?2"
         " WHERE t.path = ?1 AND t.current = 1 ORDER BY t.root LIMIT 1",
         (transcript, offset),
     )
     return None if row is None else str(row[0])
-
-
-def _write_cursor(key: tuple[Any, ...], *, reverse: bool, unique: bool) -> str:
-    return base64.urlsafe_b64encode(json.dumps([reverse, unique, *key]).encode()).decode()
-
-
-def _read_cursor(cursor: str, *, reverse: bool, unique: bool) -> tuple[Any, ...]:
-    try:
-        made_reverse, made_unique, known, time, path, root, offset = json.loads(
-            base64.urlsafe_b64decode(cursor.encode())
-        )
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    numbers = isinstance(time, int) and abs(time) < 1 << 63 and isinstance(offset, int) and isinstance(known, bool)
-    if not numbers or not isinstance(path, str) or not isinstance(root, str):
-        raise UsageError("that cursor is not one that this listing gave")
-    if (made_reverse, made_unique) != (reverse, unique):
-        raise UsageError("that cursor is of a listing in another order")
-    return known, time, path, root, offset
 
 
 def list_file_changes(reader: Reader, session_id: str | None, path: str | None) -> list[FileChange]:
@@ -316,4 +287,4 @@ def list_file_changes(reader: Reader, session_id: str | None, path: str | None) 
         " WHERE (?1 IS NULL OR session_id = ?1) AND (?2 IS NULL OR path LIKE ?2 ESCAPE '\\') ORDER BY ts, id",
         (session_id, None if path is None else like(path)),
     )
-    return [FileChange(row[0], row[1], moment(row[2]), *row[3:]) for row in rows]
+    return [FileChange(row[0], row[1], from_milliseconds(row[2]), *row[3:]) for row in rows]

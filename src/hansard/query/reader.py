@@ -6,13 +6,12 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from typing import Any
 
 import apsw
 
-from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.storage.sqlite import connect, is_page_damage
+from hansard.errors import StoreUnusable
+from hansard.storage.sqlite import connect
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -32,14 +31,18 @@ class Reader:
     def db(self) -> apsw.Connection:
         """The connection, opened at the first question."""
         if self._db is None:
+            from hansard.index.schema import INDEXES, TABLES, VERSION
+
             if os.path.exists(self.path) and os.path.getsize(self.path):
                 self._db = _connect(self.path)
-                if not self._db.pragma("user_version"):  # a sync is just making it
+                made_by = self._db.pragma("user_version")
+                if made_by != VERSION:
                     self._db.close()
                     self._db = None
+                    if made_by:
+                        raise StoreUnusable(f"{self.path} was made by another version of Hansard. Run `hansard sync`")
+                    # else a sync is just making it
             if self._db is None:
-                from hansard.index.schema import INDEXES, TABLES
-
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
                 self._db.execute(TABLES + INDEXES)
         return self._db
@@ -48,20 +51,20 @@ class Reader:
         """Run a query."""
         try:
             yield from self.db.execute(sql, values)
-        except apsw.SQLError as error:
-            raise self._damage(error) from error
-        except apsw.BusyError as error:
-            raise StoreBusy(f"{self.path}: another process is writing and did not finish in time. Try again") from error
         except apsw.Error as error:
-            if is_page_damage(error):
-                raise self._damage(error) from error
-            raise StoreUnusable(f"{self.path} cannot be read: {error}. Check its permissions") from error
+            told = self._told(error)
+            if told is error:
+                raise
+            raise told from error
 
-    def _damage(self, error: apsw.Error) -> StoreCorrupt:
+    def _told(self, error: apsw.Error) -> Exception:
+        from hansard.index.store import IndexDamaged, is_index_damage
+        from hansard.storage.failures import store_error
+
         path = self.text_path if "full." in str(error) else self.path
-        return StoreCorrupt(
-            f"{path} cannot be read ({error}); it holds nothing that the record does not. Run `hansard rebuild`"
-        )
+        if is_index_damage(error):
+            return IndexDamaged(path, error)
+        return store_error(error, path, lambda reason: IndexDamaged(path, reason))
 
     def at_once(self) -> AbstractContextManager[Any]:
         """One state of the index for all questions inside, whoever writes meanwhile."""
@@ -157,16 +160,6 @@ def _address(path: str, option: str) -> str:
     for character in "%?#":
         slashed = slashed.replace(character, f"%{ord(character):02x}")
     return "file:" + ("" if slashed.startswith("/") else "/") + slashed + "?" + option
-
-
-def moment(milliseconds: int | None) -> datetime | None:
-    """Milliseconds since 1970 as an aware time; None where there is none or no calendar has it."""
-    if milliseconds is None:
-        return None
-    try:
-        return datetime.fromtimestamp(milliseconds // 1000, UTC).replace(microsecond=milliseconds % 1000 * 1000)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def like(text: str) -> str:

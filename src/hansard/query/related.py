@@ -19,8 +19,10 @@ from hansard.errors import UsageError
 from hansard.index.tokens import fold, searchable
 from hansard.model.related import Related
 from hansard.model.sessions import Session
-from hansard.query.search.words import STOP_WORDS
+from hansard.model.time import to_milliseconds
+from hansard.query.search.spellings import STOP_WORDS
 from hansard.query.sessions import find_session
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -147,7 +149,7 @@ def _closeness(session: Session, other: _Other) -> float:
         if session.branch == other.branch and session.branch not in _MAIN_BRANCHES:
             score += _SAME_BRANCH
     if session.started_at and session.ended_at and other.started_at and other.ended_at:
-        first, last = (int(at.timestamp() * 1000) for at in (session.started_at, session.ended_at))
+        first, last = map(to_milliseconds, (session.started_at, session.ended_at))
         apart = max(0, other.started_at - last, first - other.ended_at)
         score += _SAME_TIME / (1 + apart / _WEEK)
     return score
@@ -255,7 +257,7 @@ def _own_words(reader: Reader, session: Session) -> Counter[str]:
     left = _MOST_TEXT
     rows = reader.rows(
         "SELECT substr(p.text, 1, 2000) FROM transcripts t"
-        " CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775"
+        f" CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
         " WHERE t.session_id = ? AND t.current = 1 AND t.kind IN ('main', 'log') AND p.source IN ('prompt', 'queued')"
         " ORDER BY t.path, t.root, p.id",
         (session.session_id,),
@@ -349,7 +351,7 @@ class _Typed:
             return set()
         phrase = word if word.isascii() or len(word) != 2 else " ".join(word)
         rows = self._reader.rows(
-            "SELECT DISTINCT rowid >> 40 FROM full.talk WHERE talk MATCH ? LIMIT ?",
+            f"SELECT DISTINCT rowid >> {OFFSET_BITS} FROM full.talk WHERE talk MATCH ? LIMIT ?",
             (f'mark : "kindprompt" AND body : "{phrase}"', self._most + 1),
         )
         found = [row[0] for row in rows]

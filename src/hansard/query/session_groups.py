@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -10,9 +9,11 @@ from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
 from hansard.model.sessions import SessionGroup, SessionGroups
+from hansard.model.time import from_milliseconds, moment_at
 from hansard.query.compile import ALL_TOKENS, Condition
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, in_order, together
+from hansard.storage.cursors import read_cursor, write_cursor
 
 GROUPS = ("project", "day")
 _SUMS = (
@@ -49,10 +50,10 @@ def list_groups(
     if limit < 1 or each < 1:
         raise UsageError("a page has at least one group, and a group one session")
     found = sorted(_days(reader, wanted, zone) if by == "day" else _projects(reader, wanted))
-    after = None if cursor is None else _read_cursor(cursor, by)
+    after = None if cursor is None else read_cursor(cursor, ["groups", by], int, str)
     left = found if after is None else [group for group in found if group[:2] > after]
     shown = tuple(_shown(reader, by, group, sort, ascending, each) for group in left[:limit])
-    more = _write_cursor(by, left[limit - 1]) if len(left) > limit else None
+    more = write_cursor(["groups", by], left[limit - 1][:2]) if len(left) > limit else None
     return SessionGroups(shown, more, len(found), sum(len(group.ids) for group in found))
 
 
@@ -62,9 +63,8 @@ def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | 
         f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) WHERE {among.sql}", among.values
     )
     cost = together(json.loads(costs), messages=api_messages)
-    last_at = moment(-group.age) if group.age else None
-    some = SessionFilter(debris=True, within=among)
-    sessions, next_cursor = in_order(reader, some, sort=sort, ascending=ascending, limit=each)
+    last_at = from_milliseconds(-group.age) if group.age else None
+    sessions, next_cursor = in_order(reader, *among, sort=sort, ascending=ascending, limit=each)
     made: Any = (by, group.key, len(group.ids), *sums, last_at, cost, bool(is_lower_bound), sessions, next_cursor)
     return SessionGroup(*made)
 
@@ -91,7 +91,7 @@ def _begin(day: date, zone: tzinfo | None) -> int:
 
 
 def _projects(reader: Reader, wanted: SessionFilter) -> Iterator[_Group]:
-    where, values = wanted.where()
+    where, values = wanted.where(reader)
     for age, key, ids in reader.rows(
         "SELECT -coalesce(max(ended_at), 0), project, json_group_array(session_id) FROM sessions"
         f" WHERE {where} GROUP BY project",
@@ -102,7 +102,7 @@ def _projects(reader: Reader, wanted: SessionFilter) -> Iterator[_Group]:
 
 def _days(reader: Reader, wanted: SessionFilter, zone: tzinfo | None) -> Iterator[_Group]:
     """Days that sessions ended on; a day's name is looked up once, at its latest session."""
-    where, values = wanted.where()
+    where, values = wanted.where(reader)
     undated = _Group(0, "", [])
     group = undated
     begin = 0
@@ -116,22 +116,8 @@ def _days(reader: Reader, wanted: SessionFilter, zone: tzinfo | None) -> Iterato
         if group is undated or ended < begin:
             if group is not undated:
                 yield group
-            day = datetime.fromtimestamp(ended / 1000, UTC).astimezone(zone).date()
+            day = moment_at(ended).astimezone(zone).date()
             begin = _begin(day, zone)
             group = _Group(-ended, day.isoformat(), [])
         group.ids.append(session_id)
     yield from (one for one in ((group, undated) if group is not undated else (undated,)) if one.ids)
-
-
-def _write_cursor(by: str, group: _Group) -> str:
-    return base64.urlsafe_b64encode(json.dumps([by, group.age, group.key]).encode()).decode()
-
-
-def _read_cursor(cursor: str, by: str) -> tuple[int, str]:
-    try:
-        made_for, last, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    if made_for != by or type(last) is not int or not isinstance(key, str):
-        raise UsageError("that cursor is of a listing in another order")
-    return last, key

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.sessions import Project, Session, SessionPage
+from hansard.model.time import from_milliseconds
 from hansard.query.costs import COST
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
+from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from hansard.query.compile import Condition
+    from hansard.query.language import Node
 
 SORTS = {
     "ended": "ended_at",
@@ -52,71 +53,27 @@ _COLUMNS = (
 class SessionFilter:
     """Which sessions are wanted; everything given must hold."""
 
-    project: str | None = None  # a path, the end of one, or a part of its last name
-    since: datetime | None = None  # active at or after
-    until: datetime | None = None  # active before
-    branch: str | None = None
-    model: str | None = None
-    tool: str | None = None
-    version: str | None = None
-    text: str | None = None  # in the title or the first prompt
-    has_errors: bool = False
-    source_state: str | None = None
+    query: Node | None = None
+    text: str | None = None  # words in the title or the first prompt
     debris: bool = False  # also sessions in which nothing was said
-    query: Condition | None = None  # what the query language asks
-    pinned: bool = False
-    tag: str | None = None  # in any case, with or without accents
     within: Condition | None = None  # a group of sessions
 
-    def where(self) -> tuple[str, list[Any]]:
+    def where(self, reader: Reader) -> tuple[str, list[Any]]:
         """The condition and its values."""
-        terms: list[str] = []
+        terms = [] if self.debris else ["debris = 0"]
         values: list[Any] = []
+        for word in (self.text or "").split():
+            terms.append("(title LIKE ? ESCAPE '\\' OR first_prompt LIKE ? ESCAPE '\\')")
+            values += [like(word)] * 2
+        asked = None
+        if self.query is not None:
+            from hansard.query.compile import SESSIONS, Compiler
 
-        def add(term: str, *bound: Any) -> None:
-            terms.append(term)
-            values.extend(bound)
-
-        if not self.debris:
-            add("debris = 0")
-        if self.project is not None:
-            add(
-                "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)",
-                self.project,
-                like(self.project),
-                self.project,
-            )
-        if self.since is not None:
-            add("ended_at >= ?", int(self.since.timestamp() * 1000))
-        if self.until is not None:
-            add("started_at < ?", int(self.until.timestamp() * 1000))
-        if self.branch is not None:
-            add("EXISTS (SELECT 1 FROM json_each(branches) WHERE value LIKE ? ESCAPE '\\')", like(self.branch))
-        if self.model is not None:
-            add("EXISTS (SELECT 1 FROM json_each(models) WHERE value LIKE ? ESCAPE '\\')", like(self.model))
-        if self.version is not None:
-            add("EXISTS (SELECT 1 FROM json_each(versions) WHERE value = ?)", self.version)
-        if self.tool is not None:
-            add(
-                "EXISTS (SELECT 1 FROM session_tools t WHERE t.session_id = sessions.session_id AND t.tool LIKE ? ESCAPE '\\')",
-                like(self.tool)[1:-1],
-            )
-        if self.text is not None:
-            for word in self.text.split():
-                add("(title LIKE ? ESCAPE '\\' OR first_prompt LIKE ? ESCAPE '\\')", like(word), like(word))
-        if self.has_errors:
-            add("tool_errors + api_errors > 0")
-        if self.source_state is not None:
-            add("source_state = ?", self.source_state)
-        if self.pinned:
-            add("session_id IN (SELECT session_id FROM remarks WHERE kind = 'pin')")
-        if self.tag is not None:
-            from hansard.index.tokens import fold_text
-
-            add("session_id IN (SELECT session_id FROM remarks WHERE kind = 'tag' AND folded = ?)", fold_text(self.tag))
-        for condition in (self.query, self.within):
+            asked = Compiler(reader, SESSIONS).condition(self.query)
+        for condition in (asked, self.within):
             if condition is not None:
-                add(condition.sql, *condition.values)
+                terms.append(condition.sql)
+                values += condition.values
         return " AND ".join(terms) or "1", values
 
 
@@ -130,22 +87,23 @@ def list_sessions(
     cursor: str | None = None,
 ) -> SessionPage:
     """One page of sessions, the newest first unless told otherwise."""
-    found, next_cursor = in_order(reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
-    where, values = wanted.where()
+    where, values = wanted.where(reader)  # once: words are looked up here
+    found, next_cursor = in_order(reader, where, values, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
     total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
     return SessionPage(found, next_cursor, total)
 
 
 def in_order(
     reader: Reader,
-    wanted: SessionFilter,
+    where: str,
+    values: Sequence[Any],
     *,
     sort: str,
     ascending: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
 ) -> tuple[tuple[Session, ...], str | None]:
-    """Some sessions in an order, and where the next ones begin if there are more."""
+    """The sessions of a condition in an order, and where the next ones begin if there are more."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
@@ -153,15 +111,14 @@ def in_order(
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one session; no limit gives all of them")
     order = SORTS[sort]
-    where, values = wanted.where()
     key = f"coalesce({order.removesuffix(' COLLATE NOCASE')}, {chr(39) * 2 if sort in _TEXT_SORTS else 0})"
     collate = " COLLATE NOCASE" if sort in _TEXT_SORTS else ""
     direction = "ASC" if ascending else "DESC"
     if cursor is not None:
-        value, session_id = _read_cursor(cursor, sort)
+        value, session_id = read_cursor(cursor, ["sessions", sort], (int, float, str), str)
         compare = ">" if ascending else "<"
         where += f" AND ({key}{collate} {compare} ? OR ({key}{collate} = ? AND session_id > ?))"
-        values += [value, value, session_id]
+        values = (*values, value, value, session_id)
     rows = list(
         reader.rows(
             f"SELECT {_COLUMNS}, {key} FROM sessions WHERE {where} ORDER BY {key}{collate} {direction}, session_id LIMIT ?",
@@ -170,23 +127,8 @@ def in_order(
     )
     more = limit is not None and len(rows) > limit
     rows = rows[:limit]
-    next_cursor = _write_cursor(sort, rows[-1][-1], rows[-1][0]) if more else None
+    next_cursor = write_cursor(["sessions", sort], (rows[-1][-1], rows[-1][0])) if more else None
     return tuple(_session(row) for row in rows), next_cursor
-
-
-def _write_cursor(sort: str, value: Any, session_id: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([sort, value, session_id]).encode()).decode()
-
-
-def _read_cursor(cursor: str, sort: str) -> tuple[Any, str]:
-    try:
-        made_for, value, session_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    fits = isinstance(value, (float, str)) or (isinstance(value, int) and abs(value) < 1 << 63)
-    if made_for != sort or not isinstance(session_id, str) or not fits:
-        raise UsageError("that cursor is of a listing in another order")
-    return value, session_id
 
 
 def _session(row: Any) -> Session:
@@ -197,8 +139,8 @@ def _session(row: Any) -> Session:
         title=row[2],
         title_source=row[3],
         first_prompt=row[4],
-        started_at=moment(row[5]),
-        ended_at=moment(row[6]),
+        started_at=from_milliseconds(row[5]),
+        ended_at=from_milliseconds(row[6]),
         prompts=row[7],
         commands=row[8],
         messages=row[9],
@@ -268,7 +210,7 @@ def find_session(reader: Reader, name: str) -> Session:
             )
         )
     if not rows and name:
-        where, values = SessionFilter(text=name).where()
+        where, values = SessionFilter(text=name).where(reader)
         rows = list(
             reader.rows(
                 f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY coalesce(ended_at, 0) DESC, session_id",
@@ -301,7 +243,7 @@ def _recent(reader: Reader, name: str) -> Session:
 
 def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
     """Projects with what happened in them, the most recent first."""
-    where, values = wanted.where()
+    where, values = wanted.where(reader)
     rows = reader.rows(
         "SELECT project, count(*), sum(prompts), sum(messages), sum(tool_calls), sum(input_tokens), sum(output_tokens),"
         " sum(cache_read_tokens), sum(cache_write_tokens), sum(files_changed), sum(lines_added), sum(lines_removed),"
@@ -319,8 +261,8 @@ def _project(row: Any) -> Project:
         row[0],
         name,
         *row[1:12],
-        moment(row[12]),
-        moment(row[13]),
+        from_milliseconds(row[12]),
+        from_milliseconds(row[13]),
         tuple(sorted(json.loads(row[14]))),
         row[15],
         together(json.loads(row[16]), messages=row[17]),

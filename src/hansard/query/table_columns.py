@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_BITS
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -143,5 +143,5 @@ def _value(value: Any, kind: Type) -> Any:
     if value is None:
         return None
     if kind is Type.TIME:
-        return moment(value)
+        return from_milliseconds(value)
     return Decimal(value) if kind is Type.MONEY else value

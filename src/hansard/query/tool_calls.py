@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.calls import Call, CallPage
-from hansard.query.compile import in_project
+from hansard.model.time import from_milliseconds
+from hansard.query.compile import CALLS, Compiler, Condition
 from hansard.query.duplicates import SPOKEN, find_copies
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
+from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.query.compile import Condition
+    from hansard.query.language import Node
 
 SORTS = {
     "newest": "coalesce(c.ts, -1)",
@@ -31,7 +31,7 @@ KINDS = tuple(_KINDS)
 _DETAILS = (
     "SELECT c.id, c.tool, c.ts, c.path, c.change, c.added, c.removed, c.result_ts, c.is_error, c.result_id, c.tool_use_id,"
     " t.session_id, t.agent_id, t.root, t.path, t.generation, coalesce(s.title, ''), coalesce(s.project, t.project_dir),"
-    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> 40"
+    f" coalesce(b.n, 0), t.id IN ({SPOKEN}) FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
     " LEFT JOIN sessions s ON s.session_id = t.session_id LEFT JOIN blocks b ON b.id = c.id"
     " WHERE c.id IN (SELECT value FROM json_each(?))"
 )
@@ -41,52 +41,33 @@ _DETAILS = (
 class CallFilter:
     """Which calls are wanted; everything given must hold."""
 
+    query: Node | None = None
     kind: str = "all"  # one of KINDS
+    name: str | None = None  # of the tool, exactly
     path: str | None = None  # this file
     text: str | None = None  # words, all of them in the path
     under: str | None = None  # the path begins with this
-    tool: str | None = None
-    project: str | None = None  # a path, the end of one, or a part of its last name
-    since: datetime | None = None
-    until: datetime | None = None
-    query: Condition | None = None  # what the query language asks of the session
 
-    def where(self) -> tuple[str, list[Any]]:
+    def where(self, reader: Reader) -> tuple[str, list[Any]]:
         """A condition over `tool_calls c`, and its values."""
         if self.kind not in _KINDS:
             raise UsageError(f"{self.kind!r} is no kind of calls; choose one of {', '.join(_KINDS)}")
-        terms = [_KINDS[self.kind]]
-        values: list[Any] = []
-
-        def add(term: str, *bound: Any) -> None:
-            terms.append(term)
-            values.extend(bound)
-
+        terms = [Condition(_KINDS[self.kind])]
+        if self.name is not None:
+            terms.append(Condition("c.tool = ?", (self.name,)))
         if self.path is not None:
-            add("c.path = ?", self.path)
-        for word in (self.text or "").split():
-            add("c.path LIKE ? ESCAPE '\\'", like(word))
+            terms.append(Condition("c.path = ?", (self.path,)))
+        terms += [Condition("c.path LIKE ? ESCAPE '\\'", (like(word),)) for word in (self.text or "").split()]
         if self.under:
-            add("substr(c.path, 1, ?) = ?", len(self.under), self.under)
-        if self.tool is not None:
-            add("c.tool = ?", self.tool)
-        if self.since is not None:
-            add("c.ts >= ?", int(self.since.timestamp() * 1000))
-        if self.until is not None:
-            add("c.ts < ?", int(self.until.timestamp() * 1000))
-        for asked in (None if self.project is None else in_project(self.project), self.query):
-            if asked is not None:
-                add(
-                    "c.id >> 40 IN (SELECT t.id FROM transcripts t WHERE t.session_id IN"
-                    f" (SELECT session_id FROM sessions WHERE {asked.sql}))",
-                    *asked.values,
-                )
-        return " AND ".join(terms), values
+            terms.append(Condition("substr(c.path, 1, ?) = ?", (len(self.under), self.under)))
+        asked = Compiler(reader, CALLS).condition(self.query)
+        terms += [] if asked is None else [asked]
+        return " AND ".join(term.sql for term in terms), [value for term in terms for value in term.values]
 
 
 def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
     """The condition of a filter, without calls that repeat another."""
-    where, values = wanted.where()
+    where, values = wanted.where(reader)
     copies = find_copies(reader)
     if copies:
         where += " AND c.id NOT IN (SELECT value FROM json_each(?))"
@@ -115,7 +96,7 @@ def list_calls(
     key = SORTS[sort]
     if cursor is not None:
         where += f" AND ({key}, c.id) < (?, ?)"
-        values += _read_cursor(cursor, sort)
+        values += read_cursor(cursor, ["calls", sort], int, int)
     rows = list(
         reader.rows(
             f"SELECT c.id, {key} FROM {source} WHERE {where} ORDER BY 2 DESC, 1 DESC LIMIT ?", (*values, limit + 1)
@@ -126,7 +107,7 @@ def list_calls(
     found = {row[0]: _call(row) for row in reader.rows(_DETAILS, (json.dumps([row[0] for row in rows]),))}
     return CallPage(
         tuple(found[row[0]] for row in rows),
-        _write_cursor(sort, rows[-1][1], rows[-1][0]) if more else None,
+        write_cursor(["calls", sort], (rows[-1][1], rows[-1][0])) if more else None,
         total,
     )
 
@@ -136,7 +117,7 @@ def _call(row: Any) -> Call:
     session_id, agent_id, root, transcript, generation, title, project, number, is_shown = rest
     return Call(
         tool=tool,
-        at=moment(ts),
+        at=from_milliseconds(ts),
         path=path,
         change=change,
         added=added,
@@ -156,17 +137,3 @@ def _call(row: Any) -> Call:
         block=number,
         is_shown=bool(is_shown),
     )
-
-
-def _write_cursor(sort: str, value: int, id_: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([sort, value, id_]).encode()).decode()
-
-
-def _read_cursor(cursor: str, sort: str) -> tuple[int, int]:
-    try:
-        made_for, value, id_ = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
-    if made_for != sort or type(value) is not int or type(id_) is not int or abs(value) >> 63 or abs(id_) >> 63:
-        raise UsageError("that cursor is of a listing in another order")
-    return value, id_

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.model.files import Link, SideFile, Todo, Transcript
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 from hansard.query.sessions import find_session
 from hansard.sources.claude_code import session_of
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
 
 FORK_TURN = (
-    "(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << 40"
-    " AND p.id < (t.id << 40) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
+    f"(SELECT nullif(count(*), 0) FROM sessions f JOIN transcripts t ON t.id = f.transcript JOIN prompts p ON p.id >= t.id << {OFFSET_BITS}"
+    f" AND p.id < (t.id << {OFFSET_BITS}) + t.copied WHERE f.session_id = l.target AND l.relation IN ('fork', 'branch'))"
 )
 """Of a row `l` of links: after how many turns a fork went on by itself; null where its lines do not tell."""
 
@@ -63,7 +65,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
 
 
 def _transcript(row: Any) -> Transcript:
-    values: Any = (*row[:4], bool(row[4]), *row[5:13], moment(row[13]), moment(row[14]))
+    values: Any = (*row[:4], bool(row[4]), *row[5:13], from_milliseconds(row[13]), from_milliseconds(row[14]))
     return Transcript(*values)
 
 
@@ -95,7 +97,7 @@ def list_side_files(reader: Reader, kind: str | None, session_id: str | None) ->
         (kind, session_id),
     )
     return [
-        SideFile(root, path, of_kind, of_session, agent_id, size, moment(mtime))
+        SideFile(root, path, of_kind, of_session, agent_id, size, from_milliseconds(mtime))
         for root, path, of_kind, of_session, agent_id, size, mtime in rows
     ]
 

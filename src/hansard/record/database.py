@@ -11,7 +11,7 @@ import apsw
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record import layout
 from hansard.record.codec import Codec
-from hansard.record.failures import told
+from hansard.record.failures import record_error
 from hansard.record.names import bind_name
 from hansard.storage.sqlite import is_page_damage
 
@@ -26,12 +26,11 @@ Row = tuple[Any, ...]
 class Database:
     """An open record.db; use one per thread."""
 
-    def __init__(self, db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: float) -> None:
+    def __init__(self, db: apsw.Connection, path: str, *, readonly: bool) -> None:
         """Take over an open and prepared connection; callers use `open`."""
         self.path = path
         self.readonly = readonly
         self._db = db
-        self._busy_seconds = busy_seconds
         self._writing = False
         self._failed = False
         self._changes = 0
@@ -60,12 +59,12 @@ class Database:
                     if not is_page_damage(error) or not layout.has_stale_checksums(db, path):
                         raise
                     layout.prepare(db, path, readonly=readonly, busy_seconds=busy_seconds)
-                return cls(db, path, readonly=readonly, busy_seconds=busy_seconds)
+                return cls(db, path, readonly=readonly)
             except BaseException:
                 db.close()
                 raise
         except apsw.Error as error:
-            raise told(error, path, busy_seconds) from error
+            raise record_error(error, path) from error
 
     def close(self) -> None:
         """Close the connection; what was not committed is gone."""
@@ -175,14 +174,14 @@ class Database:
             self._db.execute(sql, values)
         except apsw.Error as error:
             self._failed = True
-            raise told(error, self.path, self._busy_seconds) from error
+            raise record_error(error, self.path) from error
 
     def _run_many(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         try:
             self._db.executemany(sql, rows)
         except apsw.Error as error:
             self._failed = True
-            raise told(error, self.path, self._busy_seconds) from error
+            raise record_error(error, self.path) from error
 
     def _insert(self, sql: str, values: tuple[Any, ...]) -> int:
         self._run(sql, values)
@@ -192,7 +191,7 @@ class Database:
         try:
             return self._db.execute(sql, values).fetchall()
         except apsw.Error as error:
-            raise told(error, self.path, self._busy_seconds) from error
+            raise record_error(error, self.path) from error
 
     def _one_or_none(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
         rows = self._rows(sql, values)

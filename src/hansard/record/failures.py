@@ -1,15 +1,14 @@
-"""What SQLite and the file system say, told as errors a person can act on."""
+"""What to do about a damaged record."""
 
 from __future__ import annotations
 
-import errno
+from typing import TYPE_CHECKING
 
-import apsw
+from hansard.errors import StoreCorrupt
+from hansard.storage.failures import store_error
 
-from hansard.errors import HansardError, StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.storage.sqlite import is_page_damage
-
-NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+if TYPE_CHECKING:
+    import apsw
 
 AFTER_DAMAGE = (
     "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged. "
@@ -22,49 +21,10 @@ AFTER_LOSS = (
 )
 
 
-def told(error: apsw.Error, path: str, busy_seconds: float) -> HansardError:
-    """The error of our tree for an error of SQLite on the database at `path`."""
-    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        return StoreBusy(
-            f"{path}: another process is writing to it and did not finish within {busy_seconds:g} s. "
-            "Wait for it to end (another sync or watch?), then run this again.",
-        )
-    if is_page_damage(error):
-        return StoreCorrupt(f"{path}: not a readable Hansard record ({error}). {AFTER_LOSS}")
-    if isinstance(error, apsw.FullError):
-        return StoreUnusable(
-            f"{path}: no space left to write. What was being written was undone, everything before is intact. "
-            "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",
-        )
-    if isinstance(error, apsw.ReadOnlyError):
-        return StoreUnusable(
-            f"{path}: it can be read but not written. Check the permissions of the file and of its directory, "
-            "or name another data directory with --home.",
-        )
-    if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):
-        return StoreUnusable(
-            f"{path}: it cannot be opened ({error}). Check that you may read and write this file and its directory, "
-            "or name another data directory with --home.",
-        )
-    if isinstance(error, apsw.TooBigError):
-        return StoreUnusable(f"{path}: a file is too large to be kept whole ({error}). Leave it out.")
-    return StoreUnusable(
-        f"{path}: the database could not be read or written ({type(error).__name__}: {error}). "
-        "Check the disk; everything that was committed before is intact.",
-    )
+def record_error(error: apsw.Error, path: str) -> Exception:
+    """The error of our tree for an error of SQLite on the record at `path`."""
 
+    def damaged(reason: apsw.Error) -> StoreCorrupt:
+        return StoreCorrupt(f"{path}: not a readable Hansard record ({reason}). {AFTER_LOSS}")
 
-def told_os(error: OSError, path: str) -> StoreUnusable:
-    """The error of our tree for what the file system refused while making room for the database at `path`."""
-    if error.errno in NO_SPACE:
-        return StoreUnusable(
-            f"{path}: no space left to create it. Free some space, or name another data directory with --home."
-        )
-    if isinstance(error, (NotADirectoryError, FileExistsError)):
-        return StoreUnusable(
-            f"{path}: {error.filename or 'its parent'} is not a directory. Name another data directory with --home."
-        )
-    return StoreUnusable(
-        f"{path}: it cannot be created ({error.strerror or error}). "
-        "Check the permissions of its directory, or name another data directory with --home.",
-    )
+    return store_error(error, path, damaged)

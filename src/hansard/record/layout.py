@@ -12,8 +12,8 @@ import apsw
 from hansard.errors import StoreNewer, StoreUnusable
 from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.record import chain, schema
-from hansard.record.failures import told_os
 from hansard.storage import sqlite
+from hansard.storage.failures import os_error
 
 _CHECKING = "checksum_verification"
 WAL_LIMIT = 16 << 20
@@ -40,7 +40,7 @@ def create(path: str) -> None:
             os.unlink(path)  # left behind by somebody who got no further
         sqlite.create(path, lambda db: _migrate(db, path, busy_seconds=0))
     except OSError as error:
-        raise told_os(error, path) from None
+        raise os_error(error, path) from None
 
 
 def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connection:

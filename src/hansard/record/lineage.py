@@ -8,7 +8,7 @@ import apsw
 
 from hansard.record.chain import Entry, Revision, current_entry, next_hash
 from hansard.record.database import Database
-from hansard.record.failures import told
+from hansard.record.failures import record_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ class Lineage(Database):
         try:
             return current_entry(self._db, kind, ref)[1]
         except apsw.Error as error:
-            raise told(error, self.path, self._busy_seconds) from error
+            raise record_error(error, self.path) from error
 
     def _touch(self, kind: str, ref: int) -> None:
         """Remember that this write gives a log, a snapshot or a remark another content."""

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
 from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.model.files import RestoreAction, RestoreItem
-from hansard.record.failures import NO_SPACE
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
 from hansard.sources.names import printable, unescape
+from hansard.storage.failures import NO_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Proof that the record still holds what it was given."""
+"""Proof that the record still holds what it was given, and repair from the sources where it does not."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from hansard.record.schema import CHUNK
 from hansard.sources.tail import file_status, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import BinaryIO
 
     from hansard.record.chain import Entry
     from hansard.record.store import Record
     from hansard.sources.claude_code import Root
     from hansard.sources.tail import Mark
+
 
 SOURCE_DIFFERS = (
     "the source file differs from what was recorded of it, though its size and date say that it was not written since"
@@ -188,3 +189,50 @@ def _whole_difference(expected: bytes, file: BinaryIO) -> int | None:
     while piece := file.read(CHUNK):
         digest.update(piece)
     return None if digest.digest() == expected else 0
+
+
+def repair(record: Record, roots: Sequence[Root], mismatches: Iterable[Mismatch]) -> list[Mismatch]:
+    """Mend damaged chunks and snapshots from the source files that still have their bytes; returns what was mended.
+
+    Nothing but the very bytes that were kept is ever written: their hash decides.
+    """
+    by_path = {root.path: root for root in roots}
+    rows = {row.id: by_path[row.path] for row in record.roots() if row.path in by_path}
+    mended = []
+    for mismatch in mismatches:
+        if mismatch.offset is None:
+            continue
+        root_id = _root_of(record, mismatch)
+        if root_id not in rows:
+            continue
+        place = rows[root_id].locate(mismatch.path)
+        with record.writing():
+            if mismatch.snapshot is not None:
+                done = record.mend_snapshot(mismatch.snapshot, _read(place, 0, None))
+            elif mismatch.generation is not None:
+                done = record.mend_chunk(
+                    mismatch.generation,
+                    mismatch.offset,
+                    _read(place, mismatch.offset, record.size(mismatch.generation)),
+                )
+            else:
+                done = False
+        if done:
+            mended.append(mismatch)
+    return mended
+
+
+def _root_of(record: Record, mismatch: Mismatch) -> int:
+    if mismatch.generation is not None:
+        return record.generation(mismatch.generation).root_id
+    return next((item.root_id for item in record.snapshots() if item.id == mismatch.snapshot), 0)
+
+
+def _read(place: str, start: int, end: int | None) -> bytes:
+    """A chunk of a source file, or all of it; empty when it cannot be read."""
+    try:
+        with open(place, "rb") as file:
+            file.seek(start)
+            return file.read() if end is None else file.read(min(CHUNK, end - start))
+    except OSError:
+        return b""

@@ -87,7 +87,7 @@ def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
     """Rates that differ in nothing but a tier or place without a price of its own, as one."""
     from dataclasses import replace
 
-    from hansard.pricing.money import EXACT
+    from hansard.pricing.cost import EXACT
 
     def add(one: Decimal | None, other: Decimal | None) -> Decimal | None:
         return None if one is None or other is None else EXACT.add(one, other)

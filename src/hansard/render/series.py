@@ -48,7 +48,7 @@ class Amount:
 
     def __add__(self, other: Amount) -> Amount:
         """Both together; what is not certain on one side is not certain of the whole."""
-        from hansard.pricing.money import EXACT
+        from hansard.pricing.cost import EXACT
 
         doubts = (self.partly or other.partly, self.lower or other.lower)
         if self.value is None or other.value is None:

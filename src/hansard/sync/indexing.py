@@ -19,7 +19,7 @@ from hansard.index.store import IndexDamaged
 from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record, Remark
 from hansard.sources.names import agent_of, project_dir_of, session_of
-from hansard.sync.report import Teller
+from hansard.sync.report import ProgressReporter
 
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
@@ -51,7 +51,7 @@ def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None
     )
 
 
-def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: Teller) -> int:
+def catch_up(record: Record, index: RowIndex, touched: set[int] | None, reporter: ProgressReporter) -> int:
     """Index what the record has of some generations (None: of all) and the index has not; returns how many records."""
     roots = {row.id: row.path for row in record.roots()}
     known = index.indexed(touched)
@@ -79,7 +79,7 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
                 index.note(transcript)
     if not waiting:
         return 0
-    teller.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
+    reporter.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
     records = 0
     waiting.reverse()  # taken from the end: ids that ascend fill the tables without gaps
     while waiting:
@@ -88,18 +88,20 @@ def catch_up(record: Record, index: RowIndex, touched: set[int] | None, teller: 
             while waiting and done < _COMMIT_BYTES:
                 transcript, start, size = waiting.pop()
                 with index.isolated("rows", str(transcript.id), size):
-                    pieces = _counted(record.read(transcript.id, start, size, mend=True, check=touched is None), teller)
+                    pieces = _counted(
+                        record.read(transcript.id, start, size, mend=True, check=touched is None), reporter
+                    )
                     records += index.feed(transcript, pieces)
-                teller.step(files=1)
+                reporter.step(files=1)
                 done += size - start
-    teller.end()
+    reporter.end()
     return records
 
 
-def _counted(pieces: Iterable[bytes], teller: Teller) -> Iterable[bytes]:
+def _counted(pieces: Iterable[bytes], reporter: ProgressReporter) -> Iterable[bytes]:
     for piece in pieces:
         yield piece
-        teller.step(len(piece))
+        reporter.step(len(piece))
 
 
 def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices) -> None:

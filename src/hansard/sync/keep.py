@@ -13,7 +13,7 @@ from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
 from hansard.sources.tail import Mark, Tail, Verdict, open_tail
-from hansard.sync.report import COMPARE_BYTES, Teller
+from hansard.sync.report import COMPARE_BYTES, ProgressReporter
 from hansard.sync.survey import RootSurvey
 
 # A commit waits for the disk. The first ones come early, so that the second process has something to do.
@@ -43,7 +43,7 @@ class Keeper:
     def __init__(
         self,
         record: Record,
-        teller: Teller,
+        reporter: ProgressReporter,
         *,
         committed: Callable[[], None],
         reread: bool = False,
@@ -52,7 +52,7 @@ class Keeper:
         """`committed` is called after each commit, `compare_bytes` None is no limit."""
         self.record = record
         self.kept = KeepResult()
-        self._teller = teller
+        self._teller = reporter
         self._committed = committed
         self._reread = reread
         self._compare_left = compare_bytes

@@ -12,7 +12,7 @@ from hansard.record.store import Record
 from hansard.storage.sqlite import remove_partial
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
-from hansard.sync.report import Listener, SyncReport, Teller
+from hansard.sync.report import Listener, ProgressReporter, SyncReport
 
 
 def rebuild(
@@ -35,7 +35,7 @@ def rebuild(
         remove_partial(home)
         record = Record.open(place(home, RECORD), readonly=True)
         try:
-            report = make(home, record, Teller(listener), prices or Prices(home), workers=workers)
+            report = make(home, record, ProgressReporter(listener), prices or Prices(home), workers=workers)
         finally:
             record.close()
         for name in (INDEX, TEXT):
@@ -50,7 +50,9 @@ def rebuild(
     )
 
 
-def make(home: str, record: Record, teller: Teller, prices: Prices, *, workers: bool, suffix: str = NEW) -> SyncReport:
+def make(
+    home: str, record: Record, reporter: ProgressReporter, prices: Prices, *, workers: bool, suffix: str = NEW
+) -> SyncReport:
     """Make both indexes from the record, beside those that are there."""
     from hansard.index.rows import RowIndex
     from hansard.index.store import discard, telling
@@ -64,14 +66,14 @@ def make(home: str, record: Record, teller: Teller, prices: Prices, *, workers: 
         index = RowIndex(place(home, INDEX + suffix), record)
         try:
             with telling(index.path):
-                records = catch_up(record, index, None, teller)
+                records = catch_up(record, index, None, reporter)
                 finish(record, index, None, prices)
                 sums: Any = index.db.execute(
                     "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"
                 ).fetchone()
         finally:
             index.close()
-        text.finish(None, teller)
+        text.finish(None, reporter)
     except BaseException:
         text.abandon()
         raise

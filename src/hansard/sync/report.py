@@ -30,7 +30,7 @@ class Listener(Protocol):
         """Take note."""
 
 
-class Teller:
+class ProgressReporter:
     """Counts, and tells a listener of it now and then."""
 
     def __init__(self, listener: Listener | None) -> None:

@@ -16,7 +16,7 @@ from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.storage.sqlite import remove_partial
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
-from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport, Teller
+from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, ProgressReporter, SyncReport
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class _Run:
         self.record = record
         self.roots = roots
         self.max_file = max_file
-        self.teller = Teller(listener)
+        self.reporter = ProgressReporter(listener)
         self.workers = workers
         self.reread = reread
         self.compare_bytes = compare_bytes
@@ -241,18 +241,18 @@ class _Run:
             coming = sum(result.bytes for result in surveys)
             text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=self.workers)
             kept = Keeper(
-                record, self.teller, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
+                record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
             ).keep(surveys)
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):
                     trusted = trusted and not index.fresh
-                    records = catch_up(record, index, kept.touched if trusted else None, self.teller)
+                    records = catch_up(record, index, kept.touched if trusted else None, self.reporter)
                     finish(record, index, kept.retouched if trusted else None, self.prices)
                     report = self._summary(surveys, index)
             finally:
                 index.close()
-            problems = text.finish(kept.touched if trusted else None, self.teller)
+            problems = text.finish(kept.touched if trusted else None, self.reporter)
         except BaseException:
             if text is not None:
                 text.abandon()

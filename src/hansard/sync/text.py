@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
-import subprocess
-import sys
 from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hansard.errors import StoreCorrupt
+from hansard.errors import HansardError, StoreCorrupt
 from hansard.record.store import Record
 from hansard.sync.places import RECORD, TEXT, place
-from hansard.sync.report import Teller
+from hansard.sync.report import ProgressReporter
+from hansard.workers import Worker
 
 if TYPE_CHECKING:
     from hansard.index.text import TextIndex
+    from hansard.workers import Channel
 
 WORKER_BYTES = 24 << 20  # a backlog over this is worth a second process
 _COMMIT_BYTES = 256 << 20
 _REPORT_BYTES = 8 << 20
-_END = b"end\n"
-
-
-def worker_command(home: str, name: str) -> list[str]:
-    """How the second process is started; -P keeps what lies in the working directory from being imported."""
-    return [sys.executable, "-P", "-m", "hansard.sync.worker", home, name]
+_MORE, _END = "more", "end"
 
 
 class TextRun:
@@ -39,18 +35,13 @@ class TextRun:
         self.home = home
         self.record = record
         self.name = name
-        self.worker: subprocess.Popen[bytes] | None = None
+        self.worker: Worker | None = None
         self.backlog = coming
         if behind:
             self.backlog += self._waiting()
-        if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1 and sys.executable:
+        if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1:
             with contextlib.suppress(OSError):  # no second process then: all is done here at the end
-                self.worker = subprocess.Popen(  # noqa: S603 - this very interpreter, no shell
-                    worker_command(home, name),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                )
+                self.worker = Worker("hansard.sync.text:index_text", home, name)
         if behind:
             self.more()
 
@@ -68,51 +59,46 @@ class TextRun:
 
     def more(self) -> None:
         """Say that the record has committed something new."""
-        worker = self.worker
-        if worker is not None and worker.stdin is not None:
-            try:
-                worker.stdin.write(b"\n")
-                worker.stdin.flush()
-            except OSError:  # it died: what it has not done is done at the end
-                self.abandon()
+        if self.worker is not None and not self.worker.send(_MORE):
+            self.abandon()  # it died: what it has not done is done at the end
 
-    def finish(self, touched: Collection[int] | None, teller: Teller) -> int:
+    def finish(self, touched: Collection[int] | None, reporter: ProgressReporter) -> int:
         """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind).
 
         Returns how much could not be indexed.
         """
         worker, self.worker = self.worker, None
-        if worker is not None and worker.stdin is not None and worker.stdout is not None:
-            teller.begin("text", files=0, size=self.backlog)
-            with contextlib.suppress(OSError):
-                worker.stdin.write(_END)
-            with contextlib.suppress(OSError):
-                worker.stdin.close()
+        if worker is not None:
             try:
-                for line in worker.stdout:
-                    teller.step(int(line))
-            except BaseException:
-                worker.kill()
-                raise
+                is_done = self._wait(worker, reporter)
             finally:
-                worker.stdout.close()
-                code = worker.wait()
-            if code == 0:
-                teller.end()
+                worker.close()
+            if is_done:
+                reporter.end()
                 return _quarantined(self.home, self.name)
             touched = None
-        catch_up(self.home, self.name, self.record, touched, teller)
+        catch_up(self.home, self.name, self.record, touched, reporter)
         return _quarantined(self.home, self.name)
+
+    def _wait(self, worker: Worker, reporter: ProgressReporter) -> bool:
+        """Let the second process come to its end; False where it failed, and the work is to be done here."""
+        reporter.begin("text", files=0, size=self.backlog)
+        worker.send(_END)
+        with contextlib.suppress(HansardError):
+            while (message := worker.receive()) is not None:
+                if message[0] == _END:
+                    return True
+                reporter.step(message[0])
+        return False
 
     def abandon(self) -> None:
         """End the second process; its work up to its last commit stays."""
         worker, self.worker = self.worker, None
         if worker is not None:
-            worker.kill()
-            worker.communicate()
+            worker.close()
 
 
-def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, teller: Teller) -> None:
+def catch_up(home: str, name: str, record: Record, touched: Collection[int] | None, reporter: ProgressReporter) -> None:
     """Index the text that the record has of some generations (None: of all) and the file has not, and sign it."""
     from hansard.index.store import telling
 
@@ -124,17 +110,17 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
         if size > WORKER_BYTES:
             text.begin_bulk()
         if waiting:
-            teller.begin("text", files=len(waiting), size=size)
+            reporter.begin("text", files=len(waiting), size=size)
         while waiting:
             done = 0
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
                     transcript, kind, _ = waiting.pop()
                     fed = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
-                    teller.step(fed, files=1)
+                    reporter.step(fed, files=1)
                     done += fed
         if size:
-            teller.end()
+            reporter.end()
         with text.transaction():
             _feed_snapshots(text, record)
             text.sign(record.head())
@@ -170,54 +156,50 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
         text.set_meta("snapshot", done)
 
 
-def work(home: str, name: str) -> bool:
-    """The second process: index the text of whatever the record commits, until it is told the end.
+def index_text(channel: Channel, home: str, name: str) -> None:
+    """A worker: index the text of whatever the record commits, until it is told the end.
 
-    A line on standard input means that there is more; each line on standard output says how many more bytes are done.
-    Returns False when the input ended without a word: whoever started this is gone, and another sync may be waiting.
+    It is told that there is more, and tells how many more bytes are done. When whoever started it is gone, it stops:
+    another sync may be waiting.
     """
+    gc.disable()  # nothing here makes cycles, and a long-lived heap is costly to scan
     record = Record.open(place(home, RECORD), readonly=True)
     text = _open(home, name, record)
     parent = os.getppid()
     unreported = 0
 
-    def feed() -> int:
+    def feed() -> int | None:
+        """How many bytes were new; None when the other side has gone."""
         nonlocal unreported
         done = 0
         for transcript, kind, _ in text.backlog(_sizes(record, None)):
             size = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
             done += size
-            unreported = _report(unreported + size)
+            unreported += size
+            if unreported >= _REPORT_BYTES:
+                channel.send(unreported)
+                unreported = 0
             if os.getppid() != parent:
-                return -1
+                return None
         return done
 
+    is_end = False
     try:
         text.begin_bulk()
-        while True:
+        while not is_end:
             with text.transaction():
                 uncommitted = 0
-                while uncommitted < _COMMIT_BYTES:
-                    word = sys.stdin.buffer.readline()
-                    if not word:
-                        return False
-                    done = feed()
-                    if done < 0:
-                        return False
+                while uncommitted < _COMMIT_BYTES and not is_end:
+                    message = channel.receive()
+                    done = feed() if message is not None else None
+                    if done is None:
+                        return
                     uncommitted += done
-                    if word == _END:
-                        _feed_snapshots(text, record)
-                        text.sign(record.head())
-                        return True
+                    is_end = message[0] == _END
+                if is_end:
+                    _feed_snapshots(text, record)
+                    text.sign(record.head())
     finally:
         text.close()
         record.close()
-
-
-def _report(size: int) -> int:
-    """Say how many bytes are done once there are enough of them; returns how many stay unsaid."""
-    if size < _REPORT_BYTES:
-        return size
-    sys.stdout.write(f"{size}\n")
-    sys.stdout.flush()
-    return 0
+    channel.send(_END)

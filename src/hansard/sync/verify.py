@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from hansard.errors import StoreBusy, StoreCorrupt
-from hansard.record.repair import repair as mend
+from hansard.errors import StoreBusy
+from hansard.index.store import IndexDamaged, discard
 from hansard.record.store import Generation, Record
 from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
+from hansard.record.verify import repair as mend
 from hansard.record.verify import verify as verify_record
 from hansard.sources.roots import Root
 from hansard.storage import sqlite
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, RECORD, TEXT, place
-from hansard.sync.report import Teller
+from hansard.sync.report import ProgressReporter
 from hansard.sync.run import is_signed, sync
 
 if TYPE_CHECKING:
@@ -170,7 +172,6 @@ def _indexed(db: apsw.Connection, transcript: int) -> int:
 def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
     """The tables that have other rows of a transcript than a fresh reading gives."""
     from hansard.index.rows import RANGED
-    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 
     low = transcript << OFFSET_BITS
     span = f"WHERE id BETWEEN {low} AND {low + OFFSET_MASK}"
@@ -184,8 +185,6 @@ def _other_rows(db: apsw.Connection, transcript: int) -> list[str]:
 
 def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
     """The full-text tables that do not find a text of a transcript by its own first words."""
-    from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-
     low = transcript << OFFSET_BITS
     found = []
     for table in _TEXTS:
@@ -214,12 +213,11 @@ def _other_texts(db: apsw.Connection, transcript: int) -> list[str]:
 
 def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices | None) -> None:
     """Make both indexes again beside the present ones, and compare every row and every word."""
-    from hansard.index.store import discard
     from hansard.pricing.settle import Prices
     from hansard.sync.rebuild import make
 
     try:
-        make(home, record, Teller(None), prices or Prices(home), workers=True, suffix=_CHECK)
+        make(home, record, ProgressReporter(None), prices or Prices(home), workers=True, suffix=_CHECK)
         report.rederived = sum(1 for _ in record.generations())
         for name in (INDEX, TEXT):
             differing = _other_tables(place(home, name), place(home, name + _CHECK))
@@ -304,4 +302,4 @@ def _query(path: str, sql: str) -> list[Any]:
         finally:
             db.close()
     except apsw.Error as error:
-        raise StoreCorrupt(f"{path} cannot be read ({error}). Run `hansard rebuild`") from error
+        raise IndexDamaged(path, error) from error

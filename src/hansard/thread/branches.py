@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.threads import Fork
+from hansard.storage.ids import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

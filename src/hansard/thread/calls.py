@@ -10,11 +10,12 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.index.lines import items
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.threads import ToolCall
+from hansard.model.time import from_milliseconds as moment
 from hansard.parse import meaning as m
 from hansard.parse.decode import ParsedLine
-from hansard.query.reader import Reader, moment
+from hansard.query.reader import Reader
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, CallPage

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound
 from hansard.index.lines import Lines, items
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.parse.decode import ParsedLine
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.thread.calls import blocks_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.index.schema import OFFSET_MASK
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN
+from hansard.storage.ids import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

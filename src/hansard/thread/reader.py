@@ -14,13 +14,14 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.index.lines import Lines, items, unfinished
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
+from hansard.model.time import from_milliseconds as moment
 from hansard.parse import meaning as m
 from hansard.parse import wire
 from hansard.parse.decode import UNREAD, Issue, ParsedLine, decode, is_main_progress, is_progress, salvage
-from hansard.query.reader import Reader, like, moment
+from hansard.query.reader import Reader, like
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.thread.branches import open_branches
 from hansard.thread.calls import Pending, blocks_of, given, has_image, patch_of
 from hansard.thread.outline import typed_lines

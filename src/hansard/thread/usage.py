@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
 from hansard.ledger.sums import SUMS, Sums
 from hansard.model.ledger import Tokens
 from hansard.pricing.stored import rates_of
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate

@@ -12,8 +12,8 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.index.schema import OFFSET_BITS, OFFSET_MASK
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds as moment
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

@@ -139,7 +139,7 @@ class ReportRequest:
     def report(self, h: Hansard, kept: AnswerCache) -> UsageReport:
         """The report."""
         key = ("usage", h.state(), self.by, self.work, self.sort, self.order, *self.chosen.identity)
-        how: Any = {"by": self.by, "work": self.work, "sort": self.sort, "descending": self.order == "desc"}
+        how: Any = {"by": self.by, "work": self.work, "sort": self.sort, "ascending": self.order == "asc"}
         return kept.answer(key, lambda: h.usage(**how, **self.chosen.conditions))
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hansard.model.time import BLOCK
 from hansard.render.money import dollars, exact, row_cost
 from hansard.render.reports import key_names
 from hansard.render.series import date_text
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport, UsageRow, Work
     from hansard.web.report_request import ReportRequest
 
-_LENGTH = timedelta(hours=5)  # of a block
 _WEEK = timedelta(days=6)
 
 
@@ -229,7 +229,7 @@ def _time_place(name: str, value: str, wish: ReportRequest) -> tuple[str | None,
                 return _within(wish, "day", value, value), ""
             case "block":
                 start = datetime.fromisoformat(value).astimezone(UTC)
-                return _within(wish, "session", value, f"{start + _LENGTH:%Y-%m-%dT%H:%M:%SZ}"), ""
+                return _within(wish, "session", value, f"{start + BLOCK:%Y-%m-%dT%H:%M:%SZ}"), ""
             case "hour":
                 start = datetime.fromisoformat(value).astimezone(UTC)
                 hour = f"{start + timedelta(hours=1):%Y-%m-%dT%H:%MZ}"

@@ -8,11 +8,15 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
+from hansard.model.time import BLOCK
 from hansard.query.activity_series import PAUSE
+from hansard.render.html.escaping import escaped
 from hansard.render.money import budget_cost, cost, row_cost
 from hansard.render.reports import PERIODS
 from hansard.render.words import duration, many, project_name, short
-from hansard.web.charts.meter import meter
+from hansard.web.charts.scale import per_cent
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -22,8 +26,8 @@ if TYPE_CHECKING:
     from hansard.model.ledger import BillingBlock, Budget, UsageRow
     from hansard.query.activity_series import Happened
 
+
 _DAY = timedelta(days=1)
-_BLOCK = timedelta(hours=5)
 _ACTIVE = (
     f"From line to line: pauses of up to {PAUSE // timedelta(minutes=1)} minutes between two lines of a session count, longer"
     " ones do not. By the clock, so sessions at the same time count once."
@@ -183,7 +187,7 @@ def active_block(block: BillingBlock, zone: Zone, now: datetime) -> dict[str, An
 
 
 def _block_times(start: datetime, end: datetime, zone: Zone, now: datetime) -> dict[str, Any]:
-    left, gone = end - now, (now - start) / _BLOCK
+    left, gone = end - now, (now - start) / BLOCK
     return {
         "start": f"{zone.local(start):%H:%M}",
         "end": f"{zone.local(end):%H:%M}",
@@ -206,3 +210,13 @@ def budget_of(item: Budget) -> dict[str, Any]:
         "meter": meter(item.share, label=f"{item.share * 100:,.0f} % of the limit is spent", kind=item.state),
         "href": by,
     }
+
+
+def meter(share: Decimal | float, *, label: str, kind: str = "ok") -> Markup:
+    """A bar that is full only when all is used; `kind` is the class of its colour."""
+    part = min(1.0, max(0.0, float(share)))
+    return Markup(  # noqa: S704 - every text in it went through escaped()
+        f'<svg class="chart meter {escaped(kind)}" height="8" role="img" aria-label="{escaped(label)}">'
+        f'<rect class="trough" width="100%" height="8" rx="4"/>'
+        f'<rect class="used" width="{per_cent(part)}" height="8" rx="4"/></svg>'
+    )

@@ -19,7 +19,7 @@ from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import milliseconds
 from hansard.parse.texts import TextFold
 from hansard.query import language as q
-from hansard.query.search.words import COMMON, STOP_WORDS, inflections, is_part
+from hansard.query.search.spellings import COMMON, STOP_WORDS, inflections, is_part
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -221,6 +221,8 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return any(version == value or version.startswith(value.rstrip(".") + ".") for version in session.versions)
         case q.Title(value):
             return all(fold(word) in fold(session.title) for word in value.split())
+        case q.Is("live" | "gone" as state):
+            return session.source_state == state
         case q.InSession(value):
             return session.session_id.startswith(value)
         case q.Tokens(compare, amount):

@@ -20,8 +20,8 @@ from hansard.query.language import parse
 from hansard.query.search import vocabulary
 from hansard.query.search.pages import Search, SearchRequest
 from hansard.query.search.plan import make_plan
+from hansard.query.search.spellings import Spelling, as_typed, begun_spellings, inflections, spellings
 from hansard.query.search.vocabulary import IndexedWords
-from hansard.query.search.words import Spelling, as_typed, begun_spellings, inflections, spellings
 from tests.sync.making import Tree, main_path, result, session
 
 LETTERS = string.ascii_lowercase

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.index.schema import OFFSET_MASK, SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query import language as q
 from hansard.query.search.pages import Search, SearchRequest
 from hansard.query.search.plan import FRIENDLY_WORDS, without_empty
+from hansard.storage.ids import OFFSET_MASK
 from tests.query.search.slowly import Said, everything, fits
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -77,7 +78,7 @@ kind:prompt|kind:reply|kind:thinking|kind:call|kind:result|kind:title|kind:comma
 role:user|role:assistant|role:tool|role:system|tool:Bash|tool:bash|tool:Edit|tool:mcp__git__log|tool:git|tool:log|tool:mcp__*
 is:error|is:fork|is:subagent|has:image|has:diff|file:.py|file:README|project:app|branch:main|model:opus|version:2.1
 title:hard|title:"hard words"|session:5e55|tokens:>100|tokens:<100|tokens:=30|since:2026-03-01|before:2026-03-01
-tag:infra|tag:INFRA|tag:infra*|tag:client/*|tag:lost|tag:lost,client/acme|tag:straße|is:pinned|note:mira|note:"cafe ask"|note:clock|note:CAFÉ
+tag:infra|tag:INFRA|tag:infra*|tag:client/*|tag:lost|tag:lost,client/acme|tag:straße|is:pinned|is:live|note:mira|note:"cafe ask"|note:clock|note:CAFÉ
 on:2026-03-01|on:2026-03|after:2026-02|agent:Explore|cost:>0|cost:<=0|cost:=0.0033|cost:<0.0033|cost:>=0.5|cost:<1|error|the|a OR the|test -kind:result|the -the|-the|-is:error -kind:call
 """.replace("\n", "|")
     .strip("|")

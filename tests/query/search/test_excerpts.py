@@ -8,7 +8,7 @@ from hansard.index.tokens import Token
 from hansard.query.search import excerpts
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.plan import Term
-from hansard.query.search.words import as_typed
+from hansard.query.search.spellings import as_typed
 
 FAR = "x y " * 200
 

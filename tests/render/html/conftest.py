@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
-from hansard.demo.history import write_hard_session
+from tests.hard_session import write_hard_session
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -7,7 +7,7 @@ import pytest
 
 import hansard
 from hansard.model.display import Console, Plain, Thread
-from hansard.render.html import Listed, index_page, page
+from hansard.render.html import SessionLink, index_page, page
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
 from tests.render.html.stubs import item, long_turns, session, tree, turn
@@ -308,7 +308,7 @@ def test_the_list_of_sessions_can_be_filtered_and_sorted(chromium: Browser, page
     from decimal import Decimal
 
     entries = [
-        Listed(
+        SessionLink(
             session(
                 session_id=str(number),
                 project=f"/src/{'tide' if number % 2 else 'gauge'}",

@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from hansard.render.html import Listed, index_page
+from hansard.render.html import SessionLink, index_page
 from tests.render.html.reading import read
 from tests.render.html.stubs import session
 from tests.render.payloads import PAYLOADS
 
 
-def listed(number: int, project: str, month: int, cost: str | None = "1.25") -> Listed:
+def listed(number: int, project: str, month: int, cost: str | None = "1.25") -> SessionLink:
     about = session(
         session_id=str(number),
         project=project,
@@ -21,7 +21,7 @@ def listed(number: int, project: str, month: int, cost: str | None = "1.25") -> 
         input_tokens=1000,
         prompts=2,
     )
-    return Listed(about, f"{number}.html")
+    return SessionLink(about, f"{number}.html")
 
 
 def test_sessions_stand_by_project_and_month_with_their_totals() -> None:
@@ -56,7 +56,7 @@ def test_sessions_stand_by_project_and_month_with_their_totals() -> None:
 
 def test_what_the_user_marked_is_told() -> None:
     about = session(title="x", tags=("release", "<b>"), pinned=True)
-    text = read("".join(index_page([Listed(about, "x.html")]))).text
+    text = read("".join(index_page([SessionLink(about, "x.html")]))).text
     assert "pinned" in text
     assert "release" in text
     assert "<b>" in text
@@ -64,7 +64,7 @@ def test_what_the_user_marked_is_told() -> None:
 
 def test_no_sessions_and_sessions_without_anything() -> None:
     assert "No sessions" in read("".join(index_page([]))).text
-    found = read("".join(index_page([Listed(session(title="", project="", cost_usd=None), "x.html")])))
+    found = read("".join(index_page([SessionLink(session(title="", project="", cost_usd=None), "x.html")])))
     assert "5e551011" in found.text
     assert "no price known" in found.text
 
@@ -72,5 +72,5 @@ def test_no_sessions_and_sessions_without_anything() -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_are_only_text(payload: str) -> None:
     about = session(title=payload, project=payload, models=(payload,), tags=(payload,), session_id=payload)
-    found = read("".join(index_page([Listed(about, "x.html")], title=payload)))
+    found = read("".join(index_page([SessionLink(about, "x.html")], title=payload)))
     assert found.tags["script"] == found.tags["style"] == 1

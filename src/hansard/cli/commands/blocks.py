@@ -1,10 +1,18 @@
-"""`hansard blocks`."""
+"""`hansard blocks`, and its view that redraws itself (`--live`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,16 +21,18 @@ from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import Asking
 from hansard.cli.usage_options import Period, counts, period
-from hansard.errors import UsageError
-from hansard.render.text import Paint, clean, fit
+from hansard.errors import StoreBusy, StoreUnusable, UsageError
+from hansard.model.time import BLOCK
+from hansard.render.text import Paint, clean, fit, one_line
 from hansard.render.words import duration, many, model_name, short
 
 if TYPE_CHECKING:
+    from hansard.cli.context import Context
     from hansard.engine import Hansard
     from hansard.model.ledger import BillingBlock, Pricing
 
+
 _RECENT = timedelta(days=3)
-_LENGTH = timedelta(hours=5)
 _BAR = 30
 _NARROW = 50  # from here on down, years are left out
 _COLUMNS = (
@@ -37,7 +47,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """What the user wants to see of the blocks."""
 
     query: str | None
@@ -116,10 +126,8 @@ def blocks(
         raise UsageError("--recent means the last three days: leave --since out")
     settings = cli.settings()
     when = period(settings, timezone, since, until)
-    asked = _Asked(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
+    asked = _Request(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
     if live:
-        from hansard.cli.output.live import is_terminal, show_live
-
         if cli.as_json or as_csv or not is_terminal():
             raise UsageError("--live is for people at a terminal: leave it out")
         with cli.reading(settings) as h:
@@ -140,12 +148,12 @@ def blocks(
         raise click.exceptions.Exit(1)
 
 
-def _ask(h: Hansard, asked: _Asked) -> _Answer:
+def _ask(h: Hansard, asked: _Request) -> _Answer:
     since, moment = asked.when.since, now()
     begin = moment - _RECENT
     if asked.recent:
         # From a full hour on: a block that is not over by then is counted whole, and from the sums.
-        since = (begin - _LENGTH).replace(minute=0, second=0, microsecond=0)
+        since = (begin - BLOCK).replace(minute=0, second=0, microsecond=0)
     conditions: Any = {
         "project": asked.project,
         "model": asked.model,
@@ -175,7 +183,7 @@ def _ask(h: Hansard, asked: _Asked) -> _Answer:
 
 
 def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    from hansard.cli.output.money import footer
+    from hansard.cli.output.cost_table import footer
     from hansard.render.reports import row_notes
 
     yield from _table(answer, when, columns, paint)
@@ -203,7 +211,7 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
-    from hansard.cli.output.money import aligned
+    from hansard.cli.output.cost_table import aligned
     from hansard.render.money import row_cost
     from hansard.render.reports import pause
 
@@ -236,7 +244,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
-    from hansard.cli.output.money import bar
+    from hansard.cli.output.cost_table import bar
     from hansard.render.money import cost
 
     usage = block.usage
@@ -245,7 +253,7 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
     end = f"{when.zone.local(block.end):%H:%M}"
     left = duration((block.remaining_minutes or 0) * 60_000) if block.remaining_minutes else "less than a minute"
     room = max(5, min(_BAR, columns - 45))
-    gone = bar((now() - block.start) / _LENGTH, room)
+    gone = bar((now() - block.start) / BLOCK, room)
     yield fit(f"{when.zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
     lower, unpriced = usage.lower_bound_messages > 0, usage.unpriced_messages > 0
     spent = cost(usage.cost_usd, lower_bound=lower, unpriced=unpriced)
@@ -266,7 +274,7 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
 
 
 def _write_csv(answer: _Answer) -> None:
-    from hansard.cli.output.csv import write_csv
+    from hansard.cli.output.tables import write_csv
     from hansard.export.sheets import flat, names_of
 
     rows = []
@@ -289,3 +297,59 @@ def _write_csv(answer: _Answer) -> None:
                 }
             )
     write_csv(names_of(rows) or ["start", "end"], rows)
+
+
+_ENTER = "\x1b[?1049h\x1b[?25l"  # the other screen, without a cursor
+_LEAVE = "\x1b[?25h\x1b[?1049l"
+_HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at what is written, on a terminal that can redraw."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def show_live(cli: Context, h: Hansard, interval: float, draw: Callable[[int], Iterable[str]]) -> None:
+    """Bring the store up to date and draw, again and again until ctrl-c; `draw` gets the columns."""
+    with _other_screen(), contextlib.suppress(KeyboardInterrupt):
+        while True:
+            trouble = "" if cli.no_sync else _sync(h)
+            size = shutil.get_terminal_size()
+            head = fit(trouble or f"every {interval:g} s, ctrl-c ends", size.columns)
+            lines = [cli.paint()(head, "yellow" if trouble else "dim"), "", *draw(size.columns)]
+            _write(lines[: max(1, size.lines - 1)])
+            time.sleep(interval)
+
+
+def _write(lines: Iterable[str]) -> None:
+    # One write for a frame, and no line erased before it is drawn over: nothing flickers.
+    sys.stdout.write(_HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
+    sys.stdout.flush()
+
+
+def _sync(h: Hansard) -> str:
+    """Keep what is new; what hinders it is told in the frame, and the figures are from what is indexed."""
+    try:
+        report = h.sync(wait_seconds=0.2)
+    except (StoreBusy, StoreUnusable) as error:
+        return one_line(str(error))
+    return "another process is syncing" if report.busy else ""
+
+
+@contextlib.contextmanager
+def _other_screen() -> Iterator[None]:
+    """Draw elsewhere; whatever ends it, also a signal, leads back."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    former = signal.signal(signal.SIGTERM, end) if is_main else None
+    sys.stdout.write(_ENTER)
+    try:
+        yield
+    finally:
+        sys.stdout.write(_LEAVE)
+        sys.stdout.flush()
+        if is_main:
+            signal.signal(signal.SIGTERM, former)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
-from hansard.cli.dates import Moment
 from hansard.cli.output.progress import BytesBar, CountBar
 from hansard.cli.query_arguments import Asking
+from hansard.cli.session_filters import session_filters
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.render.text import one_line
 from hansard.render.words import many, size
@@ -29,16 +28,7 @@ _NAMED_AT_ONCE = 20
 @click.option("--to", required=True, metavar="PATH", help="The file or the folder to write.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="What to write; else by the ending of PATH.")
 @click.option("--all", "everything", is_flag=True, help="Every session, or with a QUERY every one that fits.")
-@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
-@click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
-@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
-@click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this.")
-@click.option("--model", metavar="TEXT", help="With a model whose name contains this.")
-@click.option("--tool", metavar="NAME", help="That called this tool, in any case.")
-@click.option("--client-version", metavar="VERSION", help="Written by this version of the client.")
-@click.option("--text", metavar="WORDS", help="With all these words in the title or the first prompt.")
-@click.option("--errors", is_flag=True, help="In which a tool or the API failed.")
-@click.option("--gone", is_flag=True, help="Whose files the client has deleted; they are kept here.")
+@session_filters
 @click.option("--empty", is_flag=True, help="Also those in which nothing was said.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Of csv and parquet: this table; repeatable.")
 @click.option("--timezone", metavar="ZONE", help="Whose times pages show, e.g. Europe/Berlin; else your own.")
@@ -52,16 +42,7 @@ def export(
     to: str,
     form: str | None,
     everything: bool,
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    branch: str | None,
-    model: str | None,
-    tool: str | None,
-    client_version: str | None,
-    text: str | None,
-    errors: bool,
-    gone: bool,
+    conditions: dict[str, Any],
     empty: bool,
     tables: tuple[str, ...],
     timezone: str | None,
@@ -82,37 +63,24 @@ def export(
       hansard export --all --format parquet --to tables
       hansard export --all --table tool_calls --to calls.csv
     """
-    conditions: dict[str, object] = {
-        "project": project,
-        "since": since,
-        "until": until,
-        "branch": branch,
-        "model": model,
-        "tool": tool,
-        "version": client_version,
-        "text": text,
-        "has_errors": errors or None,
-        "source_state": "gone" if gone else None,
-    }
-    given = {name: value for name, value in conditions.items() if value is not None}
     if not to:
         raise UsageError("--to is empty; is a variable unset?")
     if to == "-":
         raise UsageError("an export goes to files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
-    if not words and not everything and not given:
+    if not words and not everything and not conditions:
         raise UsageError("name the sessions to export, say which ones by --project or another condition, or say --all")
     from hansard.export.formats import TABULAR, find_format
 
     form = find_format(form, to)
-    whole = everything and not words and not given and form in TABULAR and not (empty and form == "csv")
+    whole = everything and not words and not conditions and form in TABULAR and not (empty and form == "csv")
     settings = cli.settings()
     with cli.reading(settings) as h:
         chosen: list[Session] | None = None
-        if not everything and not given:
+        if not everything and not conditions:
             chosen = _named(h, words)
         elif not whole:
             asked = " ".join(words) or None
-            chosen = list(h.sessions(asked, limit=None, debris=empty, **given).sessions)  # type: ignore[arg-type]
+            chosen = list(h.sessions(asked, limit=None, debris=empty, **conditions).sessions)
             if not chosen:
                 _tell_typo(words)
                 raise NotFound("no session fits")

@@ -94,7 +94,7 @@ def grep(
     began = time.monotonic()
     columns = shutil.get_terminal_size((0, 0)).columns  # 0: no terminal
     with cli.reading() as h, ExitStack() as bar:
-        out = _Out(bar)
+        out = _ResultWriter(bar)
         found = h.grep(
             pattern,
             fixed=fixed,
@@ -112,7 +112,7 @@ def grep(
             around=None if whole_lines else _PIPED if cli.as_json else 4 * max(columns, _PIPED),
             progress=out.progress,
         )
-        look = _Look(cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename)
+        look = _Formatter(cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename)
         if count or only_files:
             with closing(found.counts(any_line=only_files)) as counts:
                 if cli.as_json:
@@ -168,7 +168,7 @@ def _count(item: GrepCount, only_files: bool) -> dict[str, Any]:
     return {**_place(item.file), "matched_lines": None if only_files else item.matched_lines}
 
 
-class _Out:
+class _ResultWriter:
     """The way to stdout, result by result; the progress bar on stderr is gone before the first."""
 
     def __init__(self, stack: ExitStack) -> None:
@@ -238,7 +238,7 @@ class _Out:
             self._stack.close()
 
 
-class _Look:
+class _Formatter:
     """How results look to people."""
 
     def __init__(self, paint: Paint, columns: int, *, many_roots: bool, bare: bool) -> None:

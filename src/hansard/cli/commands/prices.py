@@ -11,7 +11,7 @@ import click
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.output.tables import Column, table
 from hansard.errors import StoreBusy, UsageError
-from hansard.render.rates import PRICED, grouped, price, prompt_size
+from hansard.render.reports import PRICED, grouped, price, prompt_size
 from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, model_name
 
@@ -79,7 +79,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
 
 
 def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *, everything: bool) -> Iterator[str]:
-    from hansard.cli.output.money import footer
+    from hansard.cli.output.cost_table import footer
 
     priced = [rate for rate in rates if rate.is_priced]
     unpriced = list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced))
@@ -127,7 +127,7 @@ def _cells(rate: Rate) -> tuple[str, ...]:
 def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str]:
     import json
 
-    from hansard.config import config_path
+    from hansard.directories import config_path
 
     names = ", ".join(one_line(model) or "(no name)" for model in models)
     yield from (paint(line, "yellow") for line in wrap(f"Without a price: {names}", columns))

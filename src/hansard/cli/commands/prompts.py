@@ -76,7 +76,7 @@ def prompts(
             until=until,
             source=source,
             unique=unique,
-            reverse=reverse,
+            ascending=reverse,
             limit=limit or None,
             cursor=cursor,
         )

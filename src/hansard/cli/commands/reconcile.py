@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
-from hansard.cli.output.money import footer
+from hansard.cli.output.cost_table import footer
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.output.tables import Column, table
 from hansard.render.money import cost, dollars

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.cli.output.remarks import say_remarks
+from hansard.cli.output.session_table import say_remarks
 from hansard.errors import UsageError
 
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from typing import Any
 
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.dates import Moment
 from hansard.cli.output.session_table import session_table
 from hansard.cli.query_arguments import Asking
+from hansard.cli.session_filters import session_filters
 from hansard.query.sessions import SORTS
 
 
 @click.command(cls=Asking)
 @click.argument("query", nargs=-1)
-@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
-@click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday.")
-@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
-@click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this.")
-@click.option("--model", metavar="TEXT", help="With a model whose name contains this.")
-@click.option("--tool", metavar="NAME", help="That called this tool, in any case.")
-@click.option("--client-version", metavar="VERSION", help="Written by this version of the client.")
-@click.option("--text", metavar="WORDS", help="With all these words in the title or the first prompt.")
-@click.option("--errors", is_flag=True, help="In which a tool or the API failed.")
-@click.option("--gone", is_flag=True, help="Whose files the client has deleted; they are kept here.")
+@session_filters
 @click.option("--all", "debris", is_flag=True, help="Also those in which nothing was said.")
 @click.option("--sort", type=click.Choice(list(SORTS)), default="ended", show_default=True, help="What to order by.")
 @click.option("--reverse", is_flag=True, help="The other way round.")
@@ -35,16 +26,7 @@ from hansard.query.sessions import SORTS
 def sessions(
     cli: Context,
     query: tuple[str, ...],
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    branch: str | None,
-    model: str | None,
-    tool: str | None,
-    client_version: str | None,
-    text: str | None,
-    errors: bool,
-    gone: bool,
+    conditions: dict[str, Any],
     debris: bool,
     sort: str,
     reverse: bool,
@@ -66,21 +48,12 @@ def sessions(
     with cli.reading() as h:
         page = h.sessions(
             " ".join(query) or None,
-            project=project,
-            since=since,
-            until=until,
-            branch=branch,
-            model=model,
-            tool=tool,
-            version=client_version,
-            text=text,
-            has_errors=errors,
-            source_state="gone" if gone else None,
             debris=debris,
             sort=sort,
             ascending=(sort not in ("title", "project")) if reverse else None,
             limit=limit or None,
             cursor=cursor,
+            **conditions,
         )
     if cli.as_json:
         cli.emit(page)

@@ -7,8 +7,8 @@ import sys
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.cli.statusline.door import EVERY, Options, read_all, run
-from hansard.cli.statusline.words import DEFAULT, PLACES, ClientInput, is_sound, misspelled
+from hansard.cli.statusline.line import DEFAULT, PLACES, ClientInput, is_sound, misspelled
+from hansard.cli.statusline.run import EVERY, Options, read_all, run
 from hansard.errors import UsageError
 
 
@@ -23,7 +23,9 @@ from hansard.errors import UsageError
     help="Sync at most so often.",
 )
 @click.option("--script", is_flag=True, help="Print a shell script that does this with less work, for many sessions.")
-@click.option("--refresh", is_flag=True, help="Sync and write the lines of the shell script; print nothing.")
+@click.option(
+    "--refresh", is_flag=True, help="Write the snapshot and the lines of the shell script, and sync; print nothing."
+)
 @reads
 @pass_context
 def statusline(cli: Context, form: str | None, every: int, script: bool, refresh: bool) -> None:
@@ -37,14 +39,14 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
       hansard statusline --format '{model} · {today} today · {budget}'
       hansard statusline --script > ~/.config/hansard/statusline.sh
     """
-    wish = Options()
-    wish.home, wish.roots, wish.follow_links, wish.color = (
+    options = Options()
+    options.home, options.roots, options.follow_links, options.color = (
         cli.home,
         cli.roots,
         cli.follow_links,
         cli.color,
     )
-    wish.form, wish.every, wish.no_sync, wish.refresh = form or None, every, cli.no_sync, refresh
+    options.form, options.every, options.no_sync, options.refresh = form or None, every, cli.no_sync, refresh
     if form is not None and not is_sound(form):
         unknown = misspelled(form)
         what = f"there is no {{{unknown[0]}}}" if unknown else "braces stand around names, and {{ means {"
@@ -52,19 +54,19 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
     if script:
         from hansard.cli.statusline.script import make_script
 
-        click.echo(make_script(wish), nl=False)
+        click.echo(make_script(options), nl=False)
     elif cli.as_json and not refresh:
-        _emit(cli, wish)
+        _emit(cli, options)
     else:
-        run(wish, sys.stdin)
+        run(options, sys.stdin)
 
 
-def _emit(cli: Context, wish: Options) -> None:
+def _emit(cli: Context, options: Options) -> None:
     settings = cli.settings()
     session_id = None if sys.stdin.isatty() else ClientInput(read_all(sys.stdin.buffer)).session_id
     with cli.engine(settings) as h:
-        cli.emit(h.standing(session_id, limits=settings.limits, timezone=settings.timezone))
-    if not wish.no_sync:
-        from hansard.cli.statusline.behind import leave_refresh
+        cli.emit(h.current(session_id, limits=settings.limits, timezone=settings.timezone))
+    if not options.no_sync:
+        from hansard.cli.statusline.background import start_refresh
 
-        leave_refresh(wish, settings.home)
+        start_refresh(options, settings.home)

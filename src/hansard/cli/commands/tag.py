@@ -9,7 +9,7 @@ import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
 from hansard.cli.context import note as tell
-from hansard.cli.output.remarks import say_remarks
+from hansard.cli.output.session_table import say_remarks
 from hansard.errors import UsageError
 from hansard.render.text import one_line
 

@@ -105,7 +105,7 @@ def usage(
             breakdown=breakdown,
             work=work,
             sort=sort,
-            descending=None if order is None else order == "desc",
+            ascending=None if order is None else order == "asc",
             now=now(),
         )
         budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []
@@ -132,7 +132,7 @@ def usage(
 
 
 def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period) -> None:
-    from hansard.cli.output.money import budget_table, notes
+    from hansard.cli.output.cost_table import budget_table, notes
     from hansard.cli.output.usage_table import usage_table
 
     columns, paint = cli.width(), cli.paint()
@@ -160,7 +160,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     if as_csv:
         raise UsageError("--check has no CSV; use --json")
     if not settings.limits:
-        from hansard.config import config_path
+        from hansard.directories import config_path
 
         raise UsageError(f"no budget is set: write for example [budgets] and below it day = 20 into {config_path()}")
     when = period(settings, timezone, None, None)
@@ -169,7 +169,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     if cli.as_json:
         cli.emit({"budgets": budgets})
     else:
-        from hansard.cli.output.money import budget_table
+        from hansard.cli.output.cost_table import budget_table
 
         cli.say(budget_table(budgets, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
@@ -177,7 +177,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
 
 
 def _write_csv(report: UsageReport) -> None:
-    from hansard.cli.output.csv import write_csv
+    from hansard.cli.output.tables import write_csv
     from hansard.export.sheets import flat, names_of
 
     rows = [flat(row) for row in report.rows]

@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import aligned, notes
+from hansard.cli.output.cost_table import aligned, notes
 from hansard.errors import UsageError
 from hansard.render.series import (
     DAYS,
@@ -73,7 +73,7 @@ _ASCII = Glyphs("#", "#=+ox.", ".-+*#")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ChartStyle:
     """The terminal, and what is measured."""
 
     columns: int
@@ -91,7 +91,7 @@ def draw(
         raise UsageError(f"there is no chart {kind!r}; choose among {', '.join(KINDS)}")
     has_blocks = _has_blocks() if blocks is None else blocks
     glyphs = _BLOCKS if has_blocks else _ASCII
-    look = Look(min(columns, _WIDEST), paint, glyphs, today, measure_of(report))
+    look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report))
     make = {"bars": _bars, "calendar": _calendar, "share": _share}[kind]
     lines = [*make(report, look), *_footer(report, look)] if report.rows else ["No usage."]
     return lines if has_blocks else [line.replace("…", "~").replace("·", "-") for line in lines]
@@ -105,7 +105,7 @@ def _has_blocks() -> bool:
     return True
 
 
-def _header(title: str, facts: Sequence[str], look: Look) -> Iterator[str]:
+def _header(title: str, facts: Sequence[str], look: ChartStyle) -> Iterator[str]:
     title = fit(title, look.columns)
     rest = fit("  ".join(filter(None, facts)), look.columns)
     beside = width(title) + 2 + width(rest) <= look.columns
@@ -115,7 +115,7 @@ def _header(title: str, facts: Sequence[str], look: Look) -> Iterator[str]:
     yield ""
 
 
-def _footer(report: UsageReport, look: Look) -> Iterator[str]:
+def _footer(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     """By which prices, and what is not certain."""
     yield ""
     if not look.measure.is_money:
@@ -142,7 +142,7 @@ def _column(amounts: Sequence[Amount | None], measure: Measure) -> list[str]:
 # -- bars
 
 
-def _bars(report: UsageReport, look: Look) -> Iterator[str]:
+def _bars(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     found = timeline(report, look.today, _BARS)
     paint, measure = look.paint, look.measure
     per = f"{measure.title} per {found.step}" + (f" by {found.split}" if found.split else "")
@@ -161,7 +161,7 @@ def _bars(report: UsageReport, look: Look) -> Iterator[str]:
         yield from (paint(piece, "yellow") for piece in wrap(note, look.columns))
 
 
-def _cells(bar: Bar, found: Timeline, room: int, look: Look) -> tuple[str, int]:
+def _cells(bar: Bar, found: Timeline, room: int, look: ChartStyle) -> tuple[str, int]:
     """A bar and how wide it is: its series one after the other, each in whole cells but the last."""
     paint, glyphs = look.paint, look.glyphs
     stacked = len(found.series) > 1
@@ -183,7 +183,7 @@ def _cells(bar: Bar, found: Timeline, room: int, look: Look) -> tuple[str, int]:
     return "".join(drawn), len(full + rest)
 
 
-def _label(start: datetime | None, step: str, look: Look) -> str:
+def _label(start: datetime | None, step: str, look: ChartStyle) -> str:
     if start is None:
         return "no time"
     day = f"{start.month:02}-{start.day:02}"
@@ -197,7 +197,7 @@ def _label(start: datetime | None, step: str, look: Look) -> str:
     return f"{start.year:04}-{start.month:02} {MONTHS[start.month - 1]}" if step == "month" else f"{start.year:04}"
 
 
-def _styled(label: str, bar: Bar, step: str, look: Look) -> str:
+def _styled(label: str, bar: Bar, step: str, look: ChartStyle) -> str:
     """Today is bold; weekends, and times without usage, are dim."""
     if bar.start is not None and step == "day" and bar.start.date() == look.today:
         return look.paint(label, "bold")
@@ -212,7 +212,7 @@ def _range(report: UsageReport) -> str:
     return date_text(first) if first == last else f"{date_text(first)} to {date_text(last)}"
 
 
-def _legend(found: Timeline, look: Look) -> Iterator[str]:
+def _legend(found: Timeline, look: ChartStyle) -> Iterator[str]:
     """What the colours or the fills stand for, with the amount of each."""
     if not found.series:
         return
@@ -241,7 +241,7 @@ def _limits(found: Timeline) -> Iterator[str]:
 # -- calendar
 
 
-def _calendar(report: UsageReport, look: Look) -> Iterator[str]:
+def _calendar(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     days = days_of(report)
     measure, paint = look.measure, look.paint
     first, last = year_of(report, days, look.today)
@@ -290,7 +290,7 @@ def _months(start: date, weeks: int, cell: int) -> str:
     return line
 
 
-def _cell(day: date, shown: dict[date, Amount], bounds: Sequence[Decimal], wide: int, look: Look) -> str:
+def _cell(day: date, shown: dict[date, Amount], bounds: Sequence[Decimal], wide: int, look: ChartStyle) -> str:
     amount = shown.get(day)
     if amount is None:
         return look.paint(pad(look.glyphs.shades[0], wide), "dim")
@@ -299,7 +299,7 @@ def _cell(day: date, shown: dict[date, Amount], bounds: Sequence[Decimal], wide:
     return look.paint(look.glyphs.shades[level(amount, bounds)] * wide, "green")
 
 
-def _shades(bounds: Sequence[Decimal], look: Look, has_unpriced: bool) -> Iterator[str]:
+def _shades(bounds: Sequence[Decimal], look: ChartStyle, has_unpriced: bool) -> Iterator[str]:
     """What the shades mean, in as many lines as it takes."""
     paint, shades = look.paint, look.glyphs.shades
     entries = [(paint(shades[0], "dim"), "nothing")]
@@ -323,7 +323,7 @@ def _packed(entries: Sequence[tuple[str, int]], columns: int) -> Iterator[str]:
     yield line
 
 
-def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: Look) -> Iterator[str]:
+def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: ChartStyle) -> Iterator[str]:
     """Each year's total, the busiest day, the streaks, and what is not in the picture."""
     measure = look.measure
     years: dict[int, list[Amount]] = {}
@@ -352,7 +352,7 @@ def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: Look) -> I
 # -- shares
 
 
-def _share(report: UsageReport, look: Look) -> Iterator[str]:
+def _share(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     found = shares_of(report, _SHARES)
     measure = look.measure
     facts = [measure.text(measure.of(report.totals)), _range(report)]

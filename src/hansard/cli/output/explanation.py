@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import notes
+from hansard.cli.output.cost_table import notes
 from hansard.cli.output.tables import Column, table
 from hansard.render.explained import (
     CLASSES,
@@ -37,7 +37,7 @@ _MANY_LINES = 8
 
 def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) -> list[str]:
     """The lines of the answer."""
-    sheet = _Sheet(zone, columns, paint)
+    sheet = _Layout(zone, columns, paint)
     return [
         *sheet.head(explanation),
         *notes(explanation.pricing, explanation.figure, columns, paint),
@@ -46,7 +46,7 @@ def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) ->
     ]
 
 
-class _Sheet:
+class _Layout:
     def __init__(self, zone: Zone, columns: int, paint: Paint) -> None:
         self.zone = zone
         self.columns = columns

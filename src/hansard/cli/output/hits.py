@@ -31,7 +31,7 @@ _SAFE = re.compile(r"[\w.@%+=:,/-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class HitStyle:
     """The terminal, and the moment that times are seen from."""
 
     columns: int
@@ -39,9 +39,9 @@ class Look:
     now: datetime
 
 
-def session_lines(found: Sequence[SessionHits], look: Look) -> Iterator[str]:
+def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]:
     """Sessions, each with its best hits."""
-    look = Look(min(look.columns, _WIDEST), look.paint, look.now)
+    look = HitStyle(min(look.columns, _WIDEST), look.paint, look.now)
     for number, session in enumerate(found):
         if number:
             yield ""
@@ -52,9 +52,9 @@ def session_lines(found: Sequence[SessionHits], look: Look) -> Iterator[str]:
             yield from _hit(hit, look, last, 2)
 
 
-def hit_lines(found: Sequence[Hit], look: Look) -> Iterator[str]:
+def hit_lines(found: Sequence[Hit], look: HitStyle) -> Iterator[str]:
     """Hits one after the other, each under its session unless it is that of the one before."""
-    look = Look(min(look.columns, _WIDEST), look.paint, look.now)
+    look = HitStyle(min(look.columns, _WIDEST), look.paint, look.now)
     before: Hit | None = None
     for hit in found:
         if before is None or (before.session_id, before.project) != (hit.session_id, hit.project):
@@ -65,7 +65,7 @@ def hit_lines(found: Sequence[Hit], look: Look) -> Iterator[str]:
         before = hit
 
 
-def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: Look) -> str:
+def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: HitStyle) -> str:
     """One line on a session; where there is no room for its title, other things go first."""
     paint = look.paint
     name = one_line(session_id[:8]) or "-"
@@ -82,7 +82,7 @@ def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look
     return "  ".join(filter(None, shown))
 
 
-def _hit(hit: Hit, look: Look, day: datetime | None, most: int) -> Iterator[str]:
+def _hit(hit: Hit, look: HitStyle, day: datetime | None, most: int) -> Iterator[str]:
     """A hit: who said it and when, how to open it, and the text itself."""
     paint, columns = look.paint, look.columns
     label, style = _label(hit)
@@ -160,7 +160,7 @@ def _also(hit: Hit) -> str:
     return f"also {', and '.join(parts)}"
 
 
-def _context(lines: Sequence[str], look: Look) -> Iterator[str]:
+def _context(lines: Sequence[str], look: HitStyle) -> Iterator[str]:
     for line in lines:
         text = clean(line).replace("\n", " ").expandtabs(4).rstrip()
         yield (_INDENT + look.paint("│ " + fit(text, look.columns - len(_INDENT) - 2), "dim")).rstrip()
@@ -269,7 +269,7 @@ def _marked(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], p
 # -- facets
 
 
-def facet_lines(facets: Facets, look: Look) -> Iterator[str]:
+def facet_lines(facets: Facets, look: HitStyle) -> Iterator[str]:
     """How the places spread, as bars: the most frequent of each sort, and the latest months."""
     paths = [path for path, _ in facets.project[:_FACETS]]
     names = [project_name(path) for path in paths]

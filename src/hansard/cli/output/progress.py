@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PHASES = {"reading": "Keeping", "indexing": "Indexing", "text": "Indexing text"}
 
 
-class _Later:
+class _DelayedBar:
     """A bar that appears when the work has taken a while."""
 
     _in_bytes = True
@@ -46,7 +46,7 @@ class _Later:
         self._bar.update(self._task, description=label, completed=done, total=total or None, detail=detail)
 
 
-class SyncBar(_Later):
+class SyncBar(_DelayedBar):
     """Listens to a sync: files, bytes, rate and the time left."""
 
     def __call__(self, progress: Progress) -> None:
@@ -56,7 +56,7 @@ class SyncBar(_Later):
         self._show(label, progress.bytes, progress.bytes_total, files)
 
 
-class BytesBar(_Later):
+class BytesBar(_DelayedBar):
     """Listens to a check or a restore: bytes done and to do."""
 
     def __init__(self, label: str, *, after: float) -> None:
@@ -68,7 +68,7 @@ class BytesBar(_Later):
         self._show(self._label, done, total)
 
 
-class CountBar(_Later):
+class CountBar(_DelayedBar):
     """Listens to something that goes step by step: steps done and to do."""
 
     _in_bytes = False

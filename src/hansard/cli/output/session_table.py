@@ -1,4 +1,4 @@
-"""Sessions as a table."""
+"""Sessions as a table, and one line per session for the commands that pin, rename and tag them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import aligned
+from hansard.cli.context import Context
+from hansard.cli.output.cost_table import aligned
 from hansard.cli.output.tables import Column, table
 from hansard.render.money import cost as marked_cost
-from hansard.render.text import Paint, one_line
+from hansard.render.text import Paint, fit, one_line, width
 from hansard.render.words import model_name, project_name, short, when
 
 if TYPE_CHECKING:
-    from hansard.model.sessions import Session
+    from hansard.model.sessions import Remarks, Session
 
 
 _SESSIONS = (
@@ -61,3 +62,20 @@ def session_table(found: Sequence[Session], moment: datetime, columns: int, pain
 def _cost(session: Session) -> str:
     bounds, unpriced = session.lower_bound_messages > 0, bool(session.unpriced_models)
     return marked_cost(session.cost_usd, lower_bound=bounds, unpriced=unpriced)
+
+
+PINNED = "◆"
+
+
+def say_remarks(cli: Context, found: Sequence[Remarks]) -> None:
+    """One line per session: as it stands now."""
+    paint = cli.paint()
+    lines = []
+    for item in found:
+        head = one_line(item.session_id[:8])
+        tags = " ".join(one_line(tag) for tag in item.tags)
+        mark = f"{PINNED} " if item.pinned else ""
+        room = cli.width() - width(head) - 2 - (width(tags) + 2 if tags else 0)
+        title = fit(mark + (one_line(item.title) or "(untitled)"), max(room, 28))
+        lines.append("  ".join(filter(None, (paint(head, "cyan"), title, paint(tags, "magenta") if tags else ""))))
+    cli.say(lines)

@@ -1,12 +1,14 @@
-"""Tables that fit the terminal: columns that say least go first, the one that can be cut is cut.
+"""Tables that fit the terminal (columns that say least are dropped first, one that may be cut is cut), and rows as CSV.
 
 Our own because a warm command has 150 ms, and rich's tables take half of that to import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hansard.render.text import Paint, fit, pad, width
 
@@ -90,3 +92,12 @@ def _line(
     if paint is None or not paint.enabled:
         return (" " * _GAP).join(parts).rstrip()
     return (" " * _GAP).join(parts)
+
+
+def write_csv(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    """Write a header and one line for each row to stdout; what a row does not have stays empty."""
+    from hansard.export.sheets import sheet
+
+    stream = sys.stdout.buffer
+    stream.writelines(sheet(names, ([row.get(name) for name in names] for row in rows)))
+    stream.flush()

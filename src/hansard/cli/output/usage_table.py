@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.money import aligned
+from hansard.cli.output.cost_table import aligned
 from hansard.cli.output.tables import Column, table
 from hansard.render.money import dollars, row_cost
 from hansard.render.reports import key_names

@@ -1,4 +1,4 @@
-"""What runs behind the line: the sync, the figures read again, and the lines that the shell script shows."""
+"""What runs behind the line: the snapshot made again where the store has changed, a sync, the lines of the shell script."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.statusline.behind import Latch
-from hansard.cli.statusline.door import MOST, phrase
-from hansard.cli.statusline.known import FILE, Known, find_home, write_file
-from hansard.cli.statusline.words import ClientInput
+from hansard.cli.statusline.background import RefreshLock
+from hansard.cli.statusline.line import ClientInput
+from hansard.cli.statusline.run import MOST, line_of, trouble
+from hansard.cli.statusline.snapshot import FILE, SHAPE, Snapshot, find_state, load
+from hansard.directories import data_directory
 
 if TYPE_CHECKING:
-    from hansard.cli.statusline.door import Options
+    from hansard.cli.statusline.run import Options
 
 SPOOL = "statusline"
 BUSY = "busy"
@@ -22,21 +23,25 @@ _SHARE = 20  # a sync is let run for at most one part of the time in so many
 _LONGEST = 600  # seconds until the next one, whatever the last one took
 _ACTIVE = 900  # seconds for which a session's line is kept current
 _FORGET = 2 * 86_400
-_SECONDS = 5.0  # for reading the store: nobody waits
 
 
-def refresh(wish: Options) -> None:
-    """Bring lines and store up to date, unless another process is doing that; tells nobody of any trouble."""
-    home = find_home(wish.home)
+def refresh(options: Options) -> None:
+    """Bring snapshot, store and lines up to date, unless another process is doing that; tells nobody of any trouble."""
+    home = data_directory(options.home, os.environ)
     if sys.platform != "win32":
         _step_aside()
-    latch = Latch(home)
+    lock = RefreshLock(home)
     try:
-        if latch.hold(patience=1.0):
-            _write_lines(wish, home)
-            if not wish.no_sync and (not wish.every or not latch.wait()):
-                _catch_up(wish, home, latch)
-                _write_lines(wish, home)
+        if lock.acquire(patience=1.0):
+            snapshot = update_snapshot(home)
+            _write_lines(options, home, snapshot)
+            if not options.no_sync and _now() >= snapshot.next_sync:
+                from hansard.cli.statusline.figures import sync
+
+                pause = max(options.every, min(_LONGEST, sync(options) * _SHARE))
+                snapshot = update_snapshot(home, next_sync=_now() + int(pause * 1000))
+                _write_lines(options, home, snapshot)
+                _tidy(home)
     except OSError:
         return
     finally:
@@ -50,38 +55,50 @@ def _step_aside() -> None:
     os.nice(10)
 
 
-def _catch_up(wish: Options, home: str, latch: Latch) -> None:
-    latch.put_off(wish.every)
-    before = time.monotonic()
-    with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` tell what is wrong
-        _sync(wish)
-    took = time.monotonic() - before
-    Known.find(home, None, _now(), _SECONDS, anew=True)
-    latch.put_off(max(wish.every, min(_LONGEST, took * _SHARE)))
-    _tidy(home)
-
-
 def _tidy(home: str) -> None:
-    """Remove what was being written when the client ended the process that wrote it."""
+    """Remove what was being written when somebody ended the process that wrote it."""
     for name in os.listdir(home):
         path = os.path.join(home, name)
         if name.startswith(f"{FILE}.") and time.time() - os.stat(path).st_mtime > _LONGEST:
             os.unlink(path)
 
 
-def _sync(wish: Options) -> None:
-    from hansard import config, engine
+def _now() -> int:
+    return int(time.time() * 1000)
 
-    settings = config.load(os.environ, home=wish.home, roots=wish.roots, follow_links=wish.follow_links)
-    if settings.roots:
-        with engine.open(
-            settings.home,
-            settings.roots,
-            follow_links=settings.follow_links,
-            max_file=settings.max_file,
-            prices=settings.prices,
-        ) as h:
-            h.sync(wait_seconds=0)
+
+def write_file(path: str, text: str) -> None:
+    """Replace a small file as a whole, for its owner only; where that cannot be done, nothing happens."""
+    fresh = f"{path}.{os.getpid()}.new"
+    try:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+        os.replace(fresh, path)
+    except OSError:
+        if os.path.exists(fresh):
+            os.unlink(fresh)
+
+
+# -- the snapshot
+
+
+def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
+    """The snapshot, made again where something has changed; whoever calls this holds the lock."""
+    last, state, now = load(home), find_state(home), _now()
+    if next_sync is None:
+        next_sync = last.next_sync if last is not None else 0
+    if last is not None and not last.is_stale(state, now):
+        values = {**last.values, "next_sync": next_sync}
+    else:
+        from hansard.cli.statusline.figures import settings_and_figures
+
+        values = {"shape": SHAPE, "state": state, "checked": now, "next_sync": next_sync}
+        values |= settings_and_figures(home, last.figures if last is not None else None)
+    if last is None or values != last.values:
+        import json
+
+        write_file(os.path.join(home, FILE), json.dumps(values))
+    return Snapshot(values)
 
 
 # -- what the shell script reads
@@ -92,13 +109,12 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
-def _write_lines(wish: Options, home: str) -> None:
+def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
     """Write the line of every session that asked lately, and forget those that have not for long."""
     spool = os.path.join(home, SPOOL)
     if not os.path.isdir(spool):
         return
     now = _now()
-    shared = Known.find(home, None, now, _SECONDS)
     for name in os.listdir(spool):
         path = os.path.join(spool, name)
         with contextlib.suppress(Exception):  # one session's trouble is not the others'
@@ -110,13 +126,8 @@ def _write_lines(wish: Options, home: str) -> None:
                 with open(path, "rb") as file:
                     given = ClientInput(file.read(MOST))
                 if given.is_understood:  # else it was caught while it was being written: the next one will do
-                    has_it = given.session_id is None or given.session_id in (shared.figures or {}).get("sessions", {})
-                    known = shared if has_it else Known.find(home, given.session_id, now, _SECONDS)
-                    write_file(os.path.join(spool, f"{stem}.line"), phrase(wish, given, known, now) + "\n")
-
-
-def _now() -> int:
-    return int(time.time() * 1000)
+                    line = line_of(options, given, snapshot, snapshot.state, now) + trouble(home)
+                    write_file(os.path.join(spool, f"{stem}.line"), line + "\n")
 
 
 def _leave(home: str) -> None:

@@ -6,10 +6,10 @@ import os
 import sys
 from shlex import join, quote
 
-from hansard.cli.statusline.behind import START
-from hansard.cli.statusline.door import Options
-from hansard.cli.statusline.known import find_home
+from hansard.cli.statusline.background import START
 from hansard.cli.statusline.refresh import BUSY, SPOOL
+from hansard.cli.statusline.run import Options
+from hansard.directories import data_directory
 
 _PATIENCE = 100
 
@@ -58,13 +58,13 @@ printf '%s\n' "$!" >|"$dir/@BUSY@"
 """
 
 
-def make_script(wish: Options) -> str:
+def make_script(options: Options) -> str:
     """The script for these options; it names this very Python and data directory."""
-    home = find_home(wish.home)
+    home = data_directory(options.home, os.environ)
     values = {
         "@DIR@": quote(os.path.join(home, SPOOL)),
         "@COMMAND@": join([sys.executable, "-P", "-c", START, "statusline"]),
-        "@OPTIONS@": join([f"--every={wish.every}", *wish.arguments(home)]),
+        "@OPTIONS@": join(options.arguments(home)),
         "@BUSY@": BUSY,
         "@PATIENCE@": str(_PATIENCE),
     }

@@ -1,6 +1,6 @@
 """Our total beside what other ways of counting give, each difference split by its causes.
 
-`lines` reads every line that states usage; `rules` says what a way of counting is; `habits` are those of others; `bridge` walks
+`line_store` reads every line that states usage; `rules` says what a way of counting is; `peer_rules` are those of others; `bridge` walks
 from ours to theirs in steps that add up; `client` looks at the client's own figures, `peers` at the real output of other tools.
 """
 
@@ -31,7 +31,7 @@ def reconcile(
     from hansard.ledger.filters import UsageFilter
     from hansard.ledger.reconcile.bridge import walk
     from hansard.ledger.reconcile.client import check_sessions, check_statistics, stated_sessions
-    from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.line_store import UsageLines
     from hansard.ledger.reconcile.peer_rules import SHOWN
     from hansard.ledger.reconcile.peers import check, read
     from hansard.ledger.reconcile.prices import LineRates
@@ -78,7 +78,7 @@ def reconcile(
 
 def _counted(row: UsageRow) -> Counted:
     from hansard.model.reconcile import Counted
-    from hansard.pricing.money import ZERO
+    from hansard.pricing.cost import ZERO
 
     return Counted(
         row.api_messages,

@@ -20,7 +20,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class MethodRules:
     """How somebody counts: what changes from our rule to theirs, in the order in which it is told."""
 
     name: str
@@ -36,12 +36,12 @@ class Habit:
             rule = replace(rule, **change.how)
         return rule
 
-    def also(self, first: Iterable[Change] = (), last: Iterable[Change] = ()) -> Habit:
+    def also(self, first: Iterable[Change] = (), last: Iterable[Change] = ()) -> MethodRules:
         """The same with more changes, before and after all others."""
         return replace(self, changes=(*first, *self.changes, *last))
 
 
-def walk(count: Count, habit: Habit, ours: Counted) -> CountingMethod:
+def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
     """The way from our total to theirs; a respect that changes nothing is no cause."""
     steps: list[DifferenceStep] = []
     rule = Rule()

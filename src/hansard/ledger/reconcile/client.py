@@ -10,16 +10,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt
-from hansard.ledger.reconcile.bridge import Change, Habit, add, walk
+from hansard.ledger.reconcile.bridge import Change, MethodRules, add, walk
 from hansard.ledger.reconcile.peer_rules import LINES
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
-from hansard.pricing.money import EXACT, ZERO, cost, recorded
-from hansard.query.reader import moment
+from hansard.model.time import from_milliseconds
+from hansard.pricing.cost import EXACT, ZERO, cost, recorded
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.line_store import UsageLines
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count
     from hansard.model.ledger import Rate
@@ -40,7 +41,7 @@ _STATS_RULE = "the client's statistics: adds up lines, up to the day when they w
 
 
 @dataclass(slots=True)
-class _Said:
+class _ClientTotals:
     """What a session's client says of a model, and what its transcripts show."""
 
     stated: Counted
@@ -73,9 +74,9 @@ def check_sessions(
         here = shown.get(session_id, {})
         agrees = True
         for model in sorted(models.keys() | here.keys()):
-            said = _Said(models.get(model, _none()), here.get(model, EMPTY))
+            said = _ClientTotals(models.get(model, _none()), here.get(model, EMPTY))
             rest = _bare(said.stated) - _bare(said.shown)
-            rate = rates.of_model(model, moment(ended[session_id]))
+            rate = rates.of_model(model, from_milliseconds(ended[session_id]))
             above, below = _split(rest, rate)
             whole += said.shown
             more, less = more + above, less + below
@@ -195,8 +196,8 @@ def _inherited(reader: Reader) -> Iterator[tuple[str, int, int]]:
     parents: dict[str, tuple[str, int]] = {
         child: (parent, began)
         for child, parent, began in reader.rows(
-            "SELECT l.target, l.source, (SELECT r.ts FROM records r WHERE r.id BETWEEN (t.id << 40) + t.copied"
-            " AND (t.id << 40) + 1099511627775 AND r.kind = 'user' AND r.ts IS NOT NULL ORDER BY r.id LIMIT 1)"
+            f"SELECT l.target, l.source, (SELECT r.ts FROM records r WHERE r.id BETWEEN (t.id << {OFFSET_BITS}) + t.copied"
+            f" AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND r.kind = 'user' AND r.ts IS NOT NULL ORDER BY r.id LIMIT 1)"
             " FROM links l JOIN sessions s ON s.session_id = l.target JOIN transcripts t ON t.id = s.transcript"
             " WHERE l.relation = 'fork' AND t.copied > 0"
         )
@@ -295,7 +296,7 @@ def check_statistics(
         changes.append(Change("other_roots", "source roots without statistics", {"roots": frozenset(roots)}))
     changes.append(Change("later_days", f"what came after {max(days)}, when they were made", {"days": ("", max(days))}))
     # They go on counting what the client deleted since.
-    habit = Habit("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
+    habit = MethodRules("stats-cache", "the client's stats-cache.json", _STATS_RULE, (*changes, *LINES.changes[1:]))
     way = walk(count, habit, ours)
     rest = _bare(stated) - _bare(way.total)
     steps = list(way.steps)

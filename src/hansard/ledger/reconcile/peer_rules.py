@@ -5,7 +5,7 @@ ccusage 20.0.24, agentsview 0.46.1, tokscale 1.4.3 and its later sources.
 
 from __future__ import annotations
 
-from hansard.ledger.reconcile.bridge import Change, Habit
+from hansard.ledger.reconcile.bridge import Change, MethodRules
 
 GONE = Change(
     "gone",
@@ -37,7 +37,7 @@ _NO_PROGRESS = Change(
     {"told": ""},
 )
 
-LINES = Habit(
+LINES = MethodRules(
     "lines",
     "sum of all lines",
     "adds up the usage of every line",
@@ -76,19 +76,19 @@ _LONGER = Change(
 )
 _CC_PRICES = (_NO_SEARCHES, _TODAY, _MARGINAL, _LONGER)
 
-CCUSAGE = Habit(
+CCUSAGE = MethodRules(
     "ccusage",
     "ccusage 20 (daily)",
     "id and request over all files; of several lines the one with the greatest sum, outside subagents first; progress records too",
     (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, *_CC_PRICES),
 )
-CCUSAGE_SESSION = Habit(
+CCUSAGE_SESSION = MethodRules(
     "ccusage",
     "ccusage 20 (session)",
     "id and request over all files; of several lines the one with the greatest sum, outside subagents first",
     (GONE, _NO_PROGRESS, _STRICT, _CC_SESSION_KEY, _GREATEST, _SPLIT, _SYNTHETIC, *_CC_PRICES),
 )
-_CC_DOUBLING = Habit(
+_CC_DOUBLING = MethodRules(
     "ccusage",
     "ccusage 20.0.21 (session in the key)",
     "id, request and session; of several lines the one with the greatest sum; progress records too",
@@ -103,7 +103,7 @@ _CC_DOUBLING = Habit(
         *CCUSAGE.changes[3:],
     ),
 )
-_CC_FIRST = Habit(
+_CC_FIRST = MethodRules(
     "ccusage",
     "ccusage to 18 (first line)",
     "id and request over all files; the first line of each",
@@ -131,7 +131,7 @@ _AV_KEY = Change(
 _AV_ROUNDED = Change("rounding", "the cost of each answer is rounded to a millionth of a dollar", {"rounded": True})
 _AV_OUTPUT = Change("one_line", "the line with the greatest output instead of the maxima", {"merge": "output"})
 
-AGENTSVIEW = Habit(
+AGENTSVIEW = MethodRules(
     "agentsview",
     "agentsview 0.46",
     "id and request over all sessions; the line with the greatest output; dated prices",
@@ -140,19 +140,19 @@ AGENTSVIEW = Habit(
 _TK_KEY = Change("key", "id and request tell an answer: copies without a request count again", {"key": "tokscale"})
 _TK_PRICES = (_NO_SEARCHES, _NOT_RECORDED, _TODAY, _MARGINAL)
 
-TOKSCALE = Habit(
+TOKSCALE = MethodRules(
     "tokscale",
     "tokscale 2 and later",
     "id and request over all files; of each class the maximum; one price for all cache writes",
     (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, _FIVE_MINUTES, *_TK_PRICES),
 )
-_TK_TIERED = Habit(
+_TK_TIERED = MethodRules(
     "tokscale",
     "tokscale, cache writes by lifetime",
     "id and request over all files; of each class the maximum",
     (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, *_TK_PRICES),
 )
-_TK_FIRST = Habit(
+_TK_FIRST = MethodRules(
     "tokscale",
     "tokscale 1 (first line)",
     "id and request over all files, lines without a request each for itself; the first line of each",

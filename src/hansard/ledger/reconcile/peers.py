@@ -13,7 +13,7 @@ from hansard.ledger.reconcile.bridge import Change, add, walk
 from hansard.ledger.reconcile.peer_rules import VARIANTS, missing, within
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.reconcile import Counted, PeerCheck, PeerModel
-from hansard.pricing.money import ZERO
+from hansard.pricing.cost import ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

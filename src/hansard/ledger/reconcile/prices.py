@@ -8,7 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.ledger import Rate, Tokens
-from hansard.pricing.money import EXACT, cost
+from hansard.model.time import to_milliseconds
+from hansard.pricing.cost import EXACT, cost
 from hansard.pricing.settle import FOREVER
 from hansard.pricing.stored import rates_of
 
@@ -120,8 +121,8 @@ def _row(item: tuple[int, Rate]) -> tuple[Any, ...]:
         rate.service_tier,
         rate.speed,
         rate.inference_geo,
-        -FOREVER if rate.since is None else int(rate.since.timestamp() * 1000),
-        FOREVER if rate.until is None else int(rate.until.timestamp() * 1000),
+        -FOREVER if rate.since is None else to_milliseconds(rate.since),
+        FOREVER if rate.until is None else to_milliseconds(rate.until),
         -1 if rate.above is None else rate.above,
         FOREVER if rate.upto is None else rate.upto,
         *(_scaled(getattr(rate, name), 1) for name in _CLASSES),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hansard.ledger.reconcile.lines import ADVISOR, ANSWER, TOLD
+from hansard.ledger.reconcile.line_store import ADVISOR, ANSWER, TOLD
 from hansard.ledger.reconcile.prices import OVER, SCALE, LineRates
 from hansard.model.reconcile import Counted
-from hansard.pricing.money import ZERO, recorded
+from hansard.model.time import to_milliseconds
+from hansard.pricing.cost import ZERO, recorded
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from hansard.ledger.reconcile.lines import UsageLines
+    from hansard.ledger.reconcile.line_store import UsageLines
 
 KEYS = {
     "ours": "ours",
@@ -82,7 +83,7 @@ class Count:
 
     def __init__(self, lines: UsageLines, rates: LineRates, now: datetime) -> None:
         self._db = lines.db
-        self._now = int(now.timestamp() * 1000)
+        self._now = to_milliseconds(now)
         self._rates = rates
         self._known: dict[tuple[Rule, bool], dict[str, Counted]] = {}
         self._told: str = ""  # whose rows `told` has

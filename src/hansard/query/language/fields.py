@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
 
 from hansard.errors import UsageError
+from hansard.model.time import to_milliseconds
 from hansard.query.language.dates import EXAMPLES, Span, parse_span
 from hansard.query.language.error import QueryError, shown
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AMOUNT = r"(>=|<=|>|<|=)?\s*+(\$?)\s*+(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled when it is needed
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 _MOST = 10**18  # still a number of 64 bits
@@ -264,13 +264,15 @@ class Is(_Choice):
 
     __slots__ = ()
     name = "is"
-    help = "Only errors, forked sessions, subagents, or sessions that you pinned."
+    help = "Only errors, subagents, or sessions that were forked, that you pinned, or whose files are gone."
     examples = ("is:error", "-is:subagent", "is:pinned")
     values: ClassVar[dict[str, str]] = {
         "error": "a failed tool or request",
         "fork": "in a session that was forked from another",
         "subagent": "by a subagent",
         "pinned": "in a session that you pinned",
+        "live": "in a session whose files the client still has",
+        "gone": "in a session whose files the client has deleted",
     }
 
 
@@ -303,7 +305,7 @@ class _Moment:
 
     @classmethod
     def _bound(cls, span: Span) -> int:
-        return _milliseconds(span.start)
+        return to_milliseconds(span.start)
 
 
 class Before(_Moment):
@@ -325,7 +327,7 @@ class After(_Moment):
 
     @classmethod
     def _bound(cls, span: Span) -> int:
-        return _milliseconds(span.end)
+        return to_milliseconds(span.end)
 
 
 class Since(_Moment):
@@ -358,7 +360,7 @@ class On:
             given.fail(
                 f"on: takes a day, a month or a year, and {shown(given.value)} is a moment; use since: and before:"
             )
-        yield cls(_milliseconds(span.start), _milliseconds(span.end), given.start, given.end)
+        yield cls(to_milliseconds(span.start), to_milliseconds(span.end), given.start, given.end)
 
 
 _Number = TypeVar("_Number")
@@ -432,10 +434,6 @@ def _span(given: FieldValue, *, whole: bool = False) -> Span:
         return parse_span(given.value, given.now, given.zone, whole=whole)
     except UsageError:
         given.fail(f"{shown(given.value)} is no date; write for example {EXAMPLES}")
-
-
-def _milliseconds(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _amount(given: FieldValue) -> tuple[str, str, Decimal | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -120,3 +120,18 @@ def walk(node: Node) -> Iterator[Node]:
             waiting.append(node.node)
         elif isinstance(node, And | Or):
             waiting.extend(reversed(node.nodes))
+
+
+def several(kind: type[And | Or], nodes: Sequence[Node]) -> Node:
+    """One node for several, and those of the same kind among them as one."""
+    if not nodes:
+        return Everything()
+    if len(nodes) == 1:
+        return nodes[0]
+    flat: list[Node] = []
+    for node in nodes:
+        if isinstance(node, And | Or) and isinstance(node, kind):
+            flat.extend(node.nodes)
+        else:
+            flat.append(node)
+    return kind(tuple(flat))

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from datetime import datetime, tzinfo
 
 from hansard.query.language.error import QueryError
 from hansard.query.language.fields import FIELDS, FieldValue
-from hansard.query.language.nodes import And, Everything, Near, Node, Not, Or, Phrase, Word
+from hansard.query.language.nodes import And, Near, Node, Not, Or, Phrase, Word, several
 
 MOST_TERMS = 200
 MOST_LEVELS = 50
@@ -265,7 +264,7 @@ def _build(text: str, tokens: list[_Token]) -> Node:
             node = _joined(group)
             group, negation = around.pop()
         else:
-            node = _several(Or, token.nodes)
+            node = several(Or, token.nodes)
             terms += 1
             if terms > MOST_TERMS:  # the lexer did not count what was no text until now
                 raise _too_many(text, token.start)
@@ -283,19 +282,4 @@ def _too_many(text: str, column: int) -> QueryError:
 
 
 def _joined(sides: list[list[Node]]) -> Node:
-    return _several(Or, [_several(And, side) for side in sides])
-
-
-def _several(kind: type[And | Or], nodes: Sequence[Node]) -> Node:
-    """One node for several, and those of the same kind among them as one."""
-    if not nodes:
-        return Everything()
-    if len(nodes) == 1:
-        return nodes[0]
-    flat: list[Node] = []
-    for node in nodes:
-        if isinstance(node, And | Or) and isinstance(node, kind):
-            flat.extend(node.nodes)
-        else:
-            flat.append(node)
-    return kind(tuple(flat))
+    return several(Or, [several(And, side) for side in sides])

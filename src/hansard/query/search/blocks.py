@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.lines import items
-from hansard.index.schema import OFFSET_MASK, SNAPSHOT_TEXT
+from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import texts
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -66,23 +67,23 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         row[0]: row[1:]
         for row in reader.rows(
             "SELECT id, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
-            " WHERE id IN (SELECT value >> 40 FROM json_each(?))",
+            f" WHERE id IN (SELECT value >> {OFFSET_BITS} FROM json_each(?))",
             (json.dumps(ids),),
         )
     }
     found: dict[int, TextBlock] = {}
     others: list[int] = []
     for id_, record_id, length, kind, sub, says, ts, sidechain, uuid, block_kind, is_error, tool in rows:
-        log = logs.get(id_ >> 40)
+        log = logs.get(id_ >> OFFSET_BITS)
         if log is None or id_ in found:
             continue
         session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
-        inside = record_id is not None and record_id >> 40 == id_ >> 40
+        inside = record_id is not None and record_id >> OFFSET_BITS == id_ >> OFFSET_BITS
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
                 id_,
                 "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, says, block_kind),
-                id_ >> 40,
+                id_ >> OFFSET_BITS,
                 path,
                 record_id & OFFSET_MASK,
                 length,
@@ -102,7 +103,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         found[id_] = TextBlock(
             id=id_,
             kind="prompt" if log_kind == "history" else "title",
-            transcript=id_ >> 40,
+            transcript=id_ >> OFFSET_BITS,
             path=path,
             offset=id_ & OFFSET_MASK,
             length=None,
@@ -125,7 +126,7 @@ def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:
     results = {block.id: block for block in blocks if block.kind == "result" and not block.tool}
     for id_, tool in reader.rows(
         "SELECT b.id, k.tool FROM json_each(?) c JOIN blocks b ON b.id = c.value"
-        " JOIN tool_calls k ON k.tool_use_id = b.tool_use_id AND k.id >> 40 = b.id >> 40",
+        f" JOIN tool_calls k ON k.tool_use_id = b.tool_use_id AND k.id >> {OFFSET_BITS} = b.id >> {OFFSET_BITS}",
         (json.dumps(list(results)),),
     ):
         results[id_].tool = tool
@@ -153,7 +154,7 @@ def _correct(reader: Reader, found: dict[int, TextBlock], ids: Iterable[int]) ->
         block.session_id = session_id or block.session_id
     for id_, session_id, ts in reader.rows(
         "SELECT s.id, t.session_id, r.ts FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid"
-        " JOIN transcripts t ON t.id = r.id >> 40 WHERE s.id IN (SELECT value FROM json_each(?)) AND t.session_id <> ''"
+        f" JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS} WHERE s.id IN (SELECT value FROM json_each(?)) AND t.session_id <> ''"
         " ORDER BY t.current, r.ts DESC, t.path DESC",
         (wanted,),
     ):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.search.plan import ANY_KIND, Leg, Plan, values_of
 from hansard.query.search.ranking import Weigh, rarity, weigher
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -123,7 +124,7 @@ class Finder:
         found: set[int] = set()
         for scope in self._scopes:
             for part in self._parts:
-                column = "text.rowid" if part is FILES else "text.rowid >> 40"
+                column = "text.rowid" if part is FILES else f"text.rowid >> {OFFSET_BITS}"
                 for sql, values in scope.queries(f"DISTINCT {column}", part):
                     found.update(row[0] for row in self._reader.rows(sql, values))
         return found
@@ -158,7 +159,7 @@ class Finder:
                 f" AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
                 (match,),
             )
-            reached = newest - (oldest >> 40) + 1 if oldest is not None else newest
+            reached = newest - (oldest >> OFFSET_BITS) + 1 if oldest is not None else newest
             often = count if count < _SAMPLE else count * newest / max(reached, 1)
             found.append(rarity(often, rows))
         return found
@@ -198,10 +199,10 @@ class _Scope:
         ]
         runs = list(_runs(ids))
         if len(runs) > _MANY_RANGES:
-            self._conditions.append("text.rowid >> 40 IN (SELECT value FROM json_each(?))")
+            self._conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT value FROM json_each(?))")
             self._allowed = "[" + ",".join(map(str, ids)) + "]"
             runs = [(ids[-1], ids[0])]
-        self.ranges = [(low << 40, (high + 1 << 40) - 1) for low, high in runs]
+        self.ranges = [(low << OFFSET_BITS, (high + 1 << 40) - 1) for low, high in runs]
         if leg.only_agents:
             self._files = None
         elif leg.sessions and self._files is not None:
@@ -216,7 +217,7 @@ class _Scope:
             " AND q.source <> 'history' AND trim(q.text) = trim(p.text))"
         )
         self._conditions.append(
-            f"(text.rowid >> 40 NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
+            f"(text.rowid >> {OFFSET_BITS} NOT IN ({', '.join(map(str, histories))}) OR EXISTS (SELECT 1 FROM prompts p"
             f" WHERE p.id = text.rowid AND {_of_sessions(self.leg, 'p.session_id')} AND {'1' if all_typed else lost}))"
         )
         self._typed_values = values_of(self.leg.sessions)
@@ -229,7 +230,7 @@ class _Scope:
             conditions.append(_of_sessions(leg, _TITLED))
         if leg.transcripts:
             among = " AND ".join(condition.sql for condition in leg.transcripts)
-            conditions.append(f"text.rowid >> 40 IN (SELECT id FROM transcripts WHERE {among})")
+            conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT id FROM transcripts WHERE {among})")
         values = (*values_of(leg.rows), *values_of(leg.sessions), *values_of(leg.transcripts))
         return head + "".join(f" AND {sql}" for sql in conditions), (leg.match, above, below - 1, *values)
 
@@ -260,9 +261,9 @@ class _Scope:
 
 # A title may stand in the file of another session than the one it is about.
 _TITLED = (
-    "coalesce((SELECT t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> 40"
+    f"coalesce((SELECT t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
     " WHERE s.id = text.rowid AND t.session_id <> '' ORDER BY t.current DESC, r.ts, t.path LIMIT 1),"
-    " (SELECT session_id FROM transcripts WHERE id = text.rowid >> 40))"
+    f" (SELECT session_id FROM transcripts WHERE id = text.rowid >> {OFFSET_BITS}))"
 )
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from hansard.index.schema import QUARTER
 from hansard.model.search import Facets
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds
+from hansard.query.reader import Reader
 from hansard.query.search.blocks import describe, name_tools
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _by_day(quarters: Counter[int], zone: tzinfo | None) -> Counter[str]:
     """Quarters of an hour put together to days, which consist of such in every zone."""
     days: Counter[str] = Counter()
     for quarter, count in quarters.items():
-        at = moment(quarter * QUARTER)
+        at = from_milliseconds(quarter * QUARTER)
         with suppress(ValueError, OverflowError, OSError):  # at the ends of the calendar no zone fits
             if at is not None:
                 days[at.astimezone(zone).date().isoformat()] += count

@@ -8,6 +8,7 @@ from itertools import islice
 from hansard.query.reader import Reader
 from hansard.query.search.blocks import TextBlock, describe
 from hansard.query.search.candidates import Finder
+from hansard.storage.ids import OFFSET_BITS
 
 _FEW = 3000  # so many matches are all looked at
 _OF_ONE = 20_000  # of one transcript
@@ -32,7 +33,11 @@ def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) ->
         if before is not None and first > before[0]:
             continue
         known = {block.id for block in found}
-        some = [id_ for id_ in islice(finder.ids(transcript << 40, transcript + 1 << 40), _OF_ONE) if id_ not in known]
+        some = [
+            id_
+            for id_ in islice(finder.ids(transcript << OFFSET_BITS, transcript + 1 << 40), _OF_ONE)
+            if id_ not in known
+        ]
         found = _before([*found, *describe(reader, some).values()], before)
     return found[:want], len(found) > want
 

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from hansard.errors import UsageError
-from hansard.index.schema import OFFSET_MASK
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
-from hansard.query.language import (
-    And,
-    Before,
-    Everything,
-    Near,
-    Node,
-    Not,
-    Or,
-    Phrase,
-    Project,
-    Since,
-    Word,
-    parse,
-    walk,
-)
-from hansard.query.reader import Reader, moment
+from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
+from hansard.query.compile import ROLES
+from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
+from hansard.query.language.options import Conditions, make_query
+from hansard.query.reader import Reader
 from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.newest import Recency, newest, place_of
-from hansard.query.search.plan import ROLES, Plan, Term, make_plan
+from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
+from hansard.storage.cursors import read_cursor, write_cursor
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
@@ -63,26 +52,12 @@ class SearchRequest:
     facets: bool = False
     now: datetime | None = None
     zone: tzinfo | None = None
-    project: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-    def also(self) -> tuple[Node, ...]:
-        """What must hold besides the query."""
-        found: list[Node] = []
-        if self.project is not None:
-            found.append(Project(self.project))
-        if self.since is not None:
-            found.append(Since(int(self.since.timestamp() * 1000)))
-        if self.until is not None:
-            found.append(Before(int(self.until.timestamp() * 1000)))
-        return tuple(found)
+    conditions: Conditions = field(default_factory=Conditions)
 
 
 class _Cursor(NamedTuple):
     """Where a page begins: after so many of the candidates under these ids."""
 
-    wish: int
     now: int
     stops: Stops | None
     shown: int
@@ -110,21 +85,20 @@ class _Batch:
 class Search:
     """One question to a store."""
 
-    def __init__(self, reader: Reader, wish: SearchRequest, *, exact: bool = False) -> None:
+    def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
-        if wish.limit < 1:
+        if request.limit < 1:
             raise UsageError("a page has at least one hit")
-        if wish.sort not in SORTS:
-            raise UsageError(f"cannot sort by {wish.sort!r}; choose one of {', '.join(SORTS)}")
+        if request.sort not in SORTS:
+            raise UsageError(f"cannot sort by {request.sort!r}; choose one of {', '.join(SORTS)}")
         self._reader = reader
-        self._wish = wish
-        self._cursor = _first(wish) if wish.cursor is None else _read(wish.cursor, wish)
-        asked_at = datetime.fromtimestamp(self._cursor.now / 1000, UTC)
-        self.node = parse(wish.query, now=asked_at, zone=wish.zone)
-        also = wish.also()
-        if also:
-            given = () if isinstance(self.node, Everything) else (self.node,)
-            self.node = And((*given, *also)) if len(given) + len(also) > 1 else also[0]
+        self._request = request
+        if request.cursor is None:
+            self._cursor = _Cursor(to_milliseconds(request.now or datetime.now(UTC)), None, 0)
+        else:
+            self._cursor = _read(request.cursor, request)
+        asked_at = moment_at(self._cursor.now)
+        self.node = make_query(request.query, now=asked_at, zone=request.zone, **request.conditions) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
@@ -133,20 +107,20 @@ class Search:
     def page(self, record: Record | None) -> SearchPage:
         """Find, weigh and show."""
         began = time.perf_counter()
-        wish = self._wish
-        batch = self._newest() if wish.sort == "newest" else self._best()
+        request = self._request
+        batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _Shower(self._reader, record, self.plan, wish.context)
+        shower = _Shower(self._reader, record, self.plan, request.context)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
-        if wish.group:
+        if request.group:
             waiting = iter(hits)
             sessions = [
                 shower.session(group, list(islice(waiting, len(some)))) for group, some in zip(shown, best, strict=True)
             ]
         facets = None
-        if wish.facets:
+        if request.facets:
             from hansard.query.search.facets import count_facets
 
             facets = count_facets(self._reader, self.finder)
@@ -155,7 +129,7 @@ class Search:
             sessions=tuple(sessions),
             total=batch.total,
             truncated=batch.truncated or self.plan.is_cut,
-            next_cursor=None if batch.following is None else _write(batch.following),
+            next_cursor=None if batch.following is None else _write(batch.following, request),
             took_ms=round((time.perf_counter() - began) * 1000, 2),
             not_indexed_bytes=not_indexed(self._reader, record),
             notes=(*self.plan.notes, *self._hints(batch)),
@@ -164,47 +138,47 @@ class Search:
 
     def _best(self) -> _Batch:
         """The best of the next candidates that there are; those that are only copies may fill whole windows."""
-        wish, cursor = self._wish, self._cursor
+        request, cursor = self._request, self._cursor
         while True:
             candidates = self.finder.candidates(cursor.stops)
             weights = candidates.weights
             found = [self._weighed(block, weights) for block in self._owned(weights)]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
-            groups = _grouped(found, by_worth=True) if wish.group else [[one] for one in found]
+            groups = _grouped(found, by_worth=True) if request.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
             following: _Cursor | None = None
-            if len(groups) > cursor.shown + wish.limit:
-                following = cursor._replace(shown=cursor.shown + wish.limit)
+            if len(groups) > cursor.shown + request.limit:
+                following = cursor._replace(shown=cursor.shown + request.limit)
             elif candidates.has_more:
                 following = cursor._replace(stops=candidates.stops, shown=0)
-            shown = groups[cursor.shown : cursor.shown + wish.limit]
+            shown = groups[cursor.shown : cursor.shown + request.limit]
             if shown or following is None:
                 return _Batch(shown, following, len(weights), truncated)
             cursor = following
 
     def _newest(self) -> _Batch:
         """The newest matches before the last one that was shown."""
-        wish, cursor = self._wish, self._cursor
-        want = wish.limit * (_GROUPED if wish.group else 1)
+        request, cursor = self._request, self._cursor
+        want = request.limit * (_GROUPED if request.group else 1)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
             found = [_Found(block, 0.0) for block in self._owned([block.id for block in blocks])]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
-            groups = _grouped(found, by_worth=False) if wish.group else [[one] for one in found]
+            groups = _grouped(found, by_worth=False) if request.group else [[one] for one in found]
             following: _Cursor | None = None
-            if len(groups) > wish.limit:
-                last = groups[wish.limit][0].block
+            if len(groups) > request.limit:
+                last = groups[request.limit][0].block
                 following = cursor._replace(before=(last.at or 0, last.id + 1))
             elif more:
                 following = cursor._replace(before=place_of(blocks[-1]))
             if groups or following is None:
                 truncated = more or cursor.before is not None
-                return _Batch(groups[: wish.limit], following, len(blocks), truncated)
+                return _Batch(groups[: request.limit], following, len(blocks), truncated)
             cursor = following
 
     def _hints(self, batch: _Batch) -> list[str]:
         """What may help where nothing was found."""
-        if batch.total or not self._reader.has_text or self._wish.cursor is not None:
+        if batch.total or not self._reader.has_text or self._request.cursor is not None:
             return []
         from hansard.query.search.hints import hints
 
@@ -224,7 +198,7 @@ class Search:
         owners = self._owners(blocks.values()) if only_words else {}
         best: dict[object, TextBlock] = {}
         for id_, block in blocks.items():
-            record_id = (block.transcript << 40) + block.offset
+            record_id = (block.transcript << OFFSET_BITS) + block.offset
             if block.uuid is not None and owners.get(block.uuid, record_id) != record_id:
                 continue  # it is shown where its owner is
             key = (block.uuid, block.number) if block.uuid is not None else id_
@@ -239,7 +213,7 @@ class Search:
         found: dict[str, tuple[_Age, int]] = {}
         for uuid, record_id, at, path, is_current, copied in self._reader.rows(
             "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied FROM json_each(?) v"
-            " CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> 40",
+            f" CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}",
             (json.dumps(uuids),),
         ):
             age = (not is_current, record_id & OFFSET_MASK < copied, at if at is not None else 1 << 62, path, record_id)
@@ -313,7 +287,7 @@ class _Shower:
             agent_id=block.agent_id or None,
             is_error=block.is_error,
             is_current=block.is_current,
-            timestamp=moment(block.at),
+            timestamp=from_milliseconds(block.at),
             snippet=excerpt.text,
             highlights=excerpt.spans,
             before=excerpt.before,
@@ -322,7 +296,7 @@ class _Shower:
             others=tuple(
                 place
                 for record_id, place in places.get(block.uuid or "", ())
-                if record_id != (block.transcript << 40) + block.offset
+                if record_id != (block.transcript << OFFSET_BITS) + block.offset
             ),
         )
 
@@ -334,8 +308,8 @@ class _Shower:
             session_id=session_id,
             project=project,
             title=title,
-            started_at=moment(started_at),
-            ended_at=moment(ended_at),
+            started_at=from_milliseconds(started_at),
+            ended_at=from_milliseconds(ended_at),
             matches=len(group),
             score=round(_worth(group), 4),
             hits=tuple(best),
@@ -354,7 +328,7 @@ class _Shower:
         uuids = [one.block.uuid for one in shown if one.block.uuid]
         places: dict[str, list[tuple[int, LineLocation]]] = {}
         for uuid, record_id, session_id, path in self._reader.rows(
-            "SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> 40"
+            f"SELECT r.uuid, r.id, t.session_id, t.path FROM records r JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
             " WHERE r.uuid IN (SELECT value FROM json_each(?)) ORDER BY t.current DESC, r.ts, t.path, r.id",
             (json.dumps(uuids),),
         ):
@@ -382,38 +356,27 @@ def not_indexed(reader: Reader, record: Record | None) -> int:
 # -- cursors
 
 
-def _mark(wish: SearchRequest) -> int:
-    asked = [wish.query, wish.group, wish.sort, wish.project, str(wish.since), str(wish.until)]
-    return crc32(json.dumps(asked).encode("utf-8", "replace"))
+def _made_for(request: SearchRequest) -> list[Any]:
+    asked = [
+        request.query,
+        request.group,
+        request.sort,
+        *(f"{name} {value}" for name, value in request.conditions.items() if value),
+    ]
+    return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]
 
 
-def _first(wish: SearchRequest) -> _Cursor:
-    now = wish.now or datetime.now(UTC)
-    return _Cursor(_mark(wish), int(now.timestamp() * 1000), None, 0)
+def _write(cursor: _Cursor, request: SearchRequest) -> str:
+    return write_cursor(_made_for(request), cursor)
 
 
-def _write(cursor: _Cursor) -> str:
-    return base64.urlsafe_b64encode(json.dumps(cursor).encode()).decode()
-
-
-def _read(text: str, wish: SearchRequest) -> _Cursor:
-    try:
-        cursor = _Cursor(*json.loads(base64.urlsafe_b64decode(text.encode())))
-        if cursor.before is not None:
-            at, id_ = cursor.before
-            cursor = cursor._replace(before=(at, id_))
-        stops = cursor.stops if cursor.stops is not None else {}
-        numbers = (
-            cursor.wish,
-            cursor.now,
-            cursor.shown,
-            *(stop or 0 for stop in stops.values()),
-        )
-        whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers)
-        named = stops.keys() <= {part.name for part in PARTS}
-        whole = whole and all(type(number) is int and abs(number) < 1 << 63 for number in cursor.before or ())
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that a search gave") from error
-    if not (whole and named) or cursor.wish != _mark(wish) or cursor.now > _LATEST:
-        raise UsageError("that cursor is of another search")
-    return cursor
+def _read(text: str, request: SearchRequest) -> _Cursor:
+    none = type(None)
+    now, stops, shown, before = read_cursor(text, _made_for(request), int, (dict, none), int, (list, none))
+    numbers = [now, shown, *(stop for stop in (stops or {}).values() if stop is not None)]
+    whole = all(type(number) is int and 0 <= number < 1 << 63 for number in numbers) and now <= _LATEST
+    named = (stops or {}).keys() <= {part.name for part in PARTS}
+    placed = before is None or (len(before) == 2 and all(type(at) is int and abs(at) < 1 << 63 for at in before))
+    if not (whole and named and placed):
+        raise UsageError("that cursor is not one that a search gave")
+    return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]))

@@ -13,48 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hansard.errors import UsageError
-from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark
-from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.index.marks import kind_mark
 from hansard.parse.texts import KINDS
-from hansard.query.compile import Condition, of_remarks, of_session, touched
-from hansard.query.language import (
-    After,
-    And,
-    Before,
-    Everything,
-    Field,
-    File,
-    Has,
-    InAgent,
-    Is,
-    Kind,
-    Near,
-    Node,
-    Not,
-    Note,
-    On,
-    Or,
-    Phrase,
-    Role,
-    Since,
-    Tag,
-    Tool,
-    Word,
-    walk,
-)
-from hansard.query.reader import Reader, like
-from hansard.query.search.words import Spelling, Vocabulary, as_typed, begun_spellings, spellings
+from hansard.query.compile import SESSIONS, Compiler, Condition, meaning_of
+from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
+from hansard.query.reader import Reader
+from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 
-ROLES = {
-    "prompt": "user",
-    "command": "user",
-    "reply": "assistant",
-    "thinking": "assistant",
-    "call": "assistant",
-    "result": "tool",
-    "title": "system",
-    "note": "system",
-}
 FRIENDLY_WORDS = 8
 """In a longer query every word is taken as it was typed: it was pasted, and its spelling is right."""
 
@@ -65,20 +30,6 @@ _TOLD = 5  # words that are named in a note
 _MOST_LEGS = 32
 _HIGHEST = 90  # of what the parser of FTS5 holds at a time, which is 100
 ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
-
-# The time of a block: of its record, of the prompt of history.jsonl, of the file; of its transcript where all are silent.
-_TIME = (
-    f"CASE WHEN text.rowid >= {SNAPSHOT_TEXT}"
-    f" THEN (SELECT mtime FROM side_files WHERE id = text.rowid - {SNAPSHOT_TEXT})"
-    " ELSE coalesce((SELECT ts FROM records WHERE id BETWEEN text.rowid >> 40 << 40 AND text.rowid ORDER BY id DESC LIMIT 1),"
-    " (SELECT ts FROM prompts WHERE id = text.rowid),"
-    " (SELECT first_ts FROM transcripts WHERE id = text.rowid >> 40)) END"
-)
-# The tool call that a block belongs to, as the call itself or as its result.
-_CALL = (
-    "EXISTS (SELECT 1 FROM blocks b JOIN tool_calls c ON c.tool_use_id = b.tool_use_id AND c.id >> 40 = text.rowid >> 40"
-    " WHERE b.id = text.rowid AND {})"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +143,9 @@ def is_text(node: Node) -> bool:
 
 
 def _is_text_leaf(node: Node) -> bool:
-    if isinstance(node, Is):
-        return node.value not in ("fork", "pinned")
-    if isinstance(node, Has):
-        return node.value == "image"
-    return isinstance(node, Word | Phrase | Near | Not | And | Or | Everything | Kind | Role | Tool)
+    if isinstance(node, Word | Phrase | Near | Not | And | Or | Everything):
+        return True
+    return meaning_of(node).mark is not None
 
 
 def alternatives(node: Node, *, negated: bool = False) -> list[_Atoms]:
@@ -266,8 +215,9 @@ def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
     leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
     if _height(leg.match) > _HIGHEST:
         raise UsageError("this query is too deeply nested; leave some parentheses out")
+    compiler = Compiler(reader, SESSIONS)
     for node, negated in atoms.fields:
-        _ask(reader, leg, node, negated=negated)
+        _ask(compiler, leg, node, negated=negated)
     return leg
 
 
@@ -285,58 +235,24 @@ def _joined(texts: tuple[tuple[Node, bool], ...]) -> Node:
     return And(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
-def _ask(reader: Reader, leg: Leg, node: Field, *, negated: bool) -> None:
+def _ask(compiler: Compiler, leg: Leg, node: Field, *, negated: bool) -> None:
     """Add what a field asks that is no mark in the full text."""
-
-    def add(place: list[Condition], condition: Condition) -> None:
-        place.append(condition.negated() if negated else condition)
-
-    match node:
-        case Since(at) | After(at):
-            add(leg.rows, Condition(f"{_TIME} >= ?", (at,)))
-            if not negated:
-                leg.transcripts.append(Condition("(last_ts >= ? OR kind = 'history')", (at,)))
-        case Before(at):
-            add(leg.rows, Condition(f"{_TIME} < ?", (at,)))
-            if not negated:
-                leg.transcripts.append(Condition("(first_ts < ? OR kind = 'history')", (at,)))
-        case On(first, last):
-            add(leg.rows, Condition(f"{_TIME} BETWEEN ? AND ?", (first, last - 1)))
-            if not negated:
-                leg.transcripts.append(Condition("(first_ts < ? AND last_ts >= ? OR kind = 'history')", (last, first)))
-        case File(value):
-            add(leg.rows, Condition(_CALL.format("c.path LIKE ? ESCAPE '\\'"), (like(value),)))
-            if not negated:
-                leg.sessions.append(_among(touched(value)))
-        case Has("diff"):
-            add(leg.rows, Condition(_CALL.format("c.change IS NOT NULL")))
-            if not negated:
-                leg.sessions.append(_among(Condition("files_changed > 0")))
-        case InAgent(value):
-            leg.only_agents = leg.only_agents or not negated
-            add(
-                leg.transcripts,
-                Condition(
-                    "(agent_id <> '' AND agent_id LIKE ? ESCAPE '\\' OR EXISTS (SELECT 1 FROM agents a"
-                    " WHERE a.transcript = transcripts.id AND a.agent_type LIKE ? ESCAPE '\\'))",
-                    (like(value)[1:], like(value)[1:-1]),
-                ),
-            )
-        case Tag() | Note() | Is("pinned"):
-            # Not by way of `sessions`: the user may have marked one that only history.jsonl knows.
-            asked = of_remarks(node)
-            among = f"{'NOT ' * negated}IN (SELECT session_id FROM remarks WHERE {asked.sql})"
-            leg.sessions.append(Condition(among, asked.values))
-        case _:
-            condition = of_session(reader, node)
-            if condition is None:
-                raise TypeError(node)
-            leg.sessions.append(_among(condition, negated=negated))
-
-
-def _among(condition: Condition, *, negated: bool = False) -> Condition:
-    """A condition over `sessions` for a session's id; texts of no known session fit only what is negated."""
-    return Condition(f"{'NOT ' * negated}IN (SELECT session_id FROM sessions WHERE {condition.sql})", condition.values)
+    meaning = meaning_of(node)
+    if meaning.text is not None:
+        asked = meaning.text(compiler, node)
+        leg.rows.append(asked.negated() if negated else asked)
+        if negated:
+            return
+        if meaning.transcript is not None:
+            leg.transcripts.append(meaning.transcript(compiler, node))
+            return
+    elif meaning.transcript is not None:
+        asked = meaning.transcript(compiler, node)
+        leg.transcripts.append(asked.negated() if negated else asked)
+        leg.only_agents = leg.only_agents or not negated
+        return
+    ids = compiler.session_ids(node)  # texts of no known session fit only what is negated
+    leg.sessions.append(Condition(f"{'NOT ' * negated}IN ({ids.sql})", ids.values))
 
 
 # -- the full-text expression
@@ -367,8 +283,13 @@ class _Expression:
                 return "(" + " OR ".join(self.of(part, wanted=wanted) for part in nodes) + ")"
             case Not():
                 return self._all((node,), wanted=wanted)
+            case Everything():
+                return self._marked(ANY_KIND)
             case _:
-                return self._marked(_marks(node))
+                mark = meaning_of(node).mark
+                if mark is None:
+                    raise TypeError(node)
+                return self._marked(mark(node))
 
     def _all(self, nodes: tuple[Node, ...], *, wanted: bool) -> str:
         yes = [self.of(node, wanted=wanted) for node in nodes if not isinstance(node, Not)]
@@ -421,28 +342,6 @@ def _height(expression: str) -> int:
 
 def _phrase(row: Spelling) -> str:
     return '"' + " ".join(row) + '"'
-
-
-def _marks(node: Node) -> str:
-    """The expression of a field that is a mark in the full text."""
-    match node:
-        case Kind("error") | Is("error"):
-            return f'mark : "{ERROR}"'
-        case Kind(value):
-            return f'mark : "{kind_mark(value)}"'
-        case Role(value):
-            kinds = [f'"{kind_mark(kind)}"' for kind, role in ROLES.items() if role == value]
-            return f"mark : ({' OR '.join(kinds)})"
-        case Tool(value, prefix):
-            return f'mark : "{tool_mark(value)}"' + (" *" if prefix else "")
-        case Is("subagent"):
-            return f'mark : "{ASIDE}"'
-        case Has("image"):
-            return f'mark : "{IMAGE}"'
-        case Everything():
-            return ANY_KIND
-        case _:
-            raise TypeError(node)
 
 
 def values_of(conditions: list[Condition]) -> tuple[Any, ...]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from hansard.query.language import And, Kind, Or, parse
+from hansard.query.language import And, Kind, Node, Or
 from hansard.query.search.candidates import Finder
-from hansard.query.search.plan import make_plan, without_empty
+from hansard.query.search.plan import make_plan
 from hansard.query.search.vocabulary import IndexedWords
 
 if TYPE_CHECKING:
@@ -19,11 +18,8 @@ _AT_ONCE = 10_000
 _TYPED = Or((Kind("prompt"), Kind("command")))
 
 
-def find_typed(reader: Reader, query: str, *, now: datetime, zone: tzinfo | None = None) -> set[int]:
-    """The ids of the prompts that a search for the query would find, lines of history.jsonl included."""
-    node = without_empty(parse(query, now=now, zone=zone))
-    if node is None or not reader.has_text:
-        return set()
+def find_typed(reader: Reader, node: Node) -> list[int]:
+    """The ids of the prompts that a search would find, lines of history.jsonl included."""
     finder = Finder(reader, make_plan(reader, And((node, _TYPED)), IndexedWords(reader)), all_typed=True)
     found: set[int] = set()
     ids = finder.ids()
@@ -36,4 +32,4 @@ def find_typed(reader: Reader, query: str, *, now: datetime, zone: tzinfo | None
                 (json.dumps(some),),
             )
         )
-    return found
+    return sorted(found)

@@ -10,7 +10,7 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
-    from hansard.query.search.words import Spelling
+    from hansard.query.search.spellings import Spelling
 
 _TABLES = ("work", "talk", "titles", "reminders")
 _NEXT_SEGMENT = "SELECT min(segid) FROM full.{}_idx WHERE segid > ?"

@@ -5,6 +5,6 @@ an inline style or an event handler: the pages forbid them to themselves.
 """
 
 from hansard.render.html.document import page
-from hansard.render.html.index import Listed, index_page
+from hansard.render.html.index import SessionLink, index_page
 
-__all__ = ["Listed", "index_page", "page"]
+__all__ = ["SessionLink", "index_page", "page"]

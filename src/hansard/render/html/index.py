@@ -22,7 +22,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SessionLink:
     """A session and the address of its page, relative to the page that lists it and quoted as addresses are."""
 
     session: Session
@@ -30,7 +30,7 @@ class Listed:
 
 
 def index_page(
-    entries: Iterable[Listed], *, title: str = "Sessions", now: datetime | None = None, zone: tzinfo = UTC
+    entries: Iterable[SessionLink], *, title: str = "Sessions", now: datetime | None = None, zone: tzinfo = UTC
 ) -> Iterator[str]:
     """The pieces of a page that lists sessions, the newest first in every project."""
     from hansard.render.html.document import footer
@@ -69,10 +69,10 @@ def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
     )
 
 
-def _projects(entries: Sequence[Listed], zone: tzinfo) -> Iterator[str]:
+def _projects(entries: Sequence[SessionLink], zone: tzinfo) -> Iterator[str]:
     if not entries:
         yield '<p class="empty">No sessions.</p>'
-    by_project: dict[str, list[Listed]] = {}
+    by_project: dict[str, list[SessionLink]] = {}
     for entry in entries:
         by_project.setdefault(entry.session.project, []).append(entry)
     for project, own in by_project.items():
@@ -95,7 +95,7 @@ def _month(session: Session, zone: tzinfo) -> str:
     return month(local(session.ended_at, zone)) if session.ended_at is not None else "No date"
 
 
-def _row(entry: Listed, zone: tzinfo) -> str:
+def _row(entry: SessionLink, zone: tzinfo) -> str:
     session = entry.session
     ended = session.ended_at
     facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]

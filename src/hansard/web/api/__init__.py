@@ -5,7 +5,7 @@ Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description an
 
 from __future__ import annotations
 
-from hansard.web.api import deeds, events, ledger, links, openapi, raw, remarks, search, sessions, store, turns
+from hansard.web.api import ledger, openapi, raw, remarks, search, server, sessions, tool_calls, turns
 from hansard.web.api.endpoint import Endpoint, routes
 
 _ALL: tuple[Endpoint, ...] = (
@@ -13,11 +13,9 @@ _ALL: tuple[Endpoint, ...] = (
     *turns.ENDPOINTS,
     *raw.ENDPOINTS,
     *search.ENDPOINTS,
-    *deeds.ENDPOINTS,
+    *tool_calls.ENDPOINTS,
     *ledger.ENDPOINTS,
-    *store.ENDPOINTS,
-    *events.ENDPOINTS,
-    *links.ENDPOINTS,
+    *server.ENDPOINTS,
     *remarks.ENDPOINTS,
 )
 ENDPOINTS = (*_ALL, openapi.endpoint_of(_ALL))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hansard.web.live import Live
 
 JSON = "application/json"
+_NAMES = {"errors": "has_errors", "state": "source_state"}  # as an address says it, as the library does
+_CONDITIONS = frozenset("project since until branch model tool version tag errors pinned state".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Call:
     zone: tzinfo | None
     live: Live
     auth: Auth
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """The parameters that are conditions, as the engine takes them."""
+        return {_NAMES.get(name, name): value for name, value in self.given.items() if name in _CONDITIONS}
 
     @property
     def ascending(self) -> bool | None:

@@ -15,8 +15,21 @@ from hansard.model.schema import Shape
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Number, Text, Texts, Words
-from hansard.web.api.sort_params import MODEL, PROJECT, QUERY, SINCE, TIMEZONE, UNTIL, sort_order
+from hansard.web.api.parameters import (
+    MODEL,
+    PROJECT,
+    QUERY,
+    SINCE,
+    TIMEZONE,
+    UNTIL,
+    Choice,
+    ChoiceList,
+    Flag,
+    Number,
+    RepeatedText,
+    Text,
+    sort_order,
+)
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
 _MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")
@@ -24,28 +37,18 @@ _BLOCK = Shape("BlockOfModels", BillingBlock, (("models", list[str]),))
 _BUDGETS = ("budgets", list[Budget])
 
 
-def _conditions(call: Call) -> dict[str, Any]:
-    given = call.given
-    return {
-        "project": given["project"],
-        "model": given["model"],
-        "since": given["since"],
-        "until": given["until"],
-        "timezone": call.timezone,
-    }
-
-
 def _usage(call: Call) -> dict[str, Any]:
     given = call.given
     report = call.h.usage(
         given["q"],
-        **_conditions(call),
+        **call.conditions,
+        timezone=call.timezone,
         by=given["by"],
         mode=given["mode"],
         breakdown=given["breakdown"],
         work=given["work"],
         sort=given["sort"],
-        descending=None if call.ascending is None else not call.ascending,
+        ascending=call.ascending,
     )
     left_out = max(0, len(report.rows) - given["limit"])
     answer: dict[str, Any] = plain(replace(report, rows=report.rows[: given["limit"]]))
@@ -58,8 +61,10 @@ def _usage(call: Call) -> dict[str, Any]:
 
 def _blocks(call: Call) -> dict[str, Any]:
     now = datetime.now(UTC)
-    found = call.h.blocks(call.given["q"], **_conditions(call), now=now)
-    rows = call.h.usage(call.given["q"], by=("block", "model"), sort="cost", **_conditions(call), now=now).rows
+    found = call.h.blocks(call.given["q"], **call.conditions, timezone=call.timezone, now=now)
+    rows = call.h.usage(
+        call.given["q"], by=("block", "model"), sort="cost", **call.conditions, timezone=call.timezone, now=now
+    ).rows
     models: dict[datetime, list[str]] = {}
     for row in rows:
         if (start := row.key["block"]) is not None:
@@ -86,7 +91,8 @@ def _explain(call: Call) -> Explanation:
         given["q"],
         by=given["by"] or None,
         key=tuple(value or None for value in given["key"]),
-        **_conditions(call),
+        **call.conditions,
+        timezone=call.timezone,
         mode=given["mode"],
         limit=given["limit"],
     )
@@ -122,7 +128,7 @@ ENDPOINTS = (
         ),
         parameters=(
             *_COUNTED,
-            Words("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
+            ChoiceList("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
             _MODE,
             Flag("breakdown", "In each row what it used of each model."),
             Flag("work", "Also what tools did: calls, errors, time, lines."),
@@ -156,8 +162,10 @@ ENDPOINTS = (
         parameters=(
             Text("target", "A session, a time as reports show it, a message's id, or the uuid of a line."),
             *_COUNTED,
-            Words("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
-            Texts("key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."),
+            ChoiceList("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
+            RepeatedText(
+                "key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."
+            ),
             _MODE,
             Number("limit", "How many messages at most, the dearest first.", 1, 200, 20),
         ),

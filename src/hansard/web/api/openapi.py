@@ -9,7 +9,7 @@ from typing import Any
 from hansard import __version__
 from hansard.model.schema import Schemas
 from hansard.web.api.endpoint import JSON, Call, Endpoint
-from hansard.web.api.parameters import Number, Parameter, Text, Texts, Words
+from hansard.web.api.parameters import ChoiceList, Number, Parameter, RepeatedText, Text
 
 Schema = dict[str, Any]
 _PLACE = "#/components/schemas/"
@@ -119,9 +119,9 @@ def _parameter(one: Parameter | Text | Number, place: str) -> Schema:
     }
     if place == "query" and not one.required:
         told["allowEmptyValue"] = True  # as if it were not given
-    if isinstance(one, Words):
+    if isinstance(one, ChoiceList):
         told |= {"style": "form", "explode": False}
-    if isinstance(one, Texts):
+    if isinstance(one, RepeatedText):
         told |= {"style": "form", "explode": True}
     return told
 

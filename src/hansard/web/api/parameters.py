@@ -1,4 +1,4 @@
-"""What an endpoint can be asked with: each parameter says its type once, for the check and for the description."""
+"""The parameters of endpoints: each declares its type once, for the check and for the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Text(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Needed(Text):
+class RequiredText(Text):
     """A text without which there is no answer."""
 
     required: ClassVar[bool] = True
@@ -62,7 +62,7 @@ class Needed(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Parameter):
+class ChoiceList(Parameter):
     """Several words with commas between them."""
 
     choices: Collection[str]
@@ -79,7 +79,7 @@ class Words(Parameter):
 
 
 @dataclass(frozen=True, slots=True)
-class Texts(Parameter):
+class RepeatedText(Parameter):
     """A text that can be given several times."""
 
     most: int = 20
@@ -155,7 +155,7 @@ class Moment(Parameter):
         return asked.moment(self.name, zone, end=self.is_end)
 
     def schema(self) -> Schema:
-        """Words that no pattern tells all of."""
+        """ChoiceList that no pattern tells all of."""
         return {"type": "string", "maxLength": LONGEST, "examples": ["2026-01-31", "2026-01-31T12:00:00Z", "7d"]}
 
 
@@ -175,3 +175,26 @@ class Timezone(Parameter):
     def schema(self) -> Schema:
         """An IANA name."""
         return {"type": "string", "maxLength": LONGEST, "examples": ["Europe/Berlin", "UTC"]}
+
+
+SESSION = Text("session", "The beginning of an id, words of a title, @last, or @2 for the one before it.")
+QUERY = Text("q", "ChoiceList and fields in the language of `hansard search`.")
+PROJECT = Text("project", "Of this project: a path or a part of one.")
+MODEL = Text("model", "Of models whose name contains this.")
+SINCE = Moment("since", "At or after: a date, a time, 7d, 24h, 2w, today, yesterday.")
+UNTIL = Moment("until", "Before the end of that day, or before that time.", is_end=True)
+TIMEZONE = Timezone("timezone", "Whose days are meant, e.g. Europe/Berlin; else that of the settings.")
+CURSOR = Text("cursor", "Where a page ended: `next_cursor` of the answer before.")
+
+
+def sort_order(sorts: tuple[str, ...], default: str | None) -> tuple[Choice, Choice]:
+    """What a list is ordered by, and which way round."""
+    return (
+        Choice(
+            "sort",
+            "What to order by." if default else "What to order by; else times in order, the rest by cost.",
+            sorts,
+            default,
+        ),
+        Choice("order", "The smallest or the largest first; unless told what suits `sort`.", ("asc", "desc")),
+    )

@@ -9,8 +9,7 @@ from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
 from hansard.web.api.endpoint import Endpoint
-from hansard.web.api.parameters import Number, Text
-from hansard.web.api.sort_params import SESSION
+from hansard.web.api.parameters import SESSION, Number, Text
 
 if TYPE_CHECKING:
     from starlette.requests import Request

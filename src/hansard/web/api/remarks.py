@@ -7,14 +7,13 @@ from collections.abc import Callable
 from hansard.model.sessions import Remarks
 from hansard.sync.remarking import LONGEST_NOTE, LONGEST_TAG, LONGEST_TITLE
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Needed, Number, Text
-from hansard.web.api.sort_params import SESSION
+from hansard.web.api.parameters import SESSION, Number, RequiredText, Text
 
 Handler = Callable[[Call], Remarks]
 _PATH = "/api/sessions/{session}"
 _TAG = Text("tag", "One word.", LONGEST_TAG)
-_TITLE = Needed("title", "On one line.", LONGEST_TITLE)
-_TEXT = Needed("text", "As it is to be kept.", LONGEST_NOTE)
+_TITLE = RequiredText("title", "On one line.", LONGEST_TITLE)
+_TEXT = RequiredText("text", "As it is to be kept.", LONGEST_NOTE)
 _NUMBER = Number("number", "The first note is number 1.", 1, 1_000_000)
 
 

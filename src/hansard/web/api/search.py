@@ -11,8 +11,7 @@ from hansard.model.serialize import plain
 from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Needed, Number
-from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SINCE, UNTIL
+from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Number, RequiredText
 
 
 def _search(call: Call) -> dict[str, Any]:
@@ -25,10 +24,8 @@ def _search(call: Call) -> dict[str, Any]:
         sort=given["sort"],
         context=given["context"],
         facets=given["facets"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
-        zone=call.zone,
+        **call.conditions,
+        timezone=call.timezone,
     )
     left_out = {name for name, wanted in (("sessions", given["group"]), ("facets", given["facets"])) if not wanted}
     return {name: value for name, value in plain(page).items() if name not in left_out}
@@ -38,15 +35,13 @@ def _prompts(call: Call) -> PromptPage:
     given = call.given
     return call.h.prompts(
         given["q"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
+        **call.conditions,
         source=given["source"],
         unique=given["unique"],
-        reverse=given["reverse"],
+        ascending=given["reverse"],
         limit=given["limit"],
         cursor=given["cursor"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
 
 
@@ -58,7 +53,7 @@ ENDPOINTS = (
         _search,
         Shape("SearchAnswer", SearchPage, optional=frozenset({"sessions", "facets"})),
         parameters=(
-            Needed("q", QUERY.help),
+            RequiredText("q", QUERY.help),
             PROJECT,
             SINCE,
             UNTIL,

@@ -11,8 +11,19 @@ from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.threads import Agent
 from hansard.query.sessions import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Choice, Flag, Number, Text
-from hansard.web.api.sort_params import CURSOR, PROJECT, QUERY, SESSION, SINCE, UNTIL, sort_order
+from hansard.web.api.parameters import (
+    CURSOR,
+    PROJECT,
+    QUERY,
+    SESSION,
+    SINCE,
+    UNTIL,
+    Choice,
+    Flag,
+    Number,
+    Text,
+    sort_order,
+)
 
 _PATH = "/api/sessions/{session}"
 _MOST = 500
@@ -22,24 +33,14 @@ def _sessions(call: Call) -> SessionPage:
     given = call.given
     return call.h.sessions(
         given["q"],
-        project=given["project"],
-        since=given["since"],
-        until=given["until"],
-        branch=given["branch"],
-        model=given["model"],
-        tool=given["tool"],
-        version=given["version"],
+        **call.conditions,
         text=given["text"],
-        has_errors=given["errors"],
-        source_state=given["state"],
         debris=given["all"],
         sort=given["sort"],
-        pinned=given["pinned"],
-        tag=given["tag"],
         ascending=call.ascending,
         limit=given["limit"],
         cursor=given["cursor"],
-        zone=call.zone,
+        timezone=call.timezone,
     )
 
 
@@ -95,14 +96,17 @@ ENDPOINTS = (
             UNTIL,
             Text("branch", "On this git branch."),
             Text("model", "In which a model answered whose name contains this."),
-            Text("tool", "In which this tool was called."),
-            Text("version", "Written by this version of the client."),
+            Text(
+                "tool",
+                "In which this tool was called, or one of this MCP server; a star at the end: all that begin so.",
+            ),
+            Text("version", "Written by this version of the client, or by all that begin so."),
             Text("text", "With all these words in the title or the first prompt."),
             Flag("errors", "In which a tool or the API failed."),
             Choice("state", "Whether the client still has its files.", ("live", "gone")),
             Flag("all", "Also those in which nothing was said."),
             Flag("pinned", "Only those that you pinned."),
-            Text("tag", "With this tag of yours."),
+            Text("tag", "With this tag of yours; a star at the end: all that begin so."),
             *sort_order(tuple(SORTS), "ended"),
             Number("limit", "How many at most.", 1, _MOST, 50),
             CURSOR,

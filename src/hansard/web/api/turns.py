@@ -8,8 +8,7 @@ from hansard.model.schema import Shape
 from hansard.model.serialize import encoded
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import Flag, Number, Text
-from hansard.web.api.sort_params import SESSION
+from hansard.web.api.parameters import SESSION, Flag, Number, Text
 
 _MOST = 50
 _ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun

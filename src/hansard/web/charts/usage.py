@@ -8,16 +8,17 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from hansard.render.html.escaping import escaped
 from hansard.render.series import DAYS, MONTHS, Amount, Measure, date_text, level, levels_of, step_key, timeline
 from hansard.web.charts.heatmap import SHADES, Cell, heat
-from hansard.web.charts.legend import LegendEntry, legend
 from hansard.web.charts.stacked import Column, Part, stacked
 
 if TYPE_CHECKING:
-    from markupsafe import Markup
-
     from hansard.model.ledger import UsageReport
     from hansard.render.series import Bar, Timeline
+
 
 Explain = Callable[[Sequence[str], Sequence[str | None]], str]
 """The address that explains a row: from its dimensions and its key."""
@@ -174,3 +175,30 @@ def draw_year(
 
     cells = {day: Cell(shade(amount), f"{named(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()}
     return heat(cells, first, last, label=label, nothing=lambda day: f"{named(day)}\nnothing")
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """A series: its name, what it comes to, and where it leads."""
+
+    name: str
+    amount: str = ""
+    href: str | None = None
+    title: str = ""
+    series: int | None = None  # which colour; None: by its place
+
+
+def legend(entries: Sequence[LegendEntry]) -> Markup:
+    """The series in the order of their colours; nothing where there is only one."""
+    if len(entries) < 2:
+        return Markup()
+    items = "".join(_item(number, entry) for number, entry in enumerate(entries))
+    return Markup(f'<ul class="legend">{items}</ul>')  # noqa: S704 - every text in it went through escaped()
+
+
+def _item(number: int, entry: LegendEntry) -> str:
+    name = escaped(entry.name)
+    told = f' title="{escaped(entry.title)}"' if entry.title else ""
+    shown = f'<a href="{escaped(entry.href)}"{told}>{name}</a>' if entry.href else f"<span{told}>{name}</span>"
+    amount = f" <b>{escaped(entry.amount)}</b>" if entry.amount else ""
+    return f'<li class="s{(number if entry.series is None else entry.series) % 8 + 1}"><i></i>{shown}{amount}</li>'

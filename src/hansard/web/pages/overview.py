@@ -39,7 +39,7 @@ _SPANS = {"30": "30 days", "90": "90 days"}
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSession:
     """A session of a list; `live_at` where its file has just changed."""
 
     session: Session
@@ -115,7 +115,7 @@ async def cleanup(request: Request) -> Response:
 def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
     settings = request.app.state.settings
-    standing = h.standing(timezone=settings.timezone, now=now)
+    standing = h.current(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
     return {
         "glances": summary_cards(h, zone, settings.timezone, now),
@@ -127,7 +127,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     }
 
 
-def _sessions(h: Hansard, now: datetime) -> list[Listed]:
+def _sessions(h: Hansard, now: datetime) -> list[ListedSession]:
     live = h.live(now - _LIVE)
     recent = h.sessions(limit=_RECENT).sessions
     known = {session.session_id for session in recent}
@@ -136,13 +136,13 @@ def _sessions(h: Hansard, now: datetime) -> list[Listed]:
     return sorted(listed, key=lambda item: item.live_at is None)
 
 
-def _listed(session: Session, live_at: datetime | None) -> Listed:
+def _listed(session: Session, live_at: datetime | None) -> ListedSession:
     spent = cost(
         session.cost_usd,
         lower_bound=session.lower_bound_messages > 0,
         unpriced=bool(session.unpriced_models),
     )
-    return Listed(session, spent, live_at)
+    return ListedSession(session, spent, live_at)
 
 
 # -- charts

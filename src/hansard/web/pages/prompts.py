@@ -19,12 +19,11 @@ from hansard.web.search_hits import stamp
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
     from hansard.model.prompts import Prompt
 
 _PAGE = 50
@@ -76,7 +75,7 @@ async def show(request: Request) -> Response:
     )
     part, cursor = asked.choice("part", _PARTS, "page"), asked.text("cursor")
     asked.done()
-    zone: tzinfo | None = request.app.state.zone.info
+    zone: Zone = request.app.state.zone
 
     def answer(h: Hansard) -> Response:
         if part == "count":
@@ -102,9 +101,7 @@ async def text(request: Request) -> Response:
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 
-def _found(
-    h: Hansard, listing: PromptListRequest, cursor: str | None, zone: tzinfo | None, *, counted: bool
-) -> dict[str, Any]:
+def _found(h: Hansard, listing: PromptListRequest, cursor: str | None, zone: Zone, *, counted: bool) -> dict[str, Any]:
     told: dict[str, Any] = {
         "listing": listing,
         "cursor": cursor,
@@ -118,7 +115,7 @@ def _found(
     }
     now = datetime.now(UTC)
     mistakes: dict[str, FormError] = told["mistakes"]
-    since, until = times_of(listing.since, listing.until, now, zone, mistakes)
+    since, until = times_of(listing.since, listing.until, now, zone.info, mistakes)
     if mistakes:
         return told
     try:
@@ -130,7 +127,7 @@ def _found(
             limit=1 if counted else _PAGE,
             cursor=cursor,
             counted=counted,
-            zone=zone,
+            timezone=zone.asked,
             since=since,
             until=until,
         )

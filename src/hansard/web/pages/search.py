@@ -23,12 +23,11 @@ from hansard.web.search_hits import corrected, pieces, place_of, speaker, stamp
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import Session
 
@@ -180,15 +179,15 @@ def _looking(asked: Params) -> SearchRequest:
     )
 
 
-def _zone(request: Request) -> tzinfo | None:
-    zone: tzinfo | None = request.app.state.zone.info
+def _zone(request: Request) -> Zone:
+    zone: Zone = request.app.state.zone
     return zone
 
 
 # -- results
 
 
-def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: tzinfo | None) -> dict[str, Any]:
+def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: Zone) -> dict[str, Any]:
     """What the templates draw; a mistake in the query is told beside the field."""
     now = datetime.now(UTC)
     told: dict[str, Any] = {
@@ -217,15 +216,13 @@ def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: tzinfo 
         told["mistake"] = FormError.of(error)
         return told
     told["page"] = page
-    told["fields"] = Refining(looking.q, now=now, zone=zone).fields()
+    told["fields"] = Refining(looking.q, now=now, zone=zone.info).fields()
     if told["widened"] is not None:
         told["looking"] = replace(looking, q=told["widened"])
     return told
 
 
-def _page(
-    h: Hansard, looking: SearchRequest, query: str, cursor: str | None, now: datetime, zone: tzinfo | None
-) -> SearchPage:
+def _page(h: Hansard, looking: SearchRequest, query: str, cursor: str | None, now: datetime, zone: Zone) -> SearchPage:
     by_session = looking.group == "session"
     return h.search(
         query,
@@ -234,7 +231,7 @@ def _page(
         group=by_session,
         sort=looking.sort,
         now=now,
-        zone=zone,
+        timezone=zone.asked,
     )
 
 
@@ -252,13 +249,13 @@ class Chip:
     is_chosen: bool
 
 
-def _faceted(h: Hansard, looking: SearchRequest, zone: tzinfo | None) -> dict[str, Any]:
+def _faceted(h: Hansard, looking: SearchRequest, zone: Zone) -> dict[str, Any]:
     if looking.q is None:
         return {"facets": None, "chips": ()}
     now = datetime.now(UTC)
     try:
-        refining = Refining(looking.q, now=now, zone=zone)
-        found = h.facets(looking.q, most=_COUNTED, now=now, zone=zone)
+        refining = Refining(looking.q, now=now, zone=zone.info)
+        found = h.facets(looking.q, most=_COUNTED, now=now, timezone=zone.asked)
     except QueryError:  # told with the results
         return {"facets": None, "chips": ()}
     return {"facets": found, "chips": tuple(_chips(refining, found))}

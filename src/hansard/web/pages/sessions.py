@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
+from hansard.model.time import DAYS, MONTHS
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
@@ -18,12 +19,11 @@ from hansard.web.responses import html
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
     from hansard.model.sessions import Session, SessionGroup
 
 _ROWS = 50
@@ -122,7 +122,7 @@ async def show(request: Request) -> Response:
     asked.done()
 
     def answer(h: Hansard) -> Response:
-        found = _found(h, listing, cursor, within, request.app.state.zone.info)
+        found = _found(h, listing, cursor, within, request.app.state.zone)
         if part == "page":
             found |= {"projects": h.field_values("project"), "models": h.field_values("model"), "tags": h.tags()}
         template = {"page": "sessions.html", "list": "sessions_list.html", "rows": "sessions_rows.html"}[part]
@@ -133,7 +133,7 @@ async def show(request: Request) -> Response:
 
 
 def _found(
-    h: Hansard, listing: SessionListRequest, cursor: str | None, within: str | None, zone: tzinfo | None
+    h: Hansard, listing: SessionListRequest, cursor: str | None, within: str | None, zone: Zone
 ) -> dict[str, Any]:
     """What the templates draw; a mistake in what was typed is told beside the field, with an empty list."""
     now = datetime.now(UTC)
@@ -145,7 +145,7 @@ def _found(
         "within": within,
         "no_key": _NO_KEY,
         "live": h.live(now - _LIVE),
-        "today": now.astimezone(zone).date(),
+        "today": now.astimezone(zone.info).date(),
         "spent": spent,
         "group_spent": _group_spent,
         "day_name": _day_name,
@@ -154,7 +154,7 @@ def _found(
         "groups": None,
     }
     mistakes: dict[str, FormError] = told["mistakes"]
-    since, until = times_of(listing.since, listing.until, now, zone, mistakes)
+    since, until = times_of(listing.since, listing.until, now, zone.info, mistakes)
     filters: dict[str, Any] = {
         "project": listing.project,
         "model": listing.model,
@@ -165,7 +165,7 @@ def _found(
         "pinned": listing.pinned,
         "sort": listing.sort,
         "ascending": None if listing.order is None else listing.order == "asc",
-        "zone": zone,
+        "timezone": zone.asked,
         "since": since,
         "until": until,
     }
@@ -205,10 +205,7 @@ def _day_name(key: str, today: Any) -> str:
     if passed in (0, 1):
         return "Yesterday" if passed else "Today"
     year = "" if day.year == today.year else f" {day.year}"
-    return f"{_DAYS[day.weekday()]}, {day.day} {_MONTHS[day.month - 1]}{year}"
+    return f"{DAYS[day.weekday()]}, {day.day} {MONTHS[day.month - 1]}{year}"
 
-
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_MONTHS = "January February March April May June July August September October November December".split()
 
 ROUTES = [Route("/sessions", show)]

@@ -147,8 +147,9 @@ async def _one(request: Request, asked: Params, narrowed: ListFilters, wanted: d
     which: dict[str, Any] = {
         "kind": "errors" if chosen == "failed" else "all",
         "sort": "slowest" if chosen == "slowest" else "newest",
-        "tool": name,
+        "name": name,
         "cursor": cursor,
+        "timezone": request.app.state.settings.timezone,
         **wanted,
     }
     if cursor is not None:
@@ -197,10 +198,10 @@ async def _frame(request: Request, narrowed: ListFilters) -> dict[str, Any]:
     return {"narrowed": narrowed, "projects": projects}
 
 
-def _report(request: Request, h: Hansard, tool: str | None, wanted: dict[str, Any]) -> ToolReport:
+def _report(request: Request, h: Hansard, name: str | None, wanted: dict[str, Any]) -> ToolReport:
     zone = request.app.state.settings.timezone
-    key = ("tools", h.state(), tool, *wanted.values())
-    report: ToolReport = request.app.state.cache.answer(key, lambda: h.tools(tool=tool, timezone=zone, **wanted))
+    key = ("tools", h.state(), name, *wanted.values())
+    report: ToolReport = request.app.state.cache.answer(key, lambda: h.tools(name=name, timezone=zone, **wanted))
     return report
 
 

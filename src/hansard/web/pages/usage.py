@@ -12,8 +12,7 @@ from starlette.routing import Route
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.sums import MODES
 from hansard.query.language import parse
-from hansard.render.rates import PRICED, grouped, price, prompt_size
-from hansard.render.reports import data_words, marked_notes, pause
+from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
 from hansard.render.series import Measure, measure_of
 from hansard.web.charts.usage import draw_spending
 from hansard.web.period import RANGES

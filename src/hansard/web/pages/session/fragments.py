@@ -137,8 +137,8 @@ async def find(request: Request) -> Response:
     if not bare:
         return RedirectResponse(f"/search?{urlencode({'q': query})}", 303)
 
-    def draw(h: Hansard, zone: tzinfo) -> str:
-        found = h.search(query, limit=_FOUND, zone=zone)
+    def draw(h: Hansard, _: tzinfo) -> str:
+        found = h.search(query, limit=_FOUND, timezone=request.app.state.settings.timezone)
         return page("session_found.html", found=found, text=text, marked=marked)
 
     return await _answer(request, draw)

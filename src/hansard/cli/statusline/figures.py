@@ -1,0 +1,119 @@
+"""The figures of a snapshot, as the engine gives them and the line shows them; and the sync before that."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from hansard import config, engine
+from hansard.cli.statusline.line import shown
+from hansard.cli.statusline.snapshot import system_zone
+from hansard.errors import UsageError
+from hansard.ledger.calendar import find_zone
+from hansard.render.money import cost
+from hansard.render.words import short
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from hansard.cli.statusline.run import Options
+    from hansard.model.current import CurrentTotal, CurrentUsage
+    from hansard.model.ledger import Budget, Limit
+    from hansard.model.sessions import Session
+
+_SESSIONS = 500  # the newest: one that is older is in the snapshot as soon as it goes on
+_BUDGETS = 3  # at most, the exceeded ones first
+
+
+def sync(options: Options) -> float:
+    """Sync, and tell how many seconds that took."""
+    before = time.monotonic()
+    with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` tell what is wrong
+        settings = config.load(os.environ, home=options.home, roots=options.roots, follow_links=options.follow_links)
+        if settings.roots:
+            with engine.open(
+                settings.home,
+                settings.roots,
+                follow_links=settings.follow_links,
+                max_file=settings.max_file,
+                prices=settings.prices,
+            ) as h:
+                h.sync(wait_seconds=0)
+    return time.monotonic() - before
+
+
+def settings_and_figures(home: str, last: dict[str, Any] | None) -> dict[str, Any]:
+    """What the configuration file says of the line, and the figures; the last ones where the store cannot be read."""
+    form = trouble = timezone = figures = None
+    limits: Sequence[Limit] = ()
+    try:
+        settings = config.load(os.environ, home=home)
+        find_zone(settings.timezone)
+    except UsageError:
+        trouble = "config.toml cannot be used: try `hansard status`"
+    else:
+        form, timezone, limits = settings.statusline, settings.timezone, settings.limits
+    if os.path.exists(os.path.join(home, "index.db")):
+        with contextlib.suppress(Exception):  # locked, damaged, of another version: `hansard doctor` tells
+            figures = _figures(home, limits, timezone)
+    is_failed = figures is None and last is not None
+    return {"form": form, "trouble": trouble, "figures": last if is_failed else figures, "is_failed": is_failed}
+
+
+def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[str, Any]:
+    """What the engine says, as the line shows it."""
+    now = datetime.now(UTC)
+    with engine.open(home) as h:
+        current = h.current(limits=limits, timezone=timezone, now=now)
+        sessions = h.sessions(debris=True, limit=_SESSIONS).sessions
+    zone = find_zone(timezone)
+    midnight = zone.midnight(zone.local(now).date() + timedelta(days=1))
+    pressing = sorted((item for item in current.budgets if item.state != "ok"), key=lambda item: item.state != "over")
+    of_day = [item.state for item in current.budgets if item.period == "day" and item.project is None]
+    return {
+        "at": _milliseconds(now),
+        "zone": system_zone() if timezone is None else None,
+        "day": [_milliseconds(current.today_since), _milliseconds(midnight)],
+        "today": _cost(current.today.cost_usd, current.today),
+        "today_state": of_day[0] if of_day else None,
+        "budgets": [[_budget(item), item.state] for item in pressing[:_BUDGETS]],
+        "block": _block(current),
+        "sessions": {
+            session.session_id: [_cost(session.cost_usd, session), short(_tokens(session))]
+            for session in sessions
+            if session.api_messages
+        },
+    }
+
+
+def _cost(amount: Decimal | None, used: CurrentTotal | Session) -> str:
+    return cost(amount, lower_bound=used.lower_bound_messages > 0, unpriced=bool(used.unpriced_models))
+
+
+def _tokens(session: Session) -> int:
+    return session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
+
+
+def _block(current: CurrentUsage) -> dict[str, Any] | None:
+    used, start, end, burn = current.block, current.block_start, current.block_end, current.burn_usd_per_hour
+    if used is None or start is None or end is None:
+        return None
+    return {
+        "start": _milliseconds(start),
+        "end": _milliseconds(end),
+        "cost": _cost(used.cost_usd, used),
+        "burn": None if burn is None else _cost(burn, used),
+    }
+
+
+def _budget(budget: Budget) -> str:
+    name = f"{shown(budget.project) or '?'} {budget.period}" if budget.project else budget.period
+    return f"{'OVER ' if budget.state == 'over' else ''}{name} budget {budget.share:.0%}"
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,37 @@
+"""Cursors for pagination: where a page of a list ended, as one opaque text that fits only the list it was made for."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from hansard.errors import UsageError
+
+_LARGEST = 1 << 63
+
+
+def write_cursor(made_for: list[Any], place: tuple[Any, ...]) -> str:
+    """A cursor that leads on from a place in the list that `made_for` describes."""
+    return base64.urlsafe_b64encode(json.dumps([made_for, *place]).encode()).decode()
+
+
+def read_cursor(cursor: str, made_for: list[Any], *kinds: type | tuple[type, ...]) -> tuple[Any, ...]:
+    """The place that a cursor of this list names, each value of its type; refused where it is no such cursor.
+
+    Numbers are such as SQLite can hold; a float is also an integer, a bool is none.
+    """
+    try:
+        made, *place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError("that cursor is not one that this listing gave") from error
+    if isinstance(made, list) and made != made_for:
+        raise UsageError("that cursor is of another listing, or of one in another order")
+    if made != made_for or len(place) != len(kinds) or not all(map(_is, place, kinds)):
+        raise UsageError("that cursor is not one that this listing gave")
+    return tuple(place)
+
+
+def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
+    allowed = kinds if isinstance(kinds, tuple) else (kinds,)
+    return type(value) in allowed and (type(value) is not int or abs(value) < _LARGEST)

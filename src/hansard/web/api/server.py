@@ -1,0 +1,102 @@
+"""The state of the store and of the server: health, tags, the event stream, and links that let another browser in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response, StreamingResponse
+
+from hansard.model.schema import Shape
+from hansard.model.serialize import encoded
+from hansard.model.sessions import Tagged
+from hansard.query.health import Diagnosis, Status
+from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.auth import LINK_SECONDS
+from hansard.web.live import News
+from hansard.web.responses import Json
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.web.auth import Auth
+    from hansard.web.live import Live
+
+_KIND = "text/event-stream"
+
+
+def _status(call: Call) -> Status:
+    return call.h.status()
+
+
+def _doctor(call: Call) -> Diagnosis:
+    return call.h.doctor()
+
+
+def _tags(call: Call) -> dict[str, Any]:
+    return {"tags": call.h.tags()}
+
+
+def _revision(call: Call) -> News:
+    return call.live.news(call.h.revision())
+
+
+async def _events(request: Request, given: dict[str, Any]) -> Response:  # noqa: ARG001 - there is nothing to ask with
+    """Server-sent events: `revision` with the `News`, at once and whenever they change."""
+    live: Live = request.app.state.live
+    if request.method == "HEAD":
+        return Response(media_type=_KIND)
+    news = live.events()
+    first = await anext(news, None)  # what hinders it is still told by the status
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield _event(first)
+        async for one in news:
+            yield _event(one)
+
+    return StreamingResponse(stream(), media_type=_KIND)
+
+
+def _event(news: News | None) -> bytes:
+    return b": nothing new\n\n" if news is None else b"event: revision\ndata: " + encoded(news) + b"\n"
+
+
+async def _link(request: Request, given: dict[str, Any]) -> Json:  # noqa: ARG001 - there is nothing to ask with
+    auth: Auth = request.app.state.auth
+    expires_at = datetime.now(UTC) + timedelta(seconds=LINK_SECONDS)
+    return Json({"link": auth.link(auth.issue_token()), "expires_at": expires_at})
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/api/status", "The store at a glance, and what the client's clean-up deletes next", _status, Status
+    ),
+    Endpoint(
+        "GET", "/api/doctor", "The store's health, bad lines, and what nobody has seen before", _doctor, Diagnosis
+    ),
+    Endpoint(
+        "GET",
+        "/api/tags",
+        "Every tag and how many sessions have it",
+        _tags,
+        Shape("Tags", fields=(("tags", list[Tagged]),)),
+        steady=True,
+    ),
+    Endpoint("GET", "/api/revision", "What the events tell: whether the store has changed", _revision, News),
+    Endpoint(
+        "GET",
+        "/api/events",
+        "Server-sent events: `revision` with what /api/revision answers, at once and whenever it changes",
+        _events,
+        str,
+        kind=_KIND,
+    ),
+    Endpoint(
+        "POST",
+        "/api/links",
+        "A link that lets one more browser in, once, within five minutes",
+        _link,
+        Shape("LoginLink", fields=(("link", str), ("expires_at", datetime))),
+    ),
+)
