@@ -311,8 +311,13 @@ class Hansard:
 
         from hansard.query.activity import count_activity
 
-        cost = self.usage(by="total", since=since, until=until).totals.cost_usd
-        return replace(count_activity(self.reader, since, until), cost_usd=cost)
+        used = self.usage(by="total", since=since, until=until).totals
+        return replace(
+            count_activity(self.reader, since, until),
+            cost_usd=used.cost_usd,
+            lower_bound_messages=used.lower_bound_messages,
+            unpriced_messages=used.unpriced_messages,
+        )
 
     def happened(self, *stretches: tuple[datetime, datetime]) -> list[Happened]:
         """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""

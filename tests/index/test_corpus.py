@@ -135,14 +135,22 @@ def test_the_doctor_finds_nothing(histories: dict[str, History]) -> None:
 
 def test_totals_of_the_public_corpus(corpus: Path, histories: dict[str, History]) -> None:
     home = histories["public"].store
-    sums = ask(home, "SELECT count(*), sum(input), sum(output), sum(cache_read), sum(cache_write) FROM usage")
-    assert sums == [(8_359, 95_478, 1_084_695, 694_040_598, 21_440_011)]
+    sums = ask(
+        home,
+        "SELECT count(*), sum(input), sum(output), sum(cache_read), sum(cache_write) FROM usage GROUP BY is_progress",
+    )
+    assert sums == [
+        (8_359, 95_478, 1_084_695, 694_040_598, 21_440_011),
+        (1_499, 86_963, 10_843, 100_620_425, 6_766_606),
+    ]
     per_session = ask(
         home,
         "SELECT sum(api_messages), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens) FROM sessions",
     )
-    assert per_session == [(8_359, 95_478, 1_084_695, 694_040_598)]
+    assert per_session == [(9_858, 182_441, 1_095_538, 794_661_023)]
     sizes = [path.stat().st_size for path in (corpus / "public").rglob("*.jsonl")]
     assert ask(home, "SELECT count(*), sum(size) FROM transcripts") == [(len(sizes), sum(sizes))]
     # Every message of a transcript has its usage, and every usage row the message it was taken from.
-    assert ask(home, "SELECT count(*) FROM usage WHERE key NOT IN (SELECT key FROM messages)") == [(0,)]
+    assert ask(home, "SELECT count(*) FROM usage WHERE NOT is_progress AND key NOT IN (SELECT key FROM messages)") == [
+        (0,)
+    ]

@@ -72,6 +72,8 @@ def test_a_title_file_of_another_shape(tree: Tree, content: bytes) -> None:
         ("/", "", "/"),
         ("/home/mira/app/.claude/worktrees/fix-1", "", "/home/mira/app"),
         ("/home/mira/app/.claude/worktrees/fix-1/src", "", "/home/mira/app"),
+        ("/home/mira/app/.worktrees/fix-1/src", "", "/home/mira/app"),
+        ("/home/mira/app/.worktrees", "", "/home/mira/app/.worktrees"),
         ("/elsewhere/wt", "/home/mira/app", "/home/mira/app"),
         ("c:\\src\\app\\.claude\\worktrees\\x", "", "C:\\src\\app"),
         ("C:\\src\\app\\", "", "C:\\src\\app"),

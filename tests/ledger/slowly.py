@@ -44,6 +44,7 @@ class Line:
     is_final: bool
     tool: str
     recorded: Fraction | None
+    is_progress: bool = False  # a progress record of the parent repeats it
 
 
 @dataclass
@@ -120,6 +121,9 @@ def read(config: Path) -> list[Message]:
         name = path.relative_to(config).as_posix()
         for key, line in _lines(name, path.read_bytes()):
             found.setdefault(key, Message(key)).lines.append(line)
+    for message in found.values():
+        # What progress records repeat counts only where the answer has no line of its own.
+        message.lines = [line for line in message.lines if not line.is_progress] or message.lines
     return list(found.values())
 
 
@@ -157,7 +161,12 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[str, Line]]:
     if not session:
         named = (value["sessionId"] for _, value in everything if value.get("sessionId"))
         session = next(named, path.rsplit("/", 1)[-1][:-6])
-    for offset, value in everything:
+    for offset, written in everything:
+        is_progress = written.get("type") == "progress" and written.get("data", {}).get("type") == "agent_progress"
+        value = written
+        if is_progress:
+            parent = {name: written.get(name) for name in ("sessionId", "gitBranch", "timestamp")}
+            value = {**parent, "agentId": written["data"].get("agentId"), **(written["data"].get("message") or {})}
         message = value.get("message")
         if value.get("type") != "assistant" or not isinstance(message, dict):
             continue
@@ -182,13 +191,14 @@ def _lines(path: str, data: bytes) -> Iterator[tuple[str, Line]]:
             is_final=bool(message.get("stop_reason")),
             tool=_tool(message.get("content")),
             recorded=Fraction(round(cost * 1e9), 10**9) if isinstance(cost, (int, float)) else None,
+            is_progress=is_progress,
         )
         yield key, own
         for number, call in enumerate(usage.get("iterations") or ()):
             if call.get("type") == "advisor_message":
                 counts = {**_counts(call), "searches": 0}
                 advised = Line(
-                    own.place, copied, session, speaker, own.branch, call.get("model") or "", own.kind, counts, own.is_final, own.tool, None
+                    own.place, copied, session, speaker, own.branch, call.get("model") or "", own.kind, counts, own.is_final, own.tool, None, is_progress
                 )  # fmt: skip
                 yield f"{key}#{number}", advised
 
@@ -343,6 +353,7 @@ def summed(messages: Iterable[Message], book: Book, mode: str = "auto") -> dict[
         "api_messages": len(found),
         "lower_bound_messages": sum(message.is_lower_bound for message in found),
         "unpriced_messages": len(found) - len(priced),
+        "progress_only_messages": sum(message.owner.is_progress for message in found),
         "recorded_messages": sum(message.recorded is not None and mode != "calculate" for message in priced),
         "cost_usd": sum((costs[message.key] or Fraction(0) for message in priced), Fraction(0)) if is_known else None,
         "cache_saved_usd": sum((saved for saved, _ in effects), Fraction(0)) if is_known else None,

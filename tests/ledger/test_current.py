@@ -126,8 +126,8 @@ def test_to_the_last_digit(tmp_path: Path, spent: list[Any]) -> None:
     for number, (is_priced, has_recorded, rates, used) in enumerate(spent):
         values = (number, f"model-{number}", *("",) * 3, 0, 0, 0, 0, "x" if is_priced else None, *rates, "", "[]")
         reader.db.execute(f"INSERT INTO rates VALUES ({','.join('?' * 18)})", values)
-        row = (now // QUARTER, "s", "", "", number, has_recorded, *used, now, now)
-        reader.db.execute(f"INSERT INTO spending VALUES ({','.join('?' * 17)})", row)
+        row = (now // QUARTER, "s", "", "", number, has_recorded, *used, 0, now, now)
+        reader.db.execute(f"INSERT INTO spending VALUES ({','.join('?' * 18)})", row)
     report = make_report(Ledger(reader, UsageFilter(), zone=find_zone("UTC"), now=NOW), ("total",))
     current = current_usage(reader, None, limits=(), zone=find_zone("UTC"), now=NOW)
     assert current.today == of(report.totals)

@@ -345,3 +345,24 @@ def test_the_state_of_a_hostile_transcript_stays_small() -> None:
     assert sum(state.kinds.values()) == state.records == 4 * many + 1
     assert f"t{many - 1}" not in state.open_calls
     assert f"t{many - 2}" in state.open_calls
+
+
+@pytest.mark.parametrize(
+    ("said", "meaning"),
+    [
+        ("<agent-notification>\n<agent>a1</agent> is done</agent-notification>", "notification"),
+        ("<ci-monitor-event>build failed</ci-monitor-event>", "notification"),
+        ('<mcp-resource-update server="x">changed</mcp-resource-update>', "notification"),
+        ('<cross-session-message from="b">Hi</cross-session-message>', "notification"),
+        ("<plan-mode-reminder>Plan.</plan-mode-reminder>", "reminder"),
+        ("<session-start-hook>x</session-start-hook>", "hook"),
+        ("<ide_opened_file>The user opened /f</ide_opened_file>", "meta"),
+        ("<my-element>is not drawn, why?", "prompt"),
+        ("<event> handlers: which are there?", "prompt"),
+    ],
+)
+def test_what_programs_say_is_no_prompt_and_no_title(said: str, meaning: str) -> None:
+    folded = fold(user(said), user("Go on."))
+    assert [row[4] for row in folded.rows.records] == [meaning, "prompt"]
+    assert folded.state.prompts == 1 + (meaning == "prompt")
+    assert (folded.state.first_prompt == "Go on.") == (meaning != "prompt")

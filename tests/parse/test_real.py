@@ -85,6 +85,8 @@ def test_tokens_of_the_public_corpus(corpus: Path) -> None:
     for path in sorted((corpus / "public").rglob("*.jsonl"), reverse=True):
         for key, stated in fold_file(path).rows.usage.items():
             usage[key] = merge(usage[key], stated) if key in usage else stated
+    assert sum(stated.is_progress for stated in usage.values()) == 1_499
+    usage = {key: stated for key, stated in usage.items() if not stated.is_progress}
     total: Counter[str] = Counter()
     for stated in usage.values():
         total.update(tokens(stated))

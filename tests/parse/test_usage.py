@@ -257,12 +257,25 @@ def test_advisor_calls_count_under_their_own_model() -> None:
 
 def test_what_does_not_count() -> None:
     synthetic = assistant(text("API Error"), model="<synthetic>")
-    copied = {
-        "type": "progress",
-        "uuid": "u",
-        "data": {"type": "agent_progress", "agentId": "a", "message": assistant(text("copy"))},
-    }
     result = {"type": "result", "subtype": "success", "usage": {"input_tokens": 900}, "session_id": SESSION}
-    folded = fold(synthetic, copied, result)
+    folded = fold(synthetic, result)
     assert folded.rows.usage == {}
     assert folded.state.messages == 0
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_progress_records_repeat_counts_without_a_line_of_its_own(is_first: bool) -> None:
+    own = assistant(text("copy"), usage={"input_tokens": 1, "output_tokens": 2})
+    repeated = {
+        "type": "progress",
+        "uuid": "u",
+        "data": {
+            "type": "agent_progress",
+            "agentId": "a",
+            "message": assistant(text("copy"), usage={"output_tokens": 9}),
+        },
+    }
+    (only,) = fold(repeated).rows.usage.values()
+    assert (only.output, only.agent_id, only.is_progress) == (9, "a", True)
+    (both,) = fold(*((repeated, own) if is_first else (own, repeated))).rows.usage.values()
+    assert (both.output, both.is_progress) == (2, False)

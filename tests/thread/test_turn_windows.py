@@ -220,3 +220,34 @@ def test_what_a_window_costs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         return taken
 
     assert 100 < steps(600) < steps(30) * 1.1
+
+
+def lasting(turns: list[Turn]) -> list[float | None]:
+    return [
+        None if turn.started_at is None or turn.ended_at is None else (turn.ended_at - turn.started_at).total_seconds()
+        for turn in turns
+    ]
+
+
+def test_a_turn_ends_with_its_last_answer_or_result(place: making.Tree) -> None:
+    """Not with a note that came hours later."""
+    lines = [
+        user(A, "p", "Begin."),
+        assistant(A, "a", "msg_01", [call("t1", "Bash", command="ls")], 1, "p"),
+        result(A, "r", "t1", "one", 3),
+        user(A, "n", "<task-notification>later</task-notification>", 190),
+        entry("system", A, "s", 191, subtype="away_summary", content="You were away."),
+    ]
+    assert lasting(read(place, lines)) == [180.0]
+
+
+def test_the_clients_own_duration_wins(place: making.Tree) -> None:
+    lines = [
+        user(A, "p", "Begin."),
+        assistant(A, "a", "msg_01", "Yes.", 1, "p"),
+        entry("system", A, "d", 1, subtype="turn_duration", durationMs=30_300),
+        user(A, "n", "<task-notification>later</task-notification>", 190),
+        user(A, "q", "Go on.", 200),
+        assistant(A, "b", "msg_02", "No.", 201, "q"),
+    ]
+    assert lasting(read(place, lines)) == [30.3, 60.0]

@@ -19,10 +19,10 @@ from hansard.index.links import derive_links, see
 from hansard.index.remarks import own_title
 from hansard.index.sides import titles
 from hansard.index.sql import Sql
-from hansard.parse.state import State, load
+from hansard.parse.state import State, countable, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
-_WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\][^/\\].*", re.DOTALL)
+_WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -116,12 +116,12 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
     warmups_only = main is None and all(state.warmup for state in states)
     cwd = first.cwd or next((state.cwd for state in states if state.cwd), "")
     worktree_of = first.worktree_of or next((state.worktree_of for state in states if state.worktree_of), "")
+    done = _calls(db, counted)
     tools: dict[str, list[int]] = {}
-    for state in states:
-        for tool, (calls, errors) in state.tools.items():
-            counts = tools.setdefault(tool, [0, 0])
-            counts[0] += calls
-            counts[1] += errors
+    for tool, _, calls, errors, *_ in done:
+        counts = tools.setdefault(countable(tool, tools), [0, 0])
+        counts[0] += calls
+        counts[1] += errors
     usage = db.execute(
         "SELECT input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, api_messages, lower_bound_messages"
         " FROM session_usage WHERE session_id = ?",
@@ -152,16 +152,16 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
             prompts,
             first.commands,
             sum(state.messages for state in states),
-            sum(state.tool_calls for state in states),
-            sum(state.tool_errors for state in states),
+            sum(row[2] for row in done),
+            sum(row[3] for row in done),
             sum(state.api_errors for state in states),
             agents[0],
             sum(state.compactions for state in states),
             sum(state.hooks for state in states),
             sum(state.images for state in states),
-            _derive_files(db, session_id, counted),
-            sum(state.lines_added for state in states),
-            sum(state.lines_removed for state in states),
+            _derive_files(db, session_id, done),
+            sum(row[5] for row in done),
+            sum(row[6] for row in done),
             *usage,
             sum(part.state.issues for part in parts),
             sum(part.size for part in parts),
@@ -222,22 +222,33 @@ def _of_prompt(prompt: str) -> str:
     return heading.removeprefix("Plan:").strip() or prompt
 
 
-def _derive_files(db: Sql, session_id: str, parts: list[Part]) -> int:
+def _calls(db: Sql, parts: list[Part]) -> list[Any]:
+    """What a session's tool calls add up to, by tool and path; one that a subagent or a later line repeats counts once.
+
+    Ids of the API tell a call; gateways number the calls of each message anew.
+    """
+    # Without the hint the index on `path` would be read, all of the history, to have the groups in order.
+    return db.execute(
+        "SELECT tool, path, count(*), sum(is_error), count(change), sum(added), sum(removed) FROM (SELECT min(c.tool) AS tool,"
+        " max(c.path) AS path, max(c.is_error) AS is_error, max(c.change) AS change, max(c.added) AS added,"
+        " max(c.removed) AS removed FROM json_each(?) p CROSS JOIN tool_calls c NOT INDEXED"
+        " ON c.id BETWEEN p.value << 40 AND (p.value << 40) + 1099511627775 LEFT JOIN messages m ON m.id = c.message_id"
+        " GROUP BY CASE WHEN c.tool_use_id GLOB 'toolu_*' OR c.tool_use_id GLOB 'srvtoolu_*' THEN c.tool_use_id"
+        " WHEN c.tool_use_id = '' OR m.key IS NULL THEN c.id ELSE m.key || ' ' || c.tool_use_id END) GROUP BY tool, path",
+        (json.dumps([part.id for part in parts]),),
+    ).fetchall()
+
+
+def _derive_files(db: Sql, session_id: str, done: list[Any]) -> int:
     """Bring the rows of a session's files up to date; returns how many files it changed.
 
     Most calls name a file that is known already, so only what differs is written.
     """
     files: dict[str, tuple[int, ...]] = {}
-    for part in parts:
-        # Without the hint the index on `path` would be read, all of the history, to have the groups in order.
-        rows = db.execute(
-            "SELECT path, count(*), count(change), sum(added), sum(removed) FROM tool_calls NOT INDEXED"
-            " WHERE id BETWEEN ? AND ? AND path IS NOT NULL GROUP BY path",
-            (part.low, part.high),
-        )
-        for path, *counts in rows:
-            known = files.get(path)
-            files[path] = tuple(counts if known is None else map(sum, zip(known, counts, strict=True)))
+    for _, path, calls, _, *changed in done:
+        if path is not None:
+            counts, known = (calls, *changed), files.get(path)
+            files[path] = counts if known is None else tuple(map(sum, zip(known, counts, strict=True)))
     before = {
         path: tuple(counts)
         for path, *counts in db.execute(

@@ -29,8 +29,10 @@ RANGED = (
     "records",
     "blocks",
     "messages",
+    "progress_answers",
     "tool_calls",
     "prompts",
+    "turn_durations",
     "compactions",
     "summaries",
     "sidechains",
@@ -231,6 +233,8 @@ class RowIndex(Disposable):
             many("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks)
         if rows.messages:
             many("INSERT INTO messages VALUES (?,?,?,?)", rows.messages)
+        if rows.progress_answers:
+            many("INSERT OR REPLACE INTO progress_answers VALUES (?,?,?)", rows.progress_answers)
         if rows.calls:
             many("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values())
         if rows.call_results:
@@ -243,6 +247,8 @@ class RowIndex(Disposable):
             many("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools)
         if rows.prompts:
             many("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
+        if rows.turn_durations:
+            many("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations)
         if rows.compactions:
             many("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions)
         if rows.summaries:

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 11
+VERSION = 12
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -116,6 +116,7 @@ CREATE TABLE usage (
     tool           TEXT NOT NULL,     -- the first tool it calls
     tool_ts        INTEGER NOT NULL,
     recorded       INTEGER NOT NULL,  -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
+    is_progress    INTEGER NOT NULL,  -- 1: no line of its own, only progress records of its parent, see progress_answers
     is_shared      INTEGER NOT NULL   -- 1: several transcripts have it, see usage_copies
 ) WITHOUT ROWID;
 
@@ -135,6 +136,13 @@ CREATE TABLE usage_copies (
     PRIMARY KEY (transcript, key)
 ) WITHOUT ROWID;
 CREATE INDEX usage_copies_owner ON usage_copies (key, is_copy, ts, path, record_id & 1099511627775, record_id);
+
+-- Progress records that repeat a subagent's answer: all that is left of those whose transcripts are gone.
+CREATE TABLE progress_answers (
+    id     INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,          -- bytes of the line
+    key    TEXT NOT NULL              -- usage.key
+);
 
 -- One row per tool call, with its result where there is one.
 CREATE TABLE tool_calls (
@@ -163,6 +171,12 @@ CREATE TABLE prompts (
     text       TEXT NOT NULL,
     project    TEXT,                  -- history only
     session_id TEXT                   -- history only
+);
+
+-- How long the client says that turns took, where it does.
+CREATE TABLE turn_durations (
+    id INTEGER PRIMARY KEY,
+    ms INTEGER NOT NULL
 );
 
 CREATE TABLE compactions (
@@ -333,6 +347,7 @@ CREATE TABLE spending (
     cache_write_1h INTEGER NOT NULL,
     web_searches   INTEGER NOT NULL,
     recorded       INTEGER NOT NULL,  -- billionths of a dollar
+    progress_only  INTEGER NOT NULL,  -- messages that only progress records of a parent show
     first_ts       INTEGER NOT NULL,
     last_ts        INTEGER NOT NULL,
     PRIMARY KEY (quarter, session_id, agent_id, branch, rate, has_recorded)
@@ -350,7 +365,7 @@ CREATE VIEW charges AS
     SELECT u.key, u.record_id, u.ts / 900000 AS quarter, u.session_id, u.agent_id, u.branch, r.id AS rate,
         u.recorded >= 0 AS has_recorded, 1 AS messages, u.final_output < u.output AS lower_bounds, u.input, u.output,
         u.cache_read, u.cache_write_5m + max(0, u.cache_write - u.cache_write_5m - u.cache_write_1h) AS cache_write_5m,
-        u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded, u.ts AS first_ts, u.ts AS last_ts, u.tool
+        u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded, u.is_progress AS progress_only, u.ts AS first_ts, u.ts AS last_ts, u.tool
     FROM usage u CROSS JOIN rates r ON r.model = u.model AND r.service_tier = u.service_tier AND r.speed = u.speed
         AND r.inference_geo = u.inference_geo AND u.ts >= r.since AND u.ts < r.until
         AND u.input + u.cache_read + max(u.cache_write, u.cache_write_5m + u.cache_write_1h) > r.above
@@ -493,6 +508,7 @@ CREATE INDEX IF NOT EXISTS transcripts_state ON transcripts (current, state, roo
 CREATE INDEX IF NOT EXISTS transcripts_waiting ON transcripts (id, derived) WHERE derived < size;
 CREATE INDEX IF NOT EXISTS records_uuid ON records (uuid);
 CREATE INDEX IF NOT EXISTS messages_key ON messages (key);
+CREATE INDEX IF NOT EXISTS progress_answers_key ON progress_answers (key);
 CREATE INDEX IF NOT EXISTS usage_session ON usage (session_id, ts);
 CREATE INDEX IF NOT EXISTS usage_ts ON usage (ts);
 CREATE INDEX IF NOT EXISTS rates_of ON rates (model, service_tier, speed, inference_geo, since);
@@ -554,7 +570,7 @@ CREATE TABLE issues (
 );
 
 -- The text of every block: titles in `titles`, what was said in the main threads in `talk`, what tools and subagents did in
--- `work`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
+-- `work`, what the client reminded the model of in `reminders`. The rowid is the block's id, or 1 << 62 + a snapshot's id. `body` is the text, with spaces where identifiers and scripts
 -- without spaces are cut; `mark` has words that say what it is: kindprompt, toolbash, iserror, ...
 CREATE VIRTUAL TABLE titles USING fts5 (
     body, mark,
@@ -565,6 +581,10 @@ CREATE VIRTUAL TABLE talk USING fts5 (
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 CREATE VIRTUAL TABLE work USING fts5 (
+    body, mark,
+    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+CREATE VIRTUAL TABLE reminders USING fts5 (
     body, mark,
     content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );

@@ -16,14 +16,15 @@ from hansard.index.store import Disposable, Origin, is_store_error, telling
 from hansard.index.tokens import searchable
 from hansard.parse.decode import Issue, ParsedLine, entry, is_progress
 from hansard.parse.meaning import without_base64
-from hansard.parse.texts import TextFold
+from hansard.parse.texts import TextFold, texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _TITLE = "INSERT INTO titles (rowid, body, mark) VALUES (?, ?, ?)"
 _TALK = "INSERT INTO talk (rowid, body, mark) VALUES (?, ?, ?)"
 _WORK = "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)"
+_REMINDER = "INSERT INTO reminders (rowid, body, mark) VALUES (?, ?, ?)"
 _SAID = frozenset({"prompt", "reply", "command"})
-_HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20}
+_HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
 _AUTOMERGE = 4  # the default of FTS5
 _PART = 1 << 20  # bytes of a large file
 _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
@@ -104,6 +105,8 @@ class TextIndex(Disposable):
                     self._put(base, item, fold)
         except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
             self._note(base, internal_error(error, lines.rest, lines.offset))
+        for offset, length, number, tool in fold.late_tools if fold is not None else ():
+            self._name_tool(base, b"".join(_first(read(transcript, offset), length)), offset, number, tool, kind)
         self.db.execute(
             "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)",
             (transcript, lines.offset, lines.end, 1 if lines.rest.strip() else 0, kept),
@@ -128,6 +131,18 @@ class TextIndex(Disposable):
             except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
                 self._note(base, internal_error(error, line, offset))
 
+    def _name_tool(self, base: int, line: bytes, offset: int, number: int, tool: str, kind: str) -> None:
+        """Mark a result with its tool, once the call that stands behind it has told which that is."""
+        for item in items(line, offset):
+            if type(item) is ParsedLine:
+                is_aside = TextFold(is_agent=kind == "agent").is_aside(item)
+                for text in texts(item, sidechain=is_aside):
+                    if (text.number, text.kind) == (number, "result"):
+                        row_id = base + offset + number
+                        self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
+                        told = marks(text._replace(tool=tool), is_aside=is_aside)
+                        self._cursor.execute(_WORK, (row_id, searchable(text.text), told))
+
     def _note(self, base: int, issue: Issue) -> None:
         self.db.execute(
             "INSERT OR REPLACE INTO issues VALUES (?, ?, ?, ?)",
@@ -143,8 +158,9 @@ class TextIndex(Disposable):
             return
         is_aside = fold.is_aside(record)
         for text in fold.texts(record):
+            table = _TITLE if text.kind == "title" else _REMINDER if text.kind == "reminder" else _WORK
             self._cursor.execute(
-                _TITLE if text.kind == "title" else _TALK if text.kind in _SAID and not is_aside else _WORK,
+                _TALK if text.kind in _SAID and not is_aside else table,
                 (row_id + text.number, searchable(text.text), marks(text, is_aside=is_aside)),
             )
 
@@ -172,6 +188,15 @@ class TextIndex(Disposable):
         """The last snapshot whose text is indexed."""
         known: Any = self.meta("snapshot")
         return int(known or 0)
+
+
+def _first(pieces: Iterable[bytes], length: int) -> Iterator[bytes]:
+    """The first bytes of what comes in pieces."""
+    for piece in pieces:
+        yield piece[:length]
+        length -= len(piece)
+        if length <= 0:
+            return
 
 
 def _parts(data: bytes) -> Iterator[bytes]:

@@ -14,11 +14,11 @@ from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 # Two plain look-ups: joined into one statement they take twenty times as long, and most keys are new.
 _FIND = (
     "SELECT ts, record_id, model, session_id, agent_id, input, output, cache_read, cache_write, cache_write_5m, cache_write_1h,"
-    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded, is_shared"
+    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded, is_progress, is_shared"
     " FROM usage WHERE key = ?"
 )
 _PLACE = "SELECT path || char(0) || root, copied FROM transcripts WHERE id = ?"
-_PUT = "INSERT OR REPLACE INTO usage VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_PUT = f"INSERT OR REPLACE INTO usage VALUES ({','.join('?' * 23)})"
 _OWNER = "is_copy, ts, path, record_id, model, session_id, agent_id, branch"
 _MINE = f"SELECT {_OWNER} FROM usage_copies WHERE transcript = ? AND key = ?"
 _FIRST = (
@@ -61,6 +61,13 @@ class UsageTable:
                 continue
             transcript = stated.record_id >> OFFSET_BITS
             is_shared = found[-1]
+            is_progress = bool(found[-2])
+            if is_progress != stated.is_progress:
+                # A line of its own says all that progress records repeat.
+                if is_progress:
+                    self._db.execute("DELETE FROM usage_copies WHERE key = ?", (key,))
+                    changes.put(key, Stated(found[0], "", *found[1:-1]), stated, is_shared=0)
+                continue
             is_own = found[1] >> OFFSET_BITS == transcript
             path, elsewhere = (stated.path, copied) if is_own else self._place(found[1])
             known = Stated(found[0], path, *found[1:-1])
@@ -176,6 +183,7 @@ class _Changes:
                 new.tool,
                 new.tool_ts,
                 new.recorded,
+                int(new.is_progress),
                 is_shared,
             )
         )

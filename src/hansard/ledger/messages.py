@@ -31,10 +31,13 @@ CLASSES = (
 )
 COLUMNS = (
     "rate, has_recorded, messages, lower_bounds, input, output, cache_read, cache_write_5m, cache_write_1h, web_searches,"
-    " recorded, CASE WHEN first_ts > 0 THEN first_ts END, last_ts, key"
+    " recorded, progress_only, CASE WHEN first_ts > 0 THEN first_ts END, last_ts, key"
 )
 """What is asked of `charges`: the fields of `Counted`."""
 
+_PROGRESS_ONLY = (
+    "the subagent's transcript is not there: counted once, from the progress records of the session that started it"
+)
 # What lines must agree on with the ledger, in the order of the columns asked for.
 _MERGED = (
     "input",
@@ -74,6 +77,7 @@ class Counted(NamedTuple):
     cache_write_1h: int
     web_searches: int
     recorded: int  # billionths of a dollar
+    progress_only: int
     first_ts: int | None
     last_ts: int
     key: str
@@ -81,7 +85,7 @@ class Counted(NamedTuple):
     @property
     def numbers(self) -> tuple[Any, ...]:
         """What `Sums` takes."""
-        return self[2:13]
+        return self[2:14]
 
     @property
     def tokens(self) -> Tokens:
@@ -129,7 +133,9 @@ def _explained(ledger: Ledger, row: Counted, lines: list[Line]) -> ExplainedMess
         recorded_usd=recorded(row.recorded) if has_recorded else None,
         cost_usd=charge(rate, tokens, has_recorded=has_recorded, billionths=row.recorded, mode=ledger.mode),
         agrees=not wrong,
-        notes=tuple(note for note in (*_notes(ledger.reader, key, lines), wrong) if note),
+        notes=tuple(
+            note for note in (*_notes(ledger.reader, key, lines), _PROGRESS_ONLY * row.progress_only, wrong) if note
+        ),
     )
 
 

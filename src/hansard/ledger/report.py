@@ -103,6 +103,11 @@ class Ledger:
                 f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no line that knows the end of the"
                 " answer: their output is a lower bound"
             )
+        if totals.progress_only_messages:
+            notes.append(
+                f"{_messages(totals.progress_only_messages)} of subagents whose transcripts are gone, counted from the progress"
+                " records of the sessions that started them"
+            )
         if totals.unpriced_messages:
             named = ", ".join(model or "no named model" for model in totals.unpriced_models)
             one = totals.unpriced_messages == 1

@@ -14,7 +14,7 @@ from hansard.pricing.cost import EXACT, cache_effect, cost, parts, recorded
 
 SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
-    " sum(web_searches), sum(recorded), min(CASE WHEN first_ts > 0 THEN first_ts END), max(last_ts)"
+    " sum(web_searches), sum(recorded), sum(progress_only), min(CASE WHEN first_ts > 0 THEN first_ts END), max(last_ts)"
 )
 MODES = {
     "auto": "what the client wrote that a message cost, where it did (before 1.0.9), else tokens times rates",
@@ -114,7 +114,7 @@ class Sums:
         breakdown: tuple[UsageRow, ...] = (),
     ) -> UsageRow:
         """The row of a report."""
-        totals = [0] * 9
+        totals = [0] * 10
         unpriced = taken = understated = 0
         amount, saved, extra = _Money(), _Money(), _Money()
         is_priced = False
@@ -124,7 +124,7 @@ class Sums:
             totals = list(map(add, totals, counts))
             prices = _unit_prices(rate)
             if has_recorded and mode != "calculate":
-                amount.add(counts[8:], _BILLIONTHS)
+                amount.add(counts[8:9], _BILLIONTHS)
                 taken += counts[0]
             elif prices.costs is None or mode == "recorded":
                 unpriced += counts[0]
@@ -152,6 +152,7 @@ class Sums:
             unpriced_messages=unpriced,
             recorded_messages=taken,
             understated_messages=understated,
+            progress_only_messages=totals[9],
             cost_usd=amount.exact() if is_known else None,
             cache_saved_usd=saved.exact() if is_known else None,
             cache_extra_usd=extra.exact() if is_known else None,

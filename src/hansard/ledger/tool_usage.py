@@ -1,7 +1,6 @@
 """Every tool and what its calls add up to: how often, how long, how many failed; the same calls as in `Work`.
 
 SQL adds up but knows no medians, so it hands over the times of each tool as one text, which is several times faster than rows.
-Only calls of messages that several transcripts have are looked at one by one, to make one call of the copies.
 """
 
 from __future__ import annotations
@@ -19,19 +18,23 @@ from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.parse.usage import dated
 from hansard.query.compile import COUNTED_CALLS
+from hansard.query.duplicates import find_copies, find_repeated
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.ledger.report import Ledger
 
-_SHARED = "SELECT group_concat(id) FROM messages GROUP BY key HAVING count(*) > 1"
 _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"
-    " c.id AS id, c.path AS path, c.change AS change, c.tool_use_id AS tool_use_id, c.message_id AS message"
+    " c.id AS id, c.path AS path, c.change AS change"
 )
 # A message that stands in one transcript belongs there, at its own time; to look it up among all is what takes long.
-_ANY = f"SELECT {_CALL}, m.ts AS first_ts, c.id >> {OFFSET_BITS} AS owner FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id"
+_ANY = (
+    f"SELECT {_CALL}, coalesce(m.ts, c.ts) AS first_ts, iif(c.id IN (SELECT value FROM json_each(?)),"
+    f" (SELECT u.session_id FROM usage u WHERE u.key = m.key), c.id >> {OFFSET_BITS}) AS owner"
+    " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id"
+)
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
     " g.branch AS branch, g.rate AS rate, g.quarter AS quarter FROM transcripts t"
@@ -44,9 +47,6 @@ _SUMS = (
     " group_concat(CASE is_error WHEN 1 THEN first_ts / 900000 END), min(first_ts), max(first_ts),"
     " json_group_array(DISTINCT owner)"
 )
-_ROWS = "SELECT tool, lasted, is_error, added, removed, tool_use_id, id, message"
-_AMONG = "IN (SELECT value FROM json_each(?))"
-_OWNER = "SELECT u.ts, u.session_id FROM messages m JOIN usage u ON u.key = m.key WHERE m.id = ?"
 
 
 class _Counted:
@@ -131,19 +131,9 @@ class _Tally:
         self.tools: dict[str, _Counted] = {}
         self.quarters: Counter[int] = Counter()
         self.failed: Counter[int] = Counter()
-        shared: dict[int, int] = {}  # message: the first of its copies
-        for (ids,) in self._reader.rows(_SHARED):
-            copies = sorted(map(int, ids.split(",")))
-            shared.update(dict.fromkeys(copies, copies[0]))
-        self._count_plain(shared)
-        if shared:
-            self._count_shared(shared)
-
-    def _count_plain(self, shared: dict[int, int]) -> None:
-        query, values = f"{_SUMS} FROM {self._source}", self._values
-        if shared:
-            query, values = f"{query} AND message NOT {_AMONG}", (*values, json.dumps(list(shared)))
-        for row in self._reader.rows(f"{query} GROUP BY tool", values):
+        copies = json.dumps(find_copies(self._reader))
+        query = f"{_SUMS} FROM {self._source} AND id NOT IN (SELECT value FROM json_each(?)) GROUP BY tool"
+        for row in self._reader.rows(query, (*self._values, copies)):
             tool, calls, errors, added, removed, times, quarters, failed, first, last, owners = row
             counted = self._tool(tool)
             counted.add(calls, errors, added, removed)
@@ -152,23 +142,6 @@ class _Tally:
             counted.sessions.update(self._sessions.get(owner, owner) for owner in json.loads(owners))
             self.quarters.update(_numbers(quarters))
             self.failed.update(_numbers(failed))
-
-    def _count_shared(self, shared: dict[int, int]) -> None:
-        held: dict[tuple[int, str | int], list[Any]] = {}
-        query = f"{_ROWS} FROM {self._source} AND message {_AMONG}"
-        for row in self._reader.rows(query, (*self._values, json.dumps(list(shared)))):
-            held.setdefault((shared[row[7]], row[5] or row[6]), []).append(row)
-        for (message, _), copies in held.items():
-            at, session_id = self._reader.one(_OWNER, (message,))
-            # What any of the copies knows counts.
-            tools, times, errors, added, removed = list(zip(*copies, strict=True))[:5]
-            counted = self._tool(min(tools))
-            counted.add(1, max(errors), max(added), max(removed))
-            counted.times += sorted(time for time in times if time is not None)[-1:]
-            counted.moments.append(at)
-            counted.sessions.add(session_id)
-            self.quarters[at // QUARTER] += 1
-            self.failed[at // QUARTER] += max(errors)
 
     def _tool(self, name: str) -> _Counted:
         known = self.tools.get(name)
@@ -182,7 +155,7 @@ def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     named = ("tool = ?", (name,)) if name is not None else ("1", ())
     selection = Selection(ledger.reader, ledger.wanted, COUNTED_CALLS)
     if selection.where == "1":
-        return f"({_ANY}) c WHERE {named[0]}", named[1]
+        return f"({_ANY}) c WHERE {named[0]}", (json.dumps(find_repeated(ledger.reader)), *named[1])
     since = ledger.wanted.since
     low = -(1 << 62) if since is None else to_milliseconds(since)
     return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.index.lines import items
 from hansard.parse.decode import ParsedLine
-from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, stated
+from hansard.parse.meaning import milliseconds
+from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, embedded_answer, stated, streamed_answer
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -82,12 +83,10 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
         for number in numbers:
             bases[number] = base
             wanted.setdefault(number >> OFFSET_BITS, {}).setdefault(number, []).append(key)
+        if not numbers:
+            found[key] = list(_progress_lines(reader, record, key))
     for transcript, messages in sorted(wanted.items()):
-        row = reader.one(
-            "SELECT root, path, generation, state, session_id, agent_id, copied FROM transcripts WHERE id = ?",
-            (transcript,),
-        )
-        place = TranscriptFile(*row)
+        place = _place(reader, transcript)
         window = _Window(record, transcript)
         records: Iterator[Any] = reader.rows(
             "SELECT id, length, uuid, ts, message_id FROM records WHERE id BETWEEN ? AND ?"
@@ -114,6 +113,33 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
                 elif body is None or key == bases[message]:
                     found[key].append(line)
     return {key: _ordered(lines) for key, lines in found.items()}
+
+
+def _progress_lines(reader: Reader, record: Record, key: str) -> Iterator[Line]:
+    """The progress records that repeat a message of a subagent whose transcript is gone."""
+    base, mark, number = key.rpartition(ADVISOR)
+    base = base if mark and number.isdecimal() else key
+    for record_id, length, said in reader.rows(
+        "SELECT id, length, key FROM progress_answers WHERE key IN (?, ?) ORDER BY id", (key, base)
+    ):
+        place = _place(reader, record_id >> OFFSET_BITS)
+        body = _decoded(_Window(record, record_id >> OFFSET_BITS).read(record_id & OFFSET_MASK, length))
+        line = Line(record_id, place, length, None, 0, None, place.agent_id, None, UNREADABLE)
+        if body is not None and body.message is not None:
+            ts, agent_id = dated(milliseconds(body.timestamp)), body.agent_id or place.agent_id or SIDECHAIN
+            states = stated(body, said, record_id, ts, place.sort_path, place.session_id, agent_id)
+            statement = dict(states).get(key)
+            line = line._replace(uuid=body.uuid, ts=ts, stop_reason=body.message.stop_reason, agent_id=agent_id)
+            line = line._replace(stated=statement, note="" if statement is not None else SILENT)
+        yield line
+
+
+def _place(reader: Reader, transcript: int) -> TranscriptFile:
+    row = reader.one(
+        "SELECT root, path, generation, state, session_id, agent_id, copied FROM transcripts WHERE id = ?",
+        (transcript,),
+    )
+    return TranscriptFile(*row)
 
 
 def _ordered(lines: list[Line]) -> list[Line]:
@@ -144,14 +170,15 @@ def _first_lines(reader: Reader, key: str) -> list[int]:
 def _decoded(data: bytes) -> wire.Entry | None:
     """The answer that stands in these bytes; None where they are damaged."""
     for item in items(data, 0):
-        if isinstance(item, ParsedLine) and item.kind == "assistant":
+        if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress", "stream_event"):
             body: wire.Entry = item.body
-            return body
+            repeated = {"progress": embedded_answer, "stream_event": streamed_answer}.get(item.kind)
+            return body if repeated is None else repeated(body)
     return None
 
 
 def _agent(body: wire.Entry, place: TranscriptFile) -> str:
-    agent_id = body.agent_id or place.agent_id
+    agent_id = body.agent_id or body.stream_agent or place.agent_id
     return SIDECHAIN if not agent_id and (body.is_sidechain or body.stream_parent_tool) else agent_id
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hansard.ledger.sums import Sums
 from hansard.model.ledger import UsageRow, Work
+from hansard.query.duplicates import find_copies
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension
     from hansard.ledger.report import Ledger
 
-# A call belongs to the message that made it, so copies in forks, replays and other generations are one call, at the place and
-# time of that message; what only one of the copies knows, its result for example, counts.
+# A call belongs to the message that made it: it is done at the place and time of that message.
 _CALLS = """
     SELECT g.quarter AS quarter, g.session_id AS session_id, g.agent_id AS agent_id, g.branch AS branch, g.rate AS rate,
-        g.first_ts AS first_ts, min(c.tool) AS tool, max(c.is_error) AS is_error,
-        max(max(0, coalesce(c.result_ts - c.ts, 0))) AS duration, max(c.added) AS added, max(c.removed) AS removed
+        g.first_ts AS first_ts, c.tool AS tool, c.is_error AS is_error,
+        max(0, coalesce(c.result_ts - c.ts, 0)) AS duration, c.added AS added, c.removed AS removed
     FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key
-    GROUP BY m.key, c.tool_use_id, CASE c.tool_use_id WHEN '' THEN c.id END
+    WHERE c.id NOT IN (SELECT value FROM json_each(?))
 """
 
 
@@ -40,7 +41,7 @@ def add_work(
     answers: Any = ledger.reader.rows(
         f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({_CALLS})"
         f" WHERE {selection.where} {'GROUP BY ' + groups if groups else ''}",
-        selection.values,
+        (json.dumps(find_copies(ledger.reader)), *selection.values),
     )
     for row in answers:
         if row[len(columns)]:

@@ -149,6 +149,7 @@ class Turn:
     api_messages: int  # that this session owns; subagents of the turn included
     tokens: Tokens
     cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+    is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
 @dataclass(frozen=True, slots=True)

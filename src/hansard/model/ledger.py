@@ -143,6 +143,7 @@ class UsageRow:
     unpriced_models: tuple[str, ...]
     first_at: datetime | None
     last_at: datetime | None
+    progress_only_messages: int = 0  # of subagents whose transcripts are gone: only progress records show them
     work: Work | None = None
     breakdown: tuple[UsageRow, ...] = ()  # the same by model
 

@@ -155,6 +155,7 @@ class Reconciliation:
     ours: Counted
     lower_bound_messages: int  # whose output is only a lower bound
     lower_bound_output_tokens: int
+    progress_only_messages: int  # of subagents whose transcripts are gone: only progress records show them
     unpriced_models: tuple[str, ...]
     lines: int  # that state usage
     transcripts: int

@@ -161,3 +161,5 @@ class Activity:
     cache_read_tokens: int
     cache_write_tokens: int
     cost_usd: Decimal | None = None  # of what has a price; None where nothing has
+    lower_bound_messages: int = 0  # their output tokens are only lower bounds
+    unpriced_messages: int = 0  # in no cost

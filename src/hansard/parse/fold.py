@@ -47,9 +47,20 @@ from hansard.parse.state import (
     note,
     preview,
 )
-from hansard.parse.usage import CALL_BLOCKS, SIDECHAIN, dated, first_tool, merge, message_key, stated
+from hansard.parse.usage import (
+    CALL_BLOCKS,
+    SIDECHAIN,
+    dated,
+    embedded_answer,
+    first_tool,
+    merge,
+    message_key,
+    stated,
+    streamed_answer,
+)
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
+_number = msgspec.json.Decoder(wire.Number | float).decode
 _forked = msgspec.json.Decoder(wire.ForkedFrom).decode
 _worktree = msgspec.json.Decoder(wire.Worktree).decode
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
@@ -147,10 +158,10 @@ class Fold:
         state = self.state
         state.records += 1
         kind = body.type or ""
-        if kind == "progress" and state.cwd:
-            self._progress(body)
-            return
         record_id = self.base + offset
+        if kind == "progress" and state.cwd:
+            self._progress(record_id, length, body)
+            return
         ts = milliseconds(body.timestamp)
         if ts is not None:
             if state.last_ts is None or ts > state.last_ts:
@@ -181,7 +192,7 @@ class Fold:
         elif kind == "user":
             meaning = self._user(record_id, ts, body, sidechain=sidechain)
         elif kind == "progress":
-            self._progress(body)
+            self._progress(record_id, length, body)
             return
         else:
             sub = sub_kind(body)
@@ -190,6 +201,12 @@ class Fold:
                 meaning = self._attachment(record_id, ts, body, sub)
             elif kind == "system":
                 self._system(record_id, ts, body, sub)
+            elif kind == "stream_event" and body.event:
+                answer = streamed_answer(body)
+                if answer is not None:
+                    _, message_id = self._assistant(record_id, offset, ts, answer)
+            elif kind == "result" and body.model_usage:
+                state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
         kinds = state.kinds
         kinds[name] = kinds.get(name, 0) + 1
         if uuid or meaning:
@@ -212,7 +229,7 @@ class Fold:
         if branch and branch != state.branch:
             state.branch = branch
             note(state.branches, branch)
-        version = body.version
+        version = body.version or body.stream_version
         if version and version != state.version:
             state.version = version
             note(state.versions, version)
@@ -289,7 +306,7 @@ class Fold:
         content = message.content
         synthetic = message.model == SYNTHETIC
         message_id: int | None = None
-        agent_id = body.agent_id or self.agent_id
+        agent_id = body.agent_id or body.stream_agent or self.agent_id
         session_id = self.session_id or body.session_id or body.stream_session or ""
         if not synthetic:
             key = message_key(body, session_id, agent_id, self.path, offset)
@@ -471,13 +488,20 @@ class Fold:
             self.rows.compactions.append((record_id, ts, facts.trigger, facts.pre_tokens, facts.post_tokens))
         elif sub == "api_error":
             state.api_errors += 1
+        elif sub == "turn_duration":
+            lasted = lenient(_number, body.duration_ms)
+            if lasted is not None and lasted >= 0:
+                self.rows.turn_durations.append((record_id, round(lasted)))
         elif sub == "stop_hook_summary":
             state.hooks += 1
         elif sub == "local_command" and body.content:
             self._command(record_id, "command", ts, string(body.content))
 
-    def _progress(self, body: wire.Entry) -> None:
-        """Progress records say nothing, but others hang on them: remember where their chain leads, and skip them."""
+    def _progress(self, record_id: int, length: int, body: wire.Entry) -> None:
+        """Progress records have no rows, but others hang on them: remember where their chain leads.
+
+        They repeat what subagents answer, and are all that is left of those whose transcripts are gone.
+        """
         kinds = self.state.kinds
         kinds["progress"] = kinds.get("progress", 0) + 1
         asides = self.state.asides
@@ -487,12 +511,27 @@ class Fold:
             if len(asides) > _MAX_ASIDES:
                 del asides[next(iter(asides))]
         sub = sub_kind(body)
-        if sub == "agent_progress" and body.parent_tool_use_id:
-            progress = progress_of(body)
+        if sub == "agent_progress":
+            progress = progress_of(body) if body.parent_tool_use_id else None
             if progress is not None and progress.agent_id:
-                self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id, progress.agent_id, 3))
+                self.rows.agent_refs.add(AgentRef(self.base, body.parent_tool_use_id or "", progress.agent_id, 3))
+            self._embedded(record_id, length, body)
         elif sub == "hook_progress":
             self.state.hooks += 1
+
+    def _embedded(self, record_id: int, length: int, body: wire.Entry) -> None:
+        answer = embedded_answer(body)
+        if answer is None:
+            return
+        session_id, agent_id = self.session_id or body.session_id or "", answer.agent_id or self.agent_id
+        key = message_key(answer, session_id, agent_id, self.path, record_id - self.base)
+        ts, speaker = dated(milliseconds(answer.timestamp)), agent_id or SIDECHAIN
+        for counted, statement in stated(answer, key, record_id, ts, self.path, session_id, speaker):
+            statement.is_progress = True
+            known = self.rows.usage.get(counted)
+            self.rows.usage[counted] = statement if known is None else merge(known, statement)
+            if counted == key:
+                self.rows.progress_answers.append((record_id, length, key))
 
     def _pointer(self, body: wire.Pointer) -> None:
         state = self.state

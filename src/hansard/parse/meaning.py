@@ -26,6 +26,7 @@ _PREFIXES = (
     ('{"task_id":', "notification"),  # the same, as some clients queued it
     ("<teammate-message", "teammate"),
     ("<system-reminder>", "reminder"),
+    ("<ide_", "meta"),
     ("Caveat:", "meta"),
     ("[Request interrupted", "interruption"),
 )
@@ -33,8 +34,12 @@ _NOT_HUMAN_ORIGIN = {"task-notification": "notification", "peer": "teammate", "c
 # Text blocks that an editor puts beside the prompt; the human did not type them.
 _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 
-# Before hooks had records of their own, what they said was a user line: <session-start-hook>, <post-tool-use-hook>, ...
-_HOOK = re.compile(r"<[A-Za-z][A-Za-z0-9_-]*-hook>")
+# What programs say stands in a tag whose name tells it: <session-start-hook>, <agent-notification>, <ci-monitor-event>, ...
+_TAG = re.compile(r"<[A-Za-z][A-Za-z0-9_]*-(?:[A-Za-z0-9_]+-)*+([a-z]+)(?:>| [a-z_]+=)")
+_MACHINES = {"hook": "hook", "reminder": "reminder"} | dict.fromkeys(
+    ("notification", "event", "update", "alert", "message"), "notification"
+)
+_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
 _DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
@@ -145,8 +150,9 @@ def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> s
             return meaning
     if body.repeats_compact_summary:
         return "compact_summary"
-    if text.startswith("<") and _HOOK.match(text):
-        return "hook"
+    tag = _TAG.match(text) if text.startswith("<") else None
+    if tag is not None and tag[1] in _MACHINES:
+        return _MACHINES[tag[1]]
     if body.origin:
         origin = lenient(_origin, body.origin)
         if origin is not None and origin.kind in _NOT_HUMAN_ORIGIN:
@@ -195,6 +201,20 @@ def user_text(content: str | list[wire.Block] | None) -> str:
     texts = [string(block.text) for block in content if block.type == "text"]
     typed = [text for text in texts if not text.startswith(_EDITOR_NOTES)]
     return "\n".join(typed or texts)
+
+
+def split_reminders(text: str) -> tuple[str, str]:
+    """A text without what the client added for the model, and that; by hand, since a pattern looks for the end at every beginning."""
+    pieces: list[str] = []
+    reminders: list[str] = []
+    at = 0
+    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin)) >= 0:
+        pieces.append(text[at:begin].rstrip("\n"))
+        reminders.append(text[begin + len(_REMINDER) : end].strip())
+        at = end + len(_REMINDER_END)
+        while text[at : at + 1].isspace():
+            at += 1
+    return "".join([*pieces, text[at:]]), "\n".join(reminders)
 
 
 def prompt_text(raw: Raw) -> str:

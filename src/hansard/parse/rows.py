@@ -28,9 +28,11 @@ class Rows:
     call_results: list[tuple[Any, ...]] = field(default_factory=list)
     result_tools: list[tuple[str, int]] = field(default_factory=list)  # of results that stand before their calls
     prompts: list[tuple[Any, ...]] = field(default_factory=list)
+    turn_durations: list[tuple[int, int]] = field(default_factory=list)
     compactions: list[tuple[Any, ...]] = field(default_factory=list)
     summaries: list[tuple[Any, ...]] = field(default_factory=list)
     sidechains: list[tuple[Any, ...]] = field(default_factory=list)
     issues: list[tuple[Any, ...]] = field(default_factory=list)
     agent_refs: set[AgentRef] = field(default_factory=set)
+    progress_answers: list[tuple[Any, ...]] = field(default_factory=list)
     usage: dict[str, Stated] = field(default_factory=dict)

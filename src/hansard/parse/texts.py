@@ -23,15 +23,17 @@ from hansard.parse.meaning import (
     queued_says,
     result_parts,
     says,
+    split_reminders,
     string,
     user_text,
     without_base64,
 )
-from hansard.parse.state import MAX_OPEN_CALLS, NAME_LENGTH, digest
+from hansard.parse.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
 
-KINDS = ("prompt", "reply", "thinking", "call", "result", "title", "command", "note")
+KINDS = ("prompt", "reply", "thinking", "call", "result", "title", "command", "note", "reminder")
 
 _COMMANDS = frozenset({"command", "bash"})
+_REMINDED = frozenset({"prompt", "result", "note", "command"})
 _OUTPUTS = frozenset({"command_output", "bash_output"})
 _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # Attachments that carry text a reader sees; the others are reminders, listings and snapshots of prompts.
@@ -57,6 +59,7 @@ class TextState(msgspec.Struct, gc=False, omit_defaults=True):
     calls: dict[str, str] = {}  # tool calls without a result so far: id -> tool
     queue: list[str] = []
     version: str = ""
+    early_results: dict[str, tuple[int, int, int]] = {}  # results before their calls: id -> offset, length, block
     titles: dict[str, str] = {}  # kind of title -> digest of the last one: they are written again and again
 
 
@@ -70,6 +73,9 @@ class TextFold:
     def __init__(self, kept: bytes = b"", *, is_agent: bool) -> None:
         self._kept = _decode(kept) if kept else TextState()
         self._is_agent = is_agent
+        self.late_tools: list[
+            tuple[int, int, int, str]
+        ] = []  # offset, length, block and tool of results whose calls came later
 
     def kept(self) -> bytes:
         """What the next fold of this transcript goes on from."""
@@ -96,13 +102,19 @@ class TextFold:
             if text.kind == "title" and not self._is_new(record.kind, text.text):
                 continue
             if text.kind == "result":
-                block = body.message.content[text.number]
-                yield text._replace(tool=kept.calls.pop((block.tool_use_id or "")[:NAME_LENGTH], ""))
+                call_id = (body.message.content[text.number].tool_use_id or "")[:NAME_LENGTH]
+                tool = kept.calls.pop(call_id, "")
+                if not tool and call_id and len(kept.early_results) < MAX_EARLY_RESULTS:
+                    kept.early_results[call_id] = (record.offset, record.length, text.number)
+                yield text._replace(tool=tool)
                 continue
-            if text.kind == "call" and len(kept.calls) < MAX_OPEN_CALLS:
-                call_id = body.message.content[text.number].id
-                if call_id:
-                    kept.calls[call_id[:NAME_LENGTH]] = text.tool
+            if text.kind == "call":
+                call_id = (body.message.content[text.number].id or "")[:NAME_LENGTH]
+                early = kept.early_results.pop(call_id, None)
+                if early is not None:
+                    self.late_tools.append((*early, text.tool))
+                elif call_id and len(kept.calls) < MAX_OPEN_CALLS:
+                    kept.calls[call_id] = text.tool
             yield text
 
     def _is_new(self, kind: str, title: str) -> bool:
@@ -122,7 +134,18 @@ _ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\
 def texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:
     """The searchable texts of a record by itself, without escape sequences."""
     for text in _texts(record, sidechain=sidechain):
-        yield text._replace(text=_ESCAPES.sub("", text.text)) if "\x1b" in text.text else text
+        shown = text._replace(text=_ESCAPES.sub("", text.text)) if "\x1b" in text.text else text
+        if shown.kind in _REMINDED and "<system-reminder>" in shown.text:
+            rest, reminder = split_reminders(shown.text)
+            if rest or shown.has_image or not reminder:
+                yield shown._replace(text=rest)
+            if reminder:
+                # It has a place of its own, behind those of the line's blocks.
+                content = getattr(getattr(record.body, "message", None), "content", None)
+                width = len(content) if isinstance(content, list) else 1
+                yield Text(width + text.number, "reminder", reminder)
+        else:
+            yield shown
 
 
 def _texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:

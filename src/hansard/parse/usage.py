@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from hansard.parse import wire
-from hansard.parse.meaning import SYNTHETIC, lenient
+from hansard.parse.meaning import SYNTHETIC, lenient, progress_of
 from hansard.parse.state import NAME_LENGTH, digest
 from hansard.storage.ids import OFFSET_MASK
 
@@ -20,6 +20,8 @@ SIDECHAIN = "sidechain"
 """Who owns the messages of subagents that the oldest clients wrote into the main file without a name."""
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
+_event = msgspec.json.Decoder(wire.StreamEvent).decode
+_embedded = msgspec.json.Decoder(wire.EmbeddedLine).decode
 
 
 class Stated(msgspec.Struct, gc=False):
@@ -49,6 +51,7 @@ class Stated(msgspec.Struct, gc=False):
     tool: str = ""  # the first tool it calls, and when
     tool_ts: int = 0
     recorded: int = -1  # what the client says it cost, in billionths of a dollar; -1: it does not say
+    is_progress: bool = False  # a progress record of the parent repeats it: counts only where no line of its own does
     is_copy: bool = False  # the transcript tells that it copied the line; known only when all of it was read
 
     @property
@@ -83,6 +86,8 @@ def dated(ts: int | None) -> int:
 
 def merge(one: Stated, other: Stated) -> Stated:
     """Both statements in one; the order of the arguments does not matter."""
+    if one.is_progress != other.is_progress:
+        return other if one.is_progress else one
     first = one if one.owner() <= other.owner() else other
     calling = one if one.first_call() <= other.first_call() else other
     return Stated(
@@ -107,7 +112,42 @@ def merge(one: Stated, other: Stated) -> Stated:
         tool=calling.tool,
         tool_ts=calling.tool_ts,
         recorded=max(one.recorded, other.recorded),
+        is_progress=one.is_progress,
         is_copy=first.is_copy,
+    )
+
+
+def embedded_answer(body: wire.Entry) -> wire.Entry | None:
+    """The subagent's answer that a progress record repeats, as if it stood on a line of its own."""
+    progress = progress_of(body) if b'"usage"' in bytes(body.data) else None
+    if progress is None or progress.type != "agent_progress":
+        return None
+    line: wire.EmbeddedLine | None = lenient(_embedded, progress.message)
+    if line is None or line.message is None or line.message.usage is None:
+        return None
+    return wire.Entry(
+        type="assistant",
+        session_id=body.session_id,
+        agent_id=progress.agent_id,
+        git_branch=body.git_branch,
+        timestamp=line.timestamp or body.timestamp,
+        request_id=line.request_id,
+        is_sidechain=line.is_sidechain,
+        uuid=line.uuid,
+        cost_usd=line.cost_usd,
+        message=line.message,
+    )
+
+
+def streamed_answer(body: wire.Entry) -> wire.Entry | None:
+    """The end of an answer in the SDK's stream, which alone knows what it used, as if it stood on a line of its own."""
+    event: wire.StreamEvent | None = lenient(_event, body.event) if b'"message_delta"' in bytes(body.event) else None
+    if event is None or event.usage is None or not body.stream_message:
+        return None
+    message = wire.Message(id=body.stream_message, usage=event.usage)
+    message.stop_reason = event.delta.stop_reason if event.delta is not None else None
+    return wire.Entry(
+        type="assistant", message=message, agent_id=body.stream_agent, stream_parent_tool=body.stream_parent_tool
     )
 
 

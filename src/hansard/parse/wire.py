@@ -139,6 +139,11 @@ class Entry(Struct, gc=False):
     cost_usd: Raw = field(default=ABSENT, name="costUSD")
     stream_session: str | None = field(default=None, name="session_id")
     stream_parent_tool: str | None = field(default=None, name="parent_tool_use_id")
+    stream_agent: str | None = field(default=None, name="agent_id")
+    stream_version: str | None = field(default=None, name="claude_code_version")
+    stream_message: str | None = field(default=None, name="api_message_id")
+    event: Raw = ABSENT
+    model_usage: Raw = field(default=ABSENT, name="modelUsage")
 
 
 # Common fields of conversation records that Hansard does not decode.
@@ -162,14 +167,14 @@ StrictEntry = cast(
 # Fields seen on conversation records, on disk or in the SDK's stream, that are rare: known, so they are not drift.
 RARE_FIELDS = frozenset(
     """
-    additional_directories agent_id agents analytics_disabled api_error_status api_message_id apiErrorIsTransient
+    additional_directories agents analytics_disabled api_error_status apiErrorIsTransient
     apiErrorStatus apiErrorType apiKeySource attributionMcpServer attributionMcpTool attributionPlugin bridge_status
-    capabilities cause classifierBoundary classifierMetaLines claude_code_version commandRun compact_metadata
+    capabilities cause classifierBoundary classifierMetaLines commandRun compact_metadata
     contextUsage description duration_api_ms duration_ms errorDetails errors estimated_tokens estimated_tokens_delta
-    event failedResponseHadNoToolCall fast_mode_disabled_reason fast_mode_state first_content_frame_ms
+    failedResponseHadNoToolCall fast_mode_disabled_reason fast_mode_state first_content_frame_ms
     healsDistinctCarrier hookAdditionalContext interruptedMessageId is_backgrounded is_error isAbortedMidStream
     isReplay isSynthetic last_tool_name maxRetries mcp_servers mcpCallNotReadOnly mcpMeta memory_paths messageId
-    messaging_socket_path microcompactMetadata model model_usage_since_last_result modelUsage num_turns original_cwd
+    messaging_socket_path microcompactMetadata model model_usage_since_last_result num_turns original_cwd
     output_file output_style patch pendingBackgroundAgentCount per_turn_effort_active permission_denials plugins
     product_feedback_disabled prompt queued_turn_count queueSkipAttachments refusedMessageId renderedInHumanTurn
     request_id resendCannotCure result result_index retryAttempt retryInMs run_id safety_stops
@@ -339,10 +344,37 @@ class Attachment(Struct, gc=False):
     origin: Raw = ABSENT
 
 
-class Progress(Struct, gc=False):
-    """A progress record's tag and the agent it speaks of."""
+class StreamDelta(Struct, gc=False):
+    """How an answer ended, as an event of the SDK's stream."""
+
+    stop_reason: str | None = None
+
+
+class StreamEvent(Struct, gc=False):
+    """An event of the SDK's stream with partial messages."""
 
     type: str | None = None
+    delta: StreamDelta | None = None
+    usage: Usage | None = None
+
+
+class EmbeddedLine(Struct, gc=False):
+    """A line of a subagent as a progress record of its parent repeats it."""
+
+    type: str | None = None
+    timestamp: str | None = None
+    is_sidechain: bool | None = field(default=None, name="isSidechain")
+    message: Message | None = None
+    request_id: str | None = field(default=None, name="requestId")
+    uuid: str | None = None
+    cost_usd: Raw = field(default=ABSENT, name="costUSD")
+
+
+class Progress(Struct, gc=False):
+    """A progress record's tag, the agent it speaks of, and the line of it that it repeats."""
+
+    type: str | None = None
+    message: Raw = ABSENT
     agent_id: str | None = field(default=None, name="agentId")
 
 

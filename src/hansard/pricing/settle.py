@@ -24,7 +24,7 @@ _AT_ONCE = 16  # sessions
 _RULES = 1  # another number: what is stored was resolved by other rules
 _SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
-    " sum(web_searches), sum(recorded), min(first_ts), max(last_ts)"
+    " sum(web_searches), sum(recorded), sum(progress_only), min(first_ts), max(last_ts)"
 )
 _KEY = "quarter, session_id, agent_id, branch, rate, has_recorded"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.model.sessions import Activity
 from hansard.model.time import to_milliseconds
+from hansard.query.duplicates import find_copies, find_prompt_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -17,19 +19,17 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     """Count what falls between two times, by the time of each thing and not of its session."""
     low = to_milliseconds(since) if since is not None else -(1 << 62)
     high = to_milliseconds(until) if until is not None else 1 << 62
-    # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids. Only those transcripts
-    # that speak for a session or a subagent: a copy of one elsewhere would count twice.
+    # CROSS JOIN keeps the order: few transcripts are recent, and each one's rows are a range of ids.
     inside = (
-        "FROM transcripts t CROSS JOIN {table} x WHERE t.current = 1 AND coalesce(t.last_ts, 0) >= ?1"
-        " AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)"
-        " OR EXISTS (SELECT 1 FROM agents a WHERE a.session_id = t.session_id AND a.transcript = t.id))"
+        "SELECT count(*) FROM transcripts t CROSS JOIN {table} x WHERE coalesce(t.last_ts, 0) >= ?1"
         f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
-        " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2"
+        " AND coalesce(x.ts, 0) >= ?1 AND coalesce(x.ts, 0) < ?2 AND x.id NOT IN (SELECT value FROM json_each(?3))"
     )
+    copies = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
     prompts = reader.one(
-        f"SELECT count(*) {inside.format(table='prompts')} AND x.source IN ('prompt', 'queued')", (low, high)
+        f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN ('prompt', 'queued')", (low, high, copies)
     )
-    calls = reader.one(f"SELECT count(*) {inside.format(table='tool_calls')}", (low, high))
+    calls = reader.one(inside.format(table="tool_calls"), (low, high, json.dumps(find_copies(reader))))
     usage = reader.one(
         "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
         " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",

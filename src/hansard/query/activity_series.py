@@ -14,6 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.time import from_milliseconds, to_milliseconds
+from hansard.query.duplicates import find_copies, find_prompt_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -35,10 +36,13 @@ _INSIDE = (
 )
 _SESSIONS = "SELECT started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
 _PROMPTS = (
-    "SELECT x.ts, 0 FROM prompts x WHERE x.ts >= ?2 AND x.ts < ?3 AND x.source IN ('prompt', 'queued')"
-    f" AND x.id >> {OFFSET_BITS} IN (SELECT value ->> 0 FROM json_each(?1))"
+    "SELECT x.ts, x.id FROM prompts x CROSS JOIN transcripts t ON t.id = x.id >> 40 AND t.current = 1"
+    " WHERE x.ts >= ?1 AND x.ts < ?2 AND x.source IN ('prompt', 'queued')"
 )
-_CALLS = f"SELECT x.ts, x.is_error FROM {_INSIDE.format('tool_calls')}"
+_CALLS = (
+    "SELECT x.ts, x.is_error, x.id FROM transcripts t CROSS JOIN tool_calls x WHERE t.last_ts >= ?1"
+    f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?1 AND x.ts < ?2"
+)
 _FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.says = 'error'"
 _STINTS = f"""
     WITH lines AS (SELECT t.value ->> 1 AS session_id, x.ts AS ts FROM {_INSIDE.format("records")}),
@@ -80,8 +84,9 @@ def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime
     sessions = list(reader.rows(_SESSIONS, whole))
     recent = reader.one(_RECENT, whole[:1])[0]
     asked = recent, *whole
-    prompts = sorted(row[0] for row in reader.rows(_PROMPTS, asked))
-    calls = sorted(reader.rows(_CALLS, asked))
+    typed, done = find_prompt_copies(reader), set(find_copies(reader))
+    prompts = sorted(row[0] for row in reader.rows(_PROMPTS, whole) if typed.get(row[1], 0) >= 0)
+    calls = sorted(row for row in reader.rows(_CALLS, whole) if row[2] not in done)
     called = [row[0] for row in calls]
     wrong = [row[0] for row in calls if row[1]]
     failures = sorted(row[0] for row in reader.rows(_FAILURES, asked))

@@ -1,11 +1,13 @@
-"""Which tool calls repeat another: forks, replays, former generations and copies under another root have the same lines again.
+"""Which tool calls and prompts repeat another: forks, replays, former generations and copies under another root have the same lines again.
 
-A call is known by the API message that made it and by its own id, as the ledger counts it.
+Whatever counts calls or prompts leaves out what is found here, so that all figures agree.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from hansard.query.reader import Reader
@@ -20,7 +22,19 @@ _REPEATED = (
     " CROSS JOIN tool_calls c ON c.tool_use_id = d.tool_use_id LEFT JOIN messages m ON m.id = c.message_id"
 )
 _NEVER = 1 << 62
-_known: WeakKeyDictionary[Reader, tuple[int, list[int]]] = WeakKeyDictionary()  # for a revision of the index
+# Transcripts that have records in common with another; where there are several prompt histories, those too.
+_SHARED = (
+    "SELECT record_id >> 40 AS id FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
+    " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
+)
+_SHARED_PROMPTS = (
+    "SELECT p.id, r.uuid, p.ts, p.source, p.session_id, p.text, p.id & 1099511627775 < t.copied, t.path, t.root"
+    f" FROM ({_SHARED}) s CROSS JOIN transcripts t ON t.id = s.id AND t.current = 1"
+    " CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775 LEFT JOIN records r ON r.id = p.id"
+    " ORDER BY p.id"
+)
+_T = TypeVar("_T")
+_known: WeakKeyDictionary[Reader, dict[str, tuple[int, Any]]] = WeakKeyDictionary()  # each for a revision of the index
 
 
 def find_copies(reader: Reader) -> list[int]:
@@ -29,21 +43,55 @@ def find_copies(reader: Reader) -> list[int]:
     That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
     belongs to the session that the ledger counts it for, wherever that still has it.
     """
+    return _once(reader, "calls", _find)[1]
+
+
+def find_repeated(reader: Reader) -> list[int]:
+    """The ids of calls that others repeat: those that lists show."""
+    return _once(reader, "calls", _find)[0]
+
+
+def find_prompt_copies(reader: Reader) -> dict[int, int]:
+    """The prompts that stand in several transcripts: how many others there are for the original, -1 for each of these."""
+    return _once(reader, "prompts", _find_prompts)
+
+
+def _once(reader: Reader, name: str, find: Callable[[Reader], _T]) -> _T:
     row = reader.one("SELECT value FROM meta WHERE name = 'revision'")
     revision = int(row[0]) if row is not None else 0
-    known = _known.get(reader)
-    if known is None or known[0] != revision:
-        known = _known[reader] = (revision, _find(reader))
-    return known[1]
+    known = _known.setdefault(reader, {})
+    if name not in known or known[name][0] != revision:
+        known[name] = (revision, find(reader))
+    return cast("_T", known[name][1])
 
 
-def _find(reader: Reader) -> list[int]:
+def _find_prompts(reader: Reader) -> dict[int, int]:
+    groups: dict[tuple[Any, ...], list[Any]] = {}
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for id_, uuid, ts, source, session_id, text, is_copy, path, root in reader.rows(_SHARED_PROMPTS):
+        key: tuple[Any, ...] = (uuid,)
+        if uuid is None:  # known by its time and its text, the first in each transcript to the first in the others
+            said = (ts, source, session_id, hash(text))
+            seen[said, id_ >> OFFSET_BITS] += 1
+            key = (*said, seen[said, id_ >> OFFSET_BITS] if ts is not None else id_)
+        groups.setdefault(key, []).append((is_copy, ts is None, ts, path, root, id_))
+    found: dict[int, int] = {}
+    for group in groups.values():
+        group.sort()
+        found.update((place[-1], -1) for place in group[1:])
+        found[group[0][-1]] = len(group) - 1
+    return found
+
+
+def _find(reader: Reader) -> tuple[list[int], list[int]]:
     groups: dict[tuple[str, str | None], list[Any]] = {}
     for row in reader.rows(_REPEATED):
-        groups.setdefault((row[1], row[2]), []).append(row)
+        # Ids of the API are unique; gateways number the calls of each message anew.
+        is_unique = row[1].startswith(("toolu_", "srvtoolu_"))
+        groups.setdefault((row[1], None if is_unique else row[2]), []).append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
     if not repeated:
-        return []
+        return [], []
     spoken = {row[0] for row in reader.rows(SPOKEN)}
     places = {row[0]: row[1:] for row in reader.rows("SELECT id, copied, path, root FROM transcripts")}
 
@@ -54,8 +102,5 @@ def _find(reader: Reader) -> list[int]:
         is_copy = id_ & OFFSET_MASK < copied
         return is_open, transcript not in spoken, is_copy, _NEVER if ts is None else ts, path, root, id_
 
-    copies = []
-    for group in repeated:
-        shown = min(group, key=rank)[0]
-        copies += [row[0] for row in group if row[0] != shown]
-    return copies
+    shown = [min(group, key=rank)[0] for group in repeated]
+    return shown, [row[0] for group, first in zip(repeated, shown, strict=True) for row in group if row[0] != first]

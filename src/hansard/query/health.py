@@ -15,6 +15,7 @@ from hansard.errors import HansardError
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.model.time import from_milliseconds
+from hansard.query.duplicates import find_copies
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.query.soundness import is_damaged, read_ahead
@@ -117,7 +118,7 @@ def read_status(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
         " (SELECT count(*) FROM transcripts WHERE state = 'rewritten'), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
-        " (SELECT count(*) FROM usage), (SELECT coalesce(sum(tool_calls), 0) FROM sessions), (SELECT count(*) FROM issues),"
+        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT count(*) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )
     pulse = heartbeat(home)
@@ -170,7 +171,7 @@ def read_status(
         former_generations=counts[4],
         records=counts[5],
         messages=counts[6],
-        tool_calls=counts[7],
+        tool_calls=counts[7] - len(find_copies(reader)),
         issues=counts[8],
         source_bytes=source_bytes,
         kept_bytes=record.kept_bytes() if record is not None else 0,

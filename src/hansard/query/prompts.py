@@ -11,6 +11,7 @@ from hansard.errors import UsageError
 from hansard.model.files import FileChange
 from hansard.model.prompts import Prompt, PromptPage
 from hansard.model.time import from_milliseconds
+from hansard.query.duplicates import find_prompt_copies
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -20,21 +21,6 @@ if TYPE_CHECKING:
 
 SOURCES = ("prompt", "queued", "command", "bash", "history")
 
-# Transcripts that have records in common with another; where there are several prompt histories, those too.
-_SHARED = (
-    f"SELECT record_id >> {OFFSET_BITS} FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
-    " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
-)
-_SAME_RECORD = (
-    f"SELECT o.id, o.id & {OFFSET_MASK} < t.copied, o.ts, t.path, t.root FROM records r CROSS JOIN records o ON o.uuid = r.uuid"
-    f" CROSS JOIN transcripts t ON t.id = o.id >> {OFFSET_BITS} AND t.current = 1 CROSS JOIN prompts q ON q.id = o.id WHERE r.id = ?"
-)
-# What has no uuid is known by its time and its text.
-_SAME_MOMENT = (
-    f"SELECT q.id, q.id & {OFFSET_MASK} < t.copied, q.ts, t.path, t.root FROM prompts p CROSS JOIN prompts q ON q.ts = p.ts"
-    f" AND q.text = p.text AND q.source = p.source AND q.session_id IS p.session_id AND (q.id = p.id OR q.id >> {OFFSET_BITS} <> p.id >> {OFFSET_BITS})"
-    f" CROSS JOIN transcripts t ON t.id = q.id >> {OFFSET_BITS} AND t.current = 1 WHERE p.id = ?"
-)
 _OF_SESSION = (
     f"SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
     " WHERE t.session_id = ? AND t.current = 1 AND t.kind <> 'history'"
@@ -153,20 +139,12 @@ def _prompts(
     start: tuple[Any, ...] | None = None,
 ) -> Iterator[tuple[Typed, int]]:
     """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
-    shared = {row[0] for row in reader.rows(_SHARED)}
+    copies = find_prompt_copies(reader)
     transcripts = _Transcripts(reader)
-    copies: dict[int, int] = {}  # of prompts to come: how many others there are, -1 for one of these others
     for row in _in_order_of_time(_rows(reader, wanted, ascending=ascending, texts=texts, start=start)):
         if row.source == "history" and transcripts.have(row):
             continue
-        if row.id >> OFFSET_BITS not in shared:
-            yield row, 0
-            continue
-        if row.id not in copies:
-            places = _places(reader, row)
-            copies.update(dict.fromkeys(places, -1))
-            copies[places[0]] = len(places) - 1
-        count = copies.pop(row.id)
+        count = copies.get(row.id, 0)
         if count >= 0:
             yield row, count
 
@@ -218,13 +196,6 @@ def _in_order_of_time(rows: Iterator[Typed]) -> Iterator[Typed]:
         held.append(row)
     held.sort(key=lambda prompt: (prompt.path, prompt.root, prompt.id))
     yield from held
-
-
-def _places(reader: Reader, row: Typed) -> list[int]:
-    """The ids of a prompt in all transcripts that have it: the original, then copies; the earliest first, then by path."""
-    found = list(reader.rows(_SAME_RECORD, (row.id,))) or list(reader.rows(_SAME_MOMENT, (row.id,)))
-    found.sort(key=lambda place: (place[1], place[2] is None, *place[2:], place[0]))
-    return [place[0] for place in found] or [row.id]
 
 
 class _Transcripts:

@@ -56,6 +56,8 @@ TABLES: dict[str, str] = {
     "tool_calls": _BY_PLACE,
     # Lines of history.jsonl name their session themselves.
     "prompts": f"{_BY_PLACE} UNION ALL SELECT {{columns}} FROM {{table}} x WHERE x.session_id IN {_WANTED}",
+    "progress_answers": _BY_PLACE,
+    "turn_durations": _BY_PLACE,
     "compactions": _BY_PLACE,
     "summaries": _BY_PLACE,
     "sidechains": _BY_PLACE,

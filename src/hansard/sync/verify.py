@@ -40,7 +40,7 @@ _SAMPLE_TEXTS = 50
 _PHRASE = 8
 _WAIT = 10.0
 _CHECK = ".check"
-_TEXTS = ("titles", "talk", "work")
+_TEXTS = ("titles", "talk", "work", "reminders")
 # What a fresh index has otherwise: when it was made, what it has still to do, what went wrong.
 _NOT_COMPARED = frozenset({"meta", "quarantine", "dirty", "unsettled"})
 

@@ -24,6 +24,11 @@ _SHOWN = (
     " 'compact_summary', 'notification', 'teammate', 'interruption')"
     " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
 )
+# A turn ends with its last answer or result; what the client adds later, and notes that come for the next one, do not prolong it.
+_ENDS = (
+    "r.message_id IS NOT NULL OR r.says IN ('result', 'error', 'prompt', 'instruction', 'command', 'bash', 'command_output',"
+    " 'bash_output', 'interruption') OR r.sub IN ('compact_boundary', 'local_command')"
+)
 
 
 class Start(NamedTuple):
@@ -134,30 +139,56 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
         number = first + place
         if not source and low + start.offset in told_to:
             source = "prompt"
-        stamps = [stamp for stamp in (asked, *times.get(place, ())) if stamp is not None]
-        started, ended = moment(min(stamps, default=None)), moment(max(stamps, default=None))
+        first_ts, last_ts, lasted = times.get(place, (None, None, None))
+        stamps = [stamp for stamp in (asked, first_ts) if stamp is not None]
+        started, ended = moment(min(stamps, default=None)), find_end(min(stamps, default=None), last_ts, lasted)
         kind = _KINDS.get(source, source)
         told.append(OutlineTurn(number, start.offset, start.branch, kind, text, place in failed, started, ended))
     return told
 
 
-def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, tuple[int | None, int | None]]:
-    """When the first and the last thing was said between ids, by the place of the pair."""
+def find_end(started: int | None, last: int | None, lasted: int | None) -> datetime | None:
+    """When a turn ended: what the client says that it took goes before what its lines tell."""
+    if started is None:
+        return moment(last)
+    return moment(started + lasted if lasted is not None else max(started, last or started))
+
+
+Times = tuple[int | None, int | None, int | None]  # the first line, the last answer or result, and what the client says
+
+
+def _times(thread: ThreadReader, spans: list[tuple[int, int]]) -> dict[int, Times]:
+    """When turns between ids began and ended, by the place of the pair."""
     if thread.inside is None:
         sides = "" if thread.is_agent_file else " AND r.sidechain = 0"
         rows = thread.reader.rows(
-            "SELECT s.key, min(r.ts), max(r.ts) FROM json_each(?) s"
-            " CROSS JOIN records r ON r.id BETWEEN s.value ->> 0 AND s.value ->> 1"
-            f" WHERE ({_SHOWN}){sides} GROUP BY s.key",
+            f"SELECT s.key, min(CASE WHEN {_SHOWN} THEN r.ts END), max(CASE WHEN {_ENDS} THEN r.ts END),"
+            " (SELECT sum(d.ms) FROM turn_durations d WHERE d.id BETWEEN s.value ->> 0 AND s.value ->> 1)"
+            " FROM json_each(?) s CROSS JOIN records r ON r.id BETWEEN s.value ->> 0 AND s.value ->> 1"
+            f" WHERE ({_SHOWN} OR {_ENDS}){sides} GROUP BY s.key",
             (json.dumps(spans),),
         )
         return {row[0]: row[1:] for row in rows}
-    found: dict[int, tuple[int | None, int | None]] = {}
+    found: dict[int, Times] = {}
     for place, span in enumerate(spans):
-        rows = thread.reader.rows(f"SELECT r.id, r.ts FROM records r WHERE r.id BETWEEN ? AND ? AND ({_SHOWN})", span)
-        stamps = [ts for record_id, ts in rows if ts is not None and record_id - thread.low in thread.inside]
-        found[place] = min(stamps, default=None), max(stamps, default=None)
+        rows = thread.reader.rows(
+            f"SELECT r.id, CASE WHEN {_SHOWN} THEN r.ts END, CASE WHEN {_ENDS} THEN r.ts END FROM records r"
+            f" WHERE r.id BETWEEN ? AND ? AND ({_SHOWN} OR {_ENDS})",
+            span,
+        )
+        stamps = [row[1:] for row in rows if row[0] - thread.low in thread.inside]
+        first, last = (
+            ([ts for ts in column if ts is not None] for column in zip(*stamps, strict=True)) if stamps else ([], [])
+        )
+        found[place] = min(first, default=None), max(last, default=None), None
     return found
+
+
+def end_of_turn(thread: ThreadReader, started: datetime | None, low: int, high: int | None) -> datetime | None:
+    """When the turn between two offsets ended."""
+    span = (thread.low + low, thread.low + (OFFSET_MASK if high is None else high - 1))
+    _, last, lasted = _times(thread, [span]).get(0, (None, None, None))
+    return find_end(None if started is None else round(started.timestamp() * 1000), last, lasted)
 
 
 def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:

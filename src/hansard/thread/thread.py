@@ -19,6 +19,7 @@ from hansard.thread.outline import (
     Neighbour,
     OutlineTurn,
     Start,
+    end_of_turn,
     find_starts,
     list_changed_files,
     list_neighbours,
@@ -420,7 +421,8 @@ class Thread:
     def _turn(self, number: int, items: list[Item], agents: list[str], low: int, high: int | None) -> Turn:
         times = [item.at for item in items if item.at is not None]
         used = self._family.usage.between(self.transcript, low, high, agents, self._source.inside)
-        return Turn(number, tuple(items), min(times, default=None), max(times, default=None), *used)
+        started = min(times, default=None)
+        return Turn(number, tuple(items), started, end_of_turn(self._source, started, low, high), *used)
 
     @cached_property
     def _forks(self) -> dict[str, Fork]:

@@ -20,18 +20,25 @@ if TYPE_CHECKING:
 
 _NUMBERS = (
     "c.messages, c.lower_bounds, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h, c.web_searches,"
-    " c.recorded, c.first_ts, c.last_ts"
+    " c.recorded, c.progress_only, c.first_ts, c.last_ts"
 )
 # A message's key, and those of what it asked advisors, begin alike.
 _MESSAGES = (
     f"SELECT m.id, c.key = m.key, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM messages m"
-    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ? AND ? ORDER BY m.id"
+    " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' WHERE m.id BETWEEN ?1 AND ?2"
+    f" UNION ALL SELECT p.id, 0, c.session_id, c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM progress_answers p"
+    " CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id"
+    " WHERE p.id BETWEEN ?1 AND ?2 ORDER BY 1"
 )
 # By its owner line, which is one of the lines between two ids. The plus signs keep SQLite from reading all that the session owns.
 _OWNED = (
     f"SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
-    " WHERE r.id BETWEEN ? AND ? AND +c.session_id = ?"
+    " WHERE r.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
+    # Subagents whose transcripts are gone stand in progress records of the turn that started them.
+    f" UNION ALL SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM progress_answers p"
+    " CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id"
+    " WHERE p.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
 )
 
 
@@ -41,6 +48,7 @@ class TurnUsage(NamedTuple):
     api_messages: int
     tokens: Tokens
     cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+    is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
 class Request(NamedTuple):
@@ -203,4 +211,4 @@ def _used(sums: Sums, rates: Mapping[int, Rate]) -> TurnUsage:
         row.cache_write_1h_tokens,
         row.web_searches,
     )
-    return TurnUsage(row.api_messages, tokens, row.cost_usd)
+    return TurnUsage(row.api_messages, tokens, row.cost_usd, row.lower_bound_messages + row.unpriced_messages > 0)

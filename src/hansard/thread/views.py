@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
 _USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
-_REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _SUBJECT = 2000
 _DIFF_LINES = 2_000  # of all edits of a call: difflib takes time with the square of them
 _JSON_LIMIT = 1 << 20
@@ -110,15 +109,8 @@ def _numbered(text: str, path: str) -> tuple[Part, ...]:
 
 
 def without_reminders(text: str) -> str:
-    """A result without what the client added for the model; by hand, since a pattern looks for the end again at every beginning."""
-    pieces: list[str] = []
-    at = 0
-    while (begin := text.find(_REMINDER, at)) >= 0 and (end := text.find(_REMINDER_END, begin + len(_REMINDER))) >= 0:
-        pieces.append(text[at:begin].rstrip("\n"))
-        at = end + len(_REMINDER_END)
-        while text[at : at + 1].isspace():
-            at += 1
-    return "".join([*pieces, text[at:]])
+    """A result without what the client added for the model."""
+    return m.split_reminders(text)[0]
 
 
 def _write(call: ToolCall, given: Given) -> _Shown:

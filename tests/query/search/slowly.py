@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
 
-ROLE = {"prompt": "user", "command": "user", "result": "tool", "title": "system", "note": "system"}
+ROLE = {"reminder": "", "prompt": "user", "command": "user", "result": "tool", "title": "system", "note": "system"}
 
 
 @dataclass
@@ -91,7 +91,8 @@ def everything(h: Hansard) -> list[Said]:
                 owner = titled.get((id_ << 40) + record.offset, session_id) if text.kind == "title" else session_id
                 file, has_diff = None, False
                 if isinstance(content, list):
-                    block = content[text.number]
+                    # A reminder has a place behind the blocks.
+                    block = content[text.number % len(content)]
                     file, has_diff = calls.get((id_, block.id or block.tool_use_id), (None, False))
                 found.append(
                     Said(

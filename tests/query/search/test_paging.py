@@ -24,11 +24,12 @@ QUERIES = [
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a few blocks are weighed at a time, so that a small history has many pages."""
-    sizes = {"talk": 3, "work": 2, "files": 1, "titles": 1}
+    sizes = {"talk": 3, "work": 2, "files": 1, "titles": 1, "reminders": 1}
     small = {part.name: part._replace(most=sizes[part.name]) for part in candidates.PARTS}
     monkeypatch.setattr(candidates, "PARTS", tuple(small.values()))
     monkeypatch.setattr(candidates, "FILES", small["files"])
     monkeypatch.setattr(candidates, "TITLES", small["titles"])
+    monkeypatch.setattr(candidates, "REMINDERS", small["reminders"])
 
 
 @pytest.mark.usefixtures("small_parts")

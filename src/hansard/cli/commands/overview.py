@@ -12,7 +12,7 @@ from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
 from hansard.cli.output.tables import Column, table
-from hansard.render.money import dollars
+from hansard.render.money import cost
 from hansard.render.text import Paint, fit, one_line, wrap
 from hansard.render.words import ago, incomplete, many, odd_lines, short, size
 
@@ -102,7 +102,7 @@ def _lines(
             f"{item.messages:,}",
             f"{item.tool_calls:,}",
             short(item.output_tokens),
-            dollars(item.cost_usd),
+            cost(item.cost_usd, lower_bound=item.lower_bound_messages > 0, unpriced=item.unpriced_messages > 0),
         )
         for key, item in counts.items()
     ]

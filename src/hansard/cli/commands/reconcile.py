@@ -79,6 +79,9 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
             f" {found.lower_bound_output_tokens:,} output tokens are a lower bound, in every way of counting"
         )
         told.append(("+", least))
+    if found.progress_only_messages:
+        only = f"{many(found.progress_only_messages, 'answer')} of subagents whose transcripts are gone: counted from progress records"
+        told.append(("-", only))
     if found.unpriced_models:
         told.append(("?", f"no price is known for {', '.join(found.unpriced_models)}"))
     told.append(("-", f"{many(found.lines, 'line')} with usage in {many(found.transcripts, 'transcript')}"))

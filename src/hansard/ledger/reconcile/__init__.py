@@ -63,6 +63,7 @@ def reconcile(
             ours=ours,
             lower_bound_messages=whole.totals.lower_bound_messages,
             lower_bound_output_tokens=_lower_bounds(reader),
+            progress_only_messages=whole.totals.progress_only_messages,
             unpriced_models=whole.totals.unpriced_models,
             lines=lines.count(),
             transcripts=lines.transcripts,

@@ -35,7 +35,7 @@ _FIELDS = {
 }
 _MOST = 1 << 60
 _BILLIONTH = Decimal("1e-9")
-_STATED = "rank, ours, kind, synthetic, tier, speed, geo, input, output, cache_read, cache_write, write_5m, write_1h, searches, recorded"
+_STATED = "rank, ours, kind, known, synthetic, tier, speed, geo, input, output, cache_read, cache_write, write_5m, write_1h, searches, recorded"
 _STATE_RULE = "what the client itself added up, per session and model; a fork's begins with that of its parent"
 _STATS_RULE = "the client's statistics: adds up lines, up to the day when they were made"
 
@@ -169,7 +169,7 @@ def _shown(reader: Reader, lines: UsageLines, rates: LineRates) -> dict[str, dic
         f" (SELECT belongs AS session, {_STATED} FROM line WHERE copy = 0 OR belongs NOT IN (SELECT session FROM branch)"
         f" UNION ALL SELECT i.session, {_STATED} FROM line"
         " CROSS JOIN inherited i ON i.transcript = line.transcript AND line.ts BETWEEN 1 AND i.until)"
-        " WHERE kind <> 2 AND synthetic = 0 GROUP BY session, ours) g CROSS JOIN line o ON o.rank = g.owner"
+        " WHERE (kind <> 2 OR known = 0) AND synthetic = 0 GROUP BY session, ours) g CROSS JOIN line o ON o.rank = g.owner"
     )
     rates.complete(lines.db, "shown")
     size = "t.input + t.cache_read + t.write_5m + t.write_1h"

@@ -21,8 +21,8 @@ from hansard.grep.matching_lines import whole_lines
 from hansard.index.lines import items, unfinished
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine, entry
-from hansard.parse.meaning import SYNTHETIC, lenient, milliseconds
-from hansard.parse.usage import dated, message_key, stated
+from hansard.parse.meaning import SYNTHETIC, milliseconds
+from hansard.parse.usage import dated, embedded_answer, message_key, stated, streamed_answer
 from hansard.sources.names import agent_of, session_of
 from hansard.storage.ids import OFFSET_BITS
 
@@ -75,8 +75,8 @@ _NAMES = ", ".join(_COLUMNS)
 _SCHEMA = f"CREATE TABLE found ({', '.join(f'{name} {kind}' for name, kind in _COLUMNS.items())})"
 # Whether a transcript copied an answer, its earliest line about it tells, as in `index.usage`.
 _COPIES = f"""
-CREATE TABLE copies AS SELECT rowid AS line, first_value(copy) OVER (PARTITION BY transcript, ours ORDER BY ts = 0, ts, start) AS copy
-    FROM found WHERE kind <> {TOLD} AND synthetic = 0 AND transcript IN (SELECT transcript FROM found WHERE copy = 1);
+CREATE TABLE copies AS SELECT rowid AS line, first_value(copy) OVER (PARTITION BY transcript, ours, kind = {TOLD} ORDER BY ts = 0, ts, start) AS copy
+    FROM found WHERE synthetic = 0 AND transcript IN (SELECT transcript FROM found WHERE copy = 1);
 UPDATE found SET copy = c.copy FROM copies c WHERE c.line = found.rowid;
 DROP TABLE copies;
 """
@@ -90,7 +90,7 @@ INSERT INTO line (rank, {_NAMES})
     SELECT row_number() OVER (ORDER BY copy, ts = 0, ts, path, start, transcript, place), {_NAMES} FROM found;
 DROP TABLE found;
 CREATE INDEX line_id ON line (id);
-UPDATE line SET known = 1 WHERE kind = {TOLD} AND id IN (SELECT id FROM line WHERE kind = {ANSWER} AND id <> '');
+UPDATE line SET known = 1 WHERE kind = {TOLD} AND ours IN (SELECT ours FROM line WHERE kind <> {TOLD} AND synthetic = 0);
 UPDATE line SET daily = CASE WHEN id = '' THEN '#' || rank WHEN request <> '' THEN id || ' ' || request
     ELSE id || ' ' || session || ' ' || ts END;
 UPDATE line SET session_report = CASE WHEN id <> '' AND request = '' THEN id || ' ' || session ELSE daily END;
@@ -117,31 +117,6 @@ _UNSET = tuple(
 )
 _VERSION = re.compile(r"\d+\.\d+\.\d")
 _TIME_LENGTHS = (20, 24)
-
-
-class _Answer(msgspec.Struct, gc=False):
-    """The copy of an answer inside a progress record."""
-
-    model: str | None = None
-    id: str | None = None
-    usage: wire.Usage | None = None
-    stop_reason: str | None = None
-
-
-class _Envelope(msgspec.Struct, gc=False):
-    timestamp: str | None = None
-    request_id: str | None = msgspec.field(default=None, name="requestId")
-    is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
-    uuid: str | None = None
-    cost_usd: msgspec.Raw = msgspec.field(default=wire.ABSENT, name="costUSD")
-    message: _Answer | None = None
-
-
-class _MessageLine(msgspec.Struct, gc=False):
-    message: _Envelope | None = None
-
-
-_decode_message = msgspec.json.Decoder(_MessageLine).decode
 
 
 class _Log(NamedTuple):
@@ -292,16 +267,18 @@ class UsageLines:
         kind = ANSWER
         if body.type == "progress":
             kind = TOLD
-            told = _copy(body)
+            told = embedded_answer(body)
             if told is None:
                 return
             body = told
+        elif body.type == "stream_event" and (answer := streamed_answer(body)) is not None:
+            body = answer
         elif body.type != "assistant":
             return
         message = body.message
         if message is None or message.usage is None:
             return
-        agent_id = body.agent_id or log.agent_id
+        agent_id = body.agent_id or body.stream_agent or log.agent_id
         session_id = log.session_id or body.session_id or body.stream_session or ""
         key = message_key(body, session_id, agent_id, log.path, offset)
         ts = dated(milliseconds(body.timestamp))
@@ -372,27 +349,6 @@ class UsageLines:
             moment = datetime.fromtimestamp(quarter * 900, UTC)
             day = self._days[quarter] = self._zone.local(moment).date().isoformat() if ts else ""
         return day
-
-
-def _copy(body: wire.Entry) -> wire.Entry | None:
-    """The answer that a progress record embeds, as if it stood on a line of its own."""
-    told = lenient(_decode_message, body.data) if body.data else None
-    inner = told.message if told is not None else None
-    if inner is None or inner.message is None or inner.message.usage is None:
-        return None
-    answer = inner.message
-    return wire.Entry(
-        type="assistant",
-        session_id=body.session_id,
-        timestamp=inner.timestamp,
-        request_id=inner.request_id,
-        is_sidechain=inner.is_sidechain,
-        uuid=inner.uuid,
-        cost_usd=inner.cost_usd,
-        message=wire.Message(
-            model=answer.model, id=answer.id, usage=answer.usage, stop_reason=answer.stop_reason, content=""
-        ),
-    )
 
 
 def _is_strict(body: wire.Entry, line: bytes) -> bool:

@@ -30,18 +30,18 @@ _FIVE_MINUTES = Change(
 _FIRST = Change(
     "first_line", "the first line of an answer, before its end is known, instead of the maxima", {"merge": "first"}
 )
-_COPIES = Change("progress_copies", "copies of subagents' answers in progress records", {"told": "copies"})
-_ONLY_TOLD = Change(
+_COPIES = Change("progress_copies", "copies of subagents' answers in progress records", {"told": "all"})
+_NO_PROGRESS = Change(
     "progress_only",
-    "subagents' answers that only progress records show: their own transcripts are not there",
-    {"told": "all"},
+    "subagents' answers that only progress records show, since their own transcripts are gone, are not counted",
+    {"told": ""},
 )
 
 LINES = MethodRules(
     "lines",
     "sum of all lines",
     "adds up the usage of every line",
-    (GONE, _FORKS, _REPEATED, _ADVISORS, _SYNTHETIC),
+    (GONE, _NO_PROGRESS, _FORKS, _REPEATED, _ADVISORS, _SYNTHETIC),
 )
 
 _STRICT = Change(
@@ -80,13 +80,13 @@ CCUSAGE = MethodRules(
     "ccusage",
     "ccusage 20 (daily)",
     "id and request over all files; of several lines the one with the greatest sum, outside subagents first; progress records too",
-    (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, _ONLY_TOLD, *_CC_PRICES),
+    (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, *_CC_PRICES),
 )
 CCUSAGE_SESSION = MethodRules(
     "ccusage",
     "ccusage 20 (session)",
     "id and request over all files; of several lines the one with the greatest sum, outside subagents first",
-    (GONE, _STRICT, _CC_SESSION_KEY, _GREATEST, _SPLIT, _SYNTHETIC, *_CC_PRICES),
+    (GONE, _NO_PROGRESS, _STRICT, _CC_SESSION_KEY, _GREATEST, _SPLIT, _SYNTHETIC, *_CC_PRICES),
 )
 _CC_DOUBLING = MethodRules(
     "ccusage",
@@ -109,6 +109,7 @@ _CC_FIRST = MethodRules(
     "id and request over all files; the first line of each",
     (
         GONE,
+        _NO_PROGRESS,
         _STRICT,
         Change(_CC_KEY.cause, _CC_KEY.about, {"key": "tokscale 1"}),
         _FIRST,
@@ -134,7 +135,7 @@ AGENTSVIEW = MethodRules(
     "agentsview",
     "agentsview 0.46",
     "id and request over all sessions; the line with the greatest output; dated prices",
-    (GONE, _AV_BESIDE, _ADVISORS, _AV_KEY, _AV_OUTPUT, _FLAT, _NOT_RECORDED, _AV_ROUNDED),
+    (GONE, _NO_PROGRESS, _AV_BESIDE, _ADVISORS, _AV_KEY, _AV_OUTPUT, _FLAT, _NOT_RECORDED, _AV_ROUNDED),
 )
 _TK_KEY = Change("key", "id and request tell an answer: copies without a request count again", {"key": "tokscale"})
 _TK_PRICES = (_NO_SEARCHES, _NOT_RECORDED, _TODAY, _MARGINAL)
@@ -143,13 +144,13 @@ TOKSCALE = MethodRules(
     "tokscale",
     "tokscale 2 and later",
     "id and request over all files; of each class the maximum; one price for all cache writes",
-    (GONE, _TK_KEY, _FLAT, _FIVE_MINUTES, *_TK_PRICES),
+    (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, _FIVE_MINUTES, *_TK_PRICES),
 )
 _TK_TIERED = MethodRules(
     "tokscale",
     "tokscale, cache writes by lifetime",
     "id and request over all files; of each class the maximum",
-    (GONE, _TK_KEY, _FLAT, *_TK_PRICES),
+    (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, *_TK_PRICES),
 )
 _TK_FIRST = MethodRules(
     "tokscale",
@@ -157,6 +158,7 @@ _TK_FIRST = MethodRules(
     "id and request over all files, lines without a request each for itself; the first line of each",
     (
         GONE,
+        _NO_PROGRESS,
         _ADVISORS,
         Change(
             "key", "id and request tell an answer: lines without a request count each for itself", {"key": "tokscale 1"}

@@ -59,7 +59,7 @@ class Rule:
     beside: bool = True  # also of subagents' files that lie beside the sessions
     synthetic: bool = False  # also what the client said by itself
     advisors: bool = True  # also calls to another model inside an answer
-    told: str = ""  # also what progress records embed: `copies` of answers with a line of their own, or `all`
+    told: str = "only"  # also what progress records repeat: `only` answers without a line of their own, `all`, or none
     # which of them are one answer, and what is believed of it
     key: str = "ours"
     merge: str = (
@@ -131,7 +131,7 @@ class Count:
             beside=rule.beside or not facts["beside"],
             synthetic=rule.synthetic and facts["synthetic"],
             advisors=rule.advisors or not facts["advisors"],
-            told="copies" if told and not facts["unknown"] else told,
+            told="only" if told == "all" and not facts["known"] else told if facts["unknown"] or told == "all" else "",
             searches=rule.searches or not facts["searches"],
             recorded=rule.recorded or not facts["recorded"],
         )
@@ -165,6 +165,7 @@ def _facts(db: apsw.Connection) -> dict[str, bool]:
         "synthetic": "synthetic = 1",
         "advisors": f"kind = {ADVISOR}",
         "told": f"kind = {TOLD}",
+        "known": f"kind = {TOLD} AND known = 1",
         "unknown": f"kind = {TOLD} AND known = 0",
         "searches": "searches > 0",
         "recorded": "recorded >= 0",
@@ -208,8 +209,8 @@ def _lines(rule: Rule) -> tuple[str, tuple[Any, ...]]:
     kinds = [ANSWER]
     if rule.advisors:
         kinds.append(ADVISOR)
-    copies = {"": "", "copies": f" OR (kind = {TOLD} AND known = 1)", "all": f" OR kind = {TOLD}"}[rule.told]
-    terms.append(f"(kind IN ({', '.join(map(str, kinds))}){copies})")
+    told = {"": "", "only": f" OR (kind = {TOLD} AND known = 0)", "all": f" OR kind = {TOLD}"}[rule.told]
+    terms.append(f"(kind IN ({', '.join(map(str, kinds))}){told})")
     if rule.live:
         terms.append("live = 1")
     if rule.days is not None:

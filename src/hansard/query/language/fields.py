@@ -255,6 +255,7 @@ class Kind(_Choice):
         "command": "commands you typed, and their output",
         "error": "what went wrong: failed tools and requests",
         "note": "what the client added",
+        "reminder": "what it reminded the model of, found only so",
     }
 
 

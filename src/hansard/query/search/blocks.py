@@ -82,7 +82,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
                 id_,
-                _kind(kind, sub, says, block_kind),
+                "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, says, block_kind),
                 id_ >> OFFSET_BITS,
                 path,
                 record_id & OFFSET_MASK,

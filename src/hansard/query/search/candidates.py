@@ -38,6 +38,7 @@ PARTS = (
     Part("work", "work", 80),
     FILES := Part("files", "work", 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 40),
+    REMINDERS := Part("reminders", "reminders", 40),  # only where the query names them
 )
 
 Stops = dict[str, int | None]
@@ -63,13 +64,14 @@ class Finder:
     def __init__(self, reader: Reader, plan: Plan, *, all_typed: bool = False) -> None:
         """`all_typed`: also the lines of history.jsonl whose prompts stand in a transcript."""
         self._reader = reader
+        self._parts = PARTS if plan.has_reminders else tuple(part for part in PARTS if part is not REMINDERS)
         self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
 
     def candidates(self, stops: Stops | None = None) -> Candidates:
         """The newest blocks of each part, or the newest under what an earlier page stopped at."""
         found = Candidates()
         asked = [(scope, self._worths(scope.leg)) for scope in self._scopes]
-        for part in PARTS:
+        for part in self._parts:
             below = _LAST if stops is None else stops.get(part.name)
             found.stops[part.name] = None
             if below is None:
@@ -93,12 +95,12 @@ class Finder:
         """How many blocks match, all of them."""
         if len(self._scopes) != 1:
             return sum(1 for _ in self.ids())
-        queries = (query for part in PARTS for query in self._scopes[0].queries("count(*)", part))
+        queries = (query for part in self._parts for query in self._scopes[0].queries("count(*)", part))
         return sum(self._reader.one(sql, values)[0] for sql, values in queries)
 
     def ids(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
         """Every matching block once: what stands in transcripts from the newest id down, then files; or those of a range."""
-        for parts in ([part for part in PARTS if part is not FILES], [FILES]):
+        for parts in ([part for part in self._parts if part is not FILES], [FILES]):
             streams = [self._stream(scope, part, above, below) for scope in self._scopes for part in parts]
             last = None
             for row_id in merge(*streams, reverse=True):
@@ -121,7 +123,7 @@ class Finder:
         """The transcripts in which anything matches; of files their ids in the full text."""
         found: set[int] = set()
         for scope in self._scopes:
-            for part in PARTS:
+            for part in self._parts:
                 column = "text.rowid" if part is FILES else f"text.rowid >> {OFFSET_BITS}"
                 for sql, values in scope.queries(f"DISTINCT {column}", part):
                     found.update(row[0] for row in self._reader.rows(sql, values))

@@ -16,7 +16,7 @@ from hansard.errors import UsageError
 from hansard.index.marks import kind_mark
 from hansard.parse.texts import KINDS
 from hansard.query.compile import SESSIONS, Compiler, Condition, meaning_of
-from hansard.query.language import And, Everything, Field, Near, Node, Not, Or, Phrase, Word, walk
+from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 
@@ -61,6 +61,7 @@ class Plan:
     legs: list[Leg]
     notes: list[str]
     is_cut: bool = False  # it finds less than was asked for, as the notes say
+    has_reminders: bool = False  # it names what the client reminded the model of, which is not found otherwise
 
 
 class _Atoms:
@@ -87,7 +88,8 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     words = sum(isinstance(part, Word) for part in walk(wanted))
     spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
     legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
-    return Plan(legs, [*notes, *_cut(spell.cut)], is_cut=bool(spell.cut))
+    has_reminders = any(isinstance(part, Kind) and part.value == "reminder" for part in walk(wanted))
+    return Plan(legs, [*notes, *_cut(spell.cut)], bool(spell.cut), has_reminders)
 
 
 def _cut(words: list[str]) -> Iterator[str]:

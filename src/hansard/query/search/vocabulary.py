@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.query.search.spellings import Spelling
 
-_TABLES = ("work", "talk", "titles")
+_TABLES = ("work", "talk", "titles", "reminders")
 _NEXT_SEGMENT = "SELECT min(segid) FROM full.{}_idx WHERE segid > ?"
 _PAGES = (
     "SELECT (SELECT pgno >> 1 FROM full.{0}_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1),"
@@ -61,7 +61,8 @@ class IndexedWords:
             for found in self._reader.rows(
                 "SELECT v.key FROM json_each(?) v WHERE EXISTS (SELECT 1 FROM full.work WHERE work MATCH v.value)"
                 " OR EXISTS (SELECT 1 FROM full.talk WHERE talk MATCH v.value)"
-                " OR EXISTS (SELECT 1 FROM full.titles WHERE titles MATCH v.value)",
+                " OR EXISTS (SELECT 1 FROM full.titles WHERE titles MATCH v.value)"
+                " OR EXISTS (SELECT 1 FROM full.reminders WHERE reminders MATCH v.value)",
                 (json.dumps([_match(row) for row in unknown]),),
             )
         }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.parts import LONG, parts_html
-from hansard.render.money import dollars
+from hansard.render.money import cost as marked_cost
 from hansard.render.words import day, lasting, local, machine, many, short, token_words, total_tokens
 
 if TYPE_CHECKING:
@@ -220,7 +220,11 @@ def _spent(turn: Turn) -> str:
     if turn.api_messages:
         used = escaped(f"{many(turn.api_messages, 'API message')}: {token_words(turn.tokens)}")
         facts.append(f'<span title="{used}">{short(total_tokens(turn.tokens))} tokens</span>')
-        cost = "no price known" if turn.cost_usd is None else dollars(turn.cost_usd)
+        cost = (
+            "no price known"
+            if turn.cost_usd is None
+            else marked_cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False)
+        )
         facts.append(f"<span>{escaped(cost)}</span>")
     return "".join(facts)
 

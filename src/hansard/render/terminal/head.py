@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hansard.render.money import dollars, session_cost
+from hansard.render.money import cost, session_cost
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
 from hansard.render.text import fit, one_line, width
@@ -73,7 +73,10 @@ def measures(turn: Turn) -> list[str]:
     if turn.api_messages:
         used = turn.tokens
         given = used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
-        facts += [f"{short(given)} in, {short(used.output)} out", dollars(turn.cost_usd)]
+        facts += [
+            f"{short(given)} in, {short(used.output)} out",
+            cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False),
+        ]
     return facts
 
 

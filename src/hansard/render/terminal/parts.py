@@ -77,14 +77,13 @@ class Board(NamedTuple):
             yield from self.part(part)
             return
         base = "" if isinstance(part, Diff) else style
-        shown = 0
-        more = 0
+        shown = rest = more = 0
         for row in rows:
-            if not isinstance(part, Diff) and not any(text.strip() for _, text in row):
-                continue  # empty lines are not worth their place here
+            is_empty = not isinstance(part, Diff) and not any(text.strip() for _, text in row)
             if shown >= most:
-                more += 1
-            else:
+                rest += 1
+                more = more if is_empty else rest
+            elif not is_empty:  # empty lines are not worth their place here
                 shown += 1
                 yield from lay(self._cut(row), self.columns, colours=self.colours, base=base)
         if more:

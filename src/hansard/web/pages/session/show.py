@@ -202,7 +202,8 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
     figures = whole or thread.has_timeline()
     first, last = (1, len(thread.starts)) if whole else outlined(thread, piece.first)
     drawing = drawing_of(thread, zone)
-    others = [agent for agent in thread.agents if agent.tool_use_id is None] if thread.agent is None else []
+    unplaced = [agent for agent in thread.agents if agent.tool_use_id is None and not agent.warmup]
+    others = unplaced if thread.agent is None else []
     timeline = draw_context(thread) if figures else None
     return {
         "place": address_of(thread),
@@ -230,7 +231,7 @@ def relation(neighbour: Neighbour) -> str:
 
 def agent_tree(thread: Thread) -> list[AgentRow]:
     """Subagents, each below the one that made it."""
-    known = {agent.agent_id: agent for agent in thread.agents}
+    known = {agent.agent_id: agent for agent in thread.agents if not agent.warmup}  # as a session counts them
     if not known:
         return []
     used = thread.agents_used()

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from hansard.model.display import Checklist, Facts, Picture
 from hansard.render.html.escaping import escaped, one_line
 from hansard.render.html.threads import Drawing, ItemContext, branch_id, item_html, item_id
-from hansard.render.money import dollars
+from hansard.render.money import cost as cost_of
 from hansard.render.words import lasting, many, short, total_tokens
 
 if TYPE_CHECKING:
@@ -256,7 +256,11 @@ def draw_outline(thread: Thread, first: int, last: int, *, figures: bool) -> str
         cost = ""
         if used and used[turn.number - 1].api_messages:
             one = used[turn.number - 1]
-            price = "no price known" if one.cost_usd is None else dollars(one.cost_usd)
+            price = (
+                "no price known"
+                if one.cost_usd is None
+                else cost_of(one.cost_usd, lower_bound=one.is_lower_bound, unpriced=False)
+            )
             facts += (f"{short(total_tokens(one.tokens))} tokens", price)
             cost = f'<span class="cost">{escaped(price)}</span>' if one.cost_usd is not None else ""
         about = f' title="{escaped(" · ".join(facts))}"' if facts else ""
