@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from hansard.record.store import Record
@@ -41,6 +42,18 @@ def _line(chance: random.Random, session: str) -> bytes:
         f'{{"type":"user","sessionId":"{session}","uuid":"u-{number}","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/work",'
         f'"message":{{"role":"user","content":"{words}"}}}}\n'
     ).encode()
+
+
+def _prefixes(content: bytes, sizes: list[int]) -> Iterator[tuple[int, bytes]]:
+    """The hashes of the first so many bytes, in one pass."""
+    digest = hashlib.sha256()
+    at = 0
+    for size in sizes:
+        if size > len(content):
+            return
+        digest.update(content[at:size])
+        at = size
+        yield size, digest.digest()
 
 
 class Soak:
@@ -132,11 +145,10 @@ class Soak:
             for generation in record.generations():
                 kept[Path(generation.path).stem].append(b"".join(record.read(generation.id)))
         for name, states in self.seen.items():
-            for size, digest in states:
-                if not any(
-                    hashlib.sha256(content[:size]).digest() == digest for content in kept[name] if len(content) >= size
-                ):
-                    raise SystemExit(f"{name}: {size} bytes that stood there at a sync are lost")
+            sizes = sorted({size for size, _ in states})
+            lost = states - {state for content in kept[name] for state in _prefixes(content, sizes)}
+            if lost:
+                raise SystemExit(f"{name}: {min(lost)[0]} bytes that stood there at a sync are lost")
         report = verify_store(str(self.home), open_roots([str(self.config)]), full=full)
         if report.mismatches:
             raise SystemExit(f"the indexes are not what the record gives: {report.mismatches[0]}")
