@@ -76,7 +76,7 @@ def test_json_has_everything(run: Run, tmp_path: Path) -> None:
     assert (
         list(answer)
         == (
-            "ours lower_bound_messages lower_bound_output_tokens unpriced_models lines transcripts bytes_read damaged ways client"
+            "ours lower_bound_messages lower_bound_output_tokens progress_only_messages unpriced_models lines transcripts bytes_read damaged ways client"
             " peer pricing"
         ).split()
     )

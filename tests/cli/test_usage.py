@@ -99,6 +99,7 @@ def test_json_has_the_agreed_shape(run: Run) -> None:
         "web_searches": 2,
         "api_messages": 2,
         "lower_bound_messages": 1,
+        "progress_only_messages": 0,
         "unpriced_messages": 0,
         "recorded_messages": 0,
         "understated_messages": 0,
