@@ -202,8 +202,7 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
     figures = whole or thread.has_timeline()
     first, last = (1, len(thread.starts)) if whole else outlined(thread, piece.first)
     drawing = drawing_of(thread, zone)
-    unplaced = [agent for agent in thread.agents if agent.tool_use_id is None and not agent.warmup]
-    others = unplaced if thread.agent is None else []
+    others = [agent for agent in thread.agents if agent.tool_use_id is None] if thread.agent is None else []
     timeline = draw_context(thread) if figures else None
     return {
         "place": address_of(thread),
