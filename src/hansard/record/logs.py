@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from random import Random
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
@@ -253,6 +252,8 @@ class Logs(Files):
 
     def sample(self, most: int) -> tuple[list[str], int, int]:
         """Check chunks against their hashes, a random choice if there are more than `most`: damage in words, how many, of how many."""
+        from random import Random
+
         self._flush_all()
         chunks = self._rows("SELECT generation_id, start FROM chunk ORDER BY generation_id, start")
         chosen = chunks if len(chunks) <= most else sorted(Random(os.urandom(8)).sample(chunks, most))  # noqa: S311 - no secret
