@@ -6,8 +6,10 @@ They stand in a column of their own in the full-text index, so that `tool:Bash` 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from hansard.parse.texts import Text
+if TYPE_CHECKING:
+    from hansard.parse.texts import Text
 
 ERROR, IMAGE, ASIDE = "iserror", "hasimage", "isaside"
 
@@ -29,7 +31,7 @@ def tool_mark(name: str) -> str:
     )
 
 
-def _tool_marks(name: str) -> str:
+def tool_marks(name: str) -> str:
     """A tool's name, and of an MCP tool also its server and its own name."""
     names = [name]
     if name.startswith("mcp__"):
@@ -41,7 +43,7 @@ def _tool_marks(name: str) -> str:
 def _marks(kind: str, tool: str, is_error: bool, has_image: bool, is_aside: bool) -> str:
     words = [kind_mark(kind)]
     if tool:
-        words.append(_tool_marks(tool))
+        words.append(tool_marks(tool))
     words += [word for word, holds in ((ERROR, is_error), (IMAGE, has_image), (ASIDE, is_aside)) if holds]
     return " ".join(words)
 

@@ -13,10 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hansard.errors import NotFound
-from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, marks, tool_mark
+from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.tokens import fold_text
-from hansard.parse.texts import Text
 from hansard.query.costs import COST
 from hansard.query.language import And, Everything, Field, Has, Is, Kind, Near, Node, Not, Or, Phrase, Role, Word, walk
 from hansard.query.reader import Reader, like
@@ -99,9 +98,11 @@ class Compiler:
         """What a whole query asks; None where everything fits."""
         if node is None or isinstance(node, Everything):
             return None
-        from hansard.query.search.plan import without_empty
+        wanted: Node | None = node
+        if any(isinstance(part, Word | Phrase | Near) for part in walk(node)):
+            from hansard.query.search.plan import without_empty
 
-        wanted = without_empty(node)
+            wanted = without_empty(node)
         return NOTHING if wanted is None else self._of(wanted)
 
     def session_ids(self, node: Field) -> Condition:
@@ -180,10 +181,11 @@ class Compiler:
 
     def time(self, sign: str, at: int) -> Condition:
         """A bound of time over `spending` or `charges`; what has no time lies on neither side of it."""
-        if at % QUARTER:
-            self.is_fine = True
-            return Condition(f"(first_ts > 0 AND first_ts {sign} ?)", (at,))
-        return Condition(f"(quarter > 0 AND quarter {sign} ?)", (at // QUARTER,))
+        column, value = ("first_ts", at) if at % QUARTER else ("quarter", at // QUARTER)
+        self.is_fine |= column == "first_ts"
+        if sign[0] == ">" and value > 0:
+            return Condition(f"{column} {sign} ?", (value,))  # one bound: SQLite would range over the other
+        return Condition(f"({column} > 0 AND {column} {sign} ?)", (value,))
 
     def tool(self, column: str, node: Any) -> Condition:
         """A tool by its name, or by the server or the name of an MCP tool: as it is marked in the full text."""
@@ -236,7 +238,7 @@ def is_said_in_project(_: Compiler, node: Any) -> Condition:
 @lru_cache(maxsize=4096)
 def is_marked(tool: str, wanted: str, prefix: int) -> bool:
     """Whether a search for a tool would find this one: by its name, or by the server or the name of an MCP tool."""
-    words = marks(Text(0, "call", "", tool), is_aside=False).split()
+    words = tool_marks(tool).split()
     return any(word.startswith(wanted) if prefix else word == wanted for word in words)
 
 

@@ -44,10 +44,13 @@ def make_query(
     from hansard.model.time import to_milliseconds
     from hansard.query.language.fields import FIELDS, Before, FieldValue, Is, Since
     from hansard.query.language.nodes import And, Everything, Or, several
-    from hansard.query.language.parser import parse
 
-    parsed: Node = parse(text or "", now=now, zone=zone)
-    nodes: list[Node] = [] if isinstance(parsed, Everything) else [parsed]
+    nodes: list[Node] = []
+    if text and text.strip():
+        from hansard.query.language.parser import parse
+
+        parsed = parse(text, now=now, zone=zone)
+        nodes += [] if isinstance(parsed, Everything) else [parsed]
     for name, value in given.items():
         if isinstance(value, datetime):
             nodes.append((Since if name == "since" else Before)(to_milliseconds(value)))
