@@ -31,6 +31,9 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
         r"(?<!\w)a\.passage(?!\w)"
     ),
+    ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
+        r" {0,3}````*+[ \t]*+$"
+    ),
     ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
     ("hansard.grep.syntax", "wanted"): "the user's own, only compiled",
     ("hansard.ledger.targets", "pattern"): "over what the user typed",

@@ -9,6 +9,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
+from hansard.render.html import blocks
 from hansard.render.html.colours import CLASSES, coloured
 from hansard.render.html.escaping import marked_up, quoted, visible, with_links
 
@@ -47,7 +48,7 @@ def prose(text: str) -> str:
         )
     if len(text) > LONGEST or sum(map(text.count, "[*_`<&\\")) > MANY_MARKS:
         return f'<pre class="wrap">{marked_up(text)}</pre>'
-    return _cleaner().clean(_parser().render(text))
+    return _cleaner().clean(blocks.draw(text, _ink()))
 
 
 @cache
@@ -58,6 +59,11 @@ def _parser() -> MarkdownIt:
     return parser.enable(["table", "strikethrough"]).disable(
         ["inline", "html_block", "html_inline"]
     )  # the drawing asks for that where it is needed
+
+
+@cache
+def _ink() -> _Drawing:
+    return _Drawing(_parser())
 
 
 @cache
@@ -116,18 +122,28 @@ class _Drawing:
         out: list[str] = []
         for token in tokens:
             if token.type == "inline":
-                self._words(token.content, out, env)
+                self.words(token.content, out, env)
             elif (tag := self._TAG.get(token.type)) is not None:
                 out.append(tag)
             else:
                 out.append(self._write.get(token.type, _text)(token))
         return "".join(out)
 
-    def _words(self, text: str, out: list[str], env: EnvType) -> None:
+    def words(self, text: str, out: list[str], env: EnvType | None = None) -> None:
+        """The content of a paragraph."""
         if not _simple(text, out):
             inner: list[Token] = []
-            self._parser.inline.parse(text, self._parser, env, inner)
+            self._parser.inline.parse(text, self._parser, {} if env is None else env, inner)
             self._inline(inner, out)
+
+    def code(self, text: str, language: str) -> str:
+        """A block of code."""
+        return _block(text, language)
+
+    def anything(self, text: str) -> str:
+        """Any Markdown."""
+        drawn: str = self._parser.render(text)
+        return drawn
 
     def _inline(self, tokens: Sequence[Token], out: list[str]) -> None:
         links: list[str] = []  # how each of those that are open is closed
