@@ -25,6 +25,11 @@ _FLUSH_BLOCKS = 50_000
 _CHECKPOINT_BYTES = 32 << 20
 _MAX_MESSAGES = 200_000  # of one transcript whose ids are in memory; no real one has that many
 
+_RESULTS = (
+    "UPDATE tool_calls SET result_id = ?, result_ts = ?, is_error = ?, change = ?, added = ?, removed = ?,"
+    " persisted = ?, path = ? WHERE id = ?"
+)
+
 RANGED = (
     "records",
     "blocks",
@@ -226,42 +231,25 @@ class RowIndex(Disposable):
         return session_id
 
     def _insert(self, rows: Rows) -> None:
-        many = self.db.executemany
-        if rows.records:
-            many("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records)
-        if rows.blocks:
-            many("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks)
-        if rows.messages:
-            many("INSERT INTO messages VALUES (?,?,?,?)", rows.messages)
-        if rows.progress_answers:
-            many("INSERT OR REPLACE INTO progress_answers VALUES (?,?,?)", rows.progress_answers)
-        if rows.calls:
-            many("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values())
-        if rows.call_results:
-            many(
-                "UPDATE tool_calls SET result_id = ?, result_ts = ?, is_error = ?, change = ?, added = ?, removed = ?,"
-                " persisted = ?, path = ? WHERE id = ?",
-                rows.call_results,
-            )
-        if rows.result_tools:
-            many("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools)
-        if rows.prompts:
-            many("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts)
-        if rows.turn_durations:
-            many("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations)
-        if rows.compactions:
-            many("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions)
-        if rows.summaries:
-            many("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", rows.summaries)
-        if rows.sidechains:
-            many("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?)", rows.sidechains)
-        if rows.issues:
-            many("INSERT OR REPLACE INTO issues VALUES (?,?,?,?)", rows.issues)
-        if rows.agent_refs:
-            many(
-                "INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)",
-                ((ref.base >> OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs),
-            )
+        refs = [(ref.base >> OFFSET_BITS, ref.tool_use_id, ref.agent_id, ref.rank) for ref in rows.agent_refs]
+        for sql, found in (
+            ("INSERT INTO records VALUES (?,?,?,?,?,?,?,?,?,?)", rows.records),
+            ("INSERT INTO blocks VALUES (?,?,?,?,?,?)", rows.blocks),
+            ("INSERT INTO messages VALUES (?,?,?,?)", rows.messages),
+            ("INSERT OR REPLACE INTO progress_answers VALUES (?,?,?)", rows.progress_answers),
+            ("INSERT INTO tool_calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", rows.calls.values()),
+            (_RESULTS, rows.call_results),
+            ("UPDATE blocks SET tool = ? WHERE id = ?", rows.result_tools),
+            ("INSERT INTO prompts VALUES (?,?,?,?,?,?)", rows.prompts),
+            ("INSERT OR REPLACE INTO turn_durations VALUES (?,?)", rows.turn_durations),
+            ("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions),
+            ("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", rows.summaries),
+            ("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?)", rows.sidechains),
+            ("INSERT OR REPLACE INTO issues VALUES (?,?,?,?)", rows.issues),
+            ("INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)", refs),
+        ):
+            if found:
+                self.db.executemany(sql, found)
 
     def _save(
         self,
