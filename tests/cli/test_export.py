@@ -50,7 +50,7 @@ def test_all_sessions_to_a_folder_with_an_index(run: Run, tmp_path: Path) -> Non
     [
         (["--project", "sail"], {OTHER}),
         (["--all", "tide"], {SESSION}),
-        (["--all", "-tide"], {OTHER}),
+        (["--all", '-"tide"'], {OTHER}),
         (["--text", "tide"], {SESSION}),
         (["--since", "2026-05-01", "--until", "2026-05-01"], {SESSION, OTHER}),
         (["--model", "opus", "--branch", "main", "--client-version", "2.1.0"], {SESSION, OTHER}),
@@ -59,7 +59,7 @@ def test_all_sessions_to_a_folder_with_an_index(run: Run, tmp_path: Path) -> Non
     ],
 )
 def test_sessions_are_selected_as_they_are_listed(run: Run, tmp_path: Path, asked: list[str], found: set[str]) -> None:
-    result = run("export", *asked, "--format", "json", "--to", str(tmp_path / "out"), "--json")
+    result = run("export", "--format", "json", "--to", str(tmp_path / "out"), "--json", *asked)
     answer = json.loads(result.stdout)
     assert {file["session_id"] for file in answer["files"]} == found
     assert set(answer) >= {"to", "format", "written", "unchanged", "skipped", "removed", "bytes", "files", "failed"}

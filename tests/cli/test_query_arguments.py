@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from hansard.cli.query_arguments import Asking
+from hansard.cli.query_arguments import FreeTextCommand, QueryCommand
 
 WORDS = [
     "x",
@@ -26,7 +26,7 @@ WORDS = [
 ]
 
 
-@click.command(cls=Asking, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=FreeTextCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--limit", type=int)
 @click.option("-C", "--context", type=int)
@@ -74,3 +74,25 @@ def test_an_option_without_its_value_says_so(option: str) -> None:
 
 def test_a_value_of_the_wrong_kind_says_so() -> None:
     assert CliRunner().invoke(ask, ["a", "-C", "b"]).exit_code == 2
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
+@click.option("-l", "--limit", type=int)
+def report(query: tuple[str, ...], limit: int | None) -> None:
+    """Say what was understood."""
+    click.echo(repr((query, limit)))
+
+
+@pytest.mark.parametrize("option", ["--daily", "--offline", "-n", "-foo", "--foo=1", "-x5", "--limits"])
+def test_an_unknown_option_of_a_report_is_refused(option: str) -> None:
+    result = CliRunner().invoke(report, ["a", option, "5"])
+    assert result.exit_code == 2
+    assert f"No such option '{option.partition('=')[0]}'" in result.stderr
+    assert ("--limit" in result.stderr) is (option == "--limits")
+
+
+def test_a_report_takes_fields_that_are_excluded() -> None:
+    words = ("a", "-tool:Bash", '-"b c"', "-(is:error OR d)", "-n", "5")
+    result = CliRunner().invoke(report, ["--limit=5", *words[:4], "--", *words[4:]])
+    assert result.output.strip() == repr((words, 5))

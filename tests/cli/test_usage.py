@@ -308,8 +308,8 @@ def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:
 def test_nothing_found(run: Run) -> None:
     nothing = run("usage", "submarine", code=1)
     assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message fits\n")
-    typo = run("usage", "--breakdwn", code=1)
-    assert "did you mean the option --breakdown?" in typo.stderr
+    typo = run("usage", "--breakdwn", code=2)
+    assert "No such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
     empty = json.loads(run("usage", "submarine", "--json", code=1).stdout)
     assert empty["rows"] == []
     assert empty["totals"]["api_messages"] == 0

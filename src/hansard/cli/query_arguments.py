@@ -1,4 +1,4 @@
-"""Commands that take a query: whatever begins with a dash and is none of their options is a word of it."""
+"""Commands that take a query: options may stand anywhere between its words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import click
 from hansard.cli.context import Command
 
 
-class Asking(Command):
-    """A command whose arguments may begin with a dash, as in `error -the`, `--no-verify` and `-tool:Bash`.
+class QueryCommand(Command):
+    """A command whose arguments are a query. An option that it does not have is an error, and never a word that filters.
 
-    click's own way (`ignore_unknown_options`) takes short words letter by letter, and would find -h in `-the`.
+    Fields may be excluded with a dash (`-tool:Bash`); any other word that begins with one goes after `--`.
     """
+
+    takes_dashed_words = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the options first and the words behind a `--`."""
@@ -35,23 +37,42 @@ class Asking(Command):
                     ours.append(value)
             elif arg[:2] in known and arg[2:].isdecimal() and not known[arg[:2]].is_flag:
                 ours.append(arg)  # -C3
-            else:
+            elif self.takes_dashed_words or not arg.startswith("-") or _is_excluded_field(arg):
                 words.append(arg)
+            else:
+                raise click.NoSuchOption(name, possibilities=self._similar(name), ctx=ctx)
         return super().parse_args(ctx, [*ours, "--", *words])
 
-    def options(self) -> list[str]:
-        """The long names of its options."""
-        return [
-            name for param in self.params if isinstance(param, click.Option) for name in param.opts if name[:2] == "--"
-        ]
+    def _similar(self, name: str) -> list[str]:
+        from difflib import get_close_matches
+
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        return get_close_matches(name, [one for option in options for one in option.opts], n=1, cutoff=0.75)
+
+
+class FreeTextCommand(QueryCommand):
+    """A command that searches for text: whatever begins with a dash and is none of its options is a word to find.
+
+    So `error -the`, `--no-verify` and `-rf` need no `--`. click's own way (`ignore_unknown_options`) takes short words
+    letter by letter, and would find -h in `-the`.
+    """
+
+    takes_dashed_words = True
 
     def meant(self, query: tuple[str, ...]) -> str:
         """What to say when a word of the query looks like a misspelt option; nothing when none does."""
-        from difflib import get_close_matches
-
         for word in query:
             name = word.partition("=")[0]
-            near = get_close_matches(name, self.options(), n=1, cutoff=0.75) if name.startswith("--") else []
+            near = self._similar(name) if name.startswith("--") else []
             if near and name != near[0]:
                 return f"{name} was taken as a word; did you mean the option {near[0]}?"
         return ""
+
+
+def _is_excluded_field(arg: str) -> bool:
+    """Whether an argument is a field of the query language with a dash before it, or a group of them."""
+    if arg.startswith(("-(", '-"')):
+        return True
+    from hansard.query.language import FIELDS
+
+    return arg[1:].partition(":")[0].lower() in FIELDS and ":" in arg

@@ -52,3 +52,9 @@ def period(settings: Settings, timezone: str | None, since: str | None, until: s
     begin = None if since is None else parse_moment(since, moment, zone=zone.info)
     end = None if until is None else parse_moment(until, moment, end=True, zone=zone.info)
     return Period(zone, timezone, begin, end)
+
+
+def filter_line(query: tuple[str, ...], **options: str | None) -> list[str]:
+    """What a report was narrowed down to, as it was typed; nothing where it counts everything."""
+    given = [f"--{name} {value}" for name, value in options.items() if value is not None]
+    return [f"Filter: {' '.join([*given, *query])}"] if given or query else []

@@ -19,8 +19,8 @@ import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.output.tables import Column, table
-from hansard.cli.query_arguments import Asking
-from hansard.cli.usage_options import Period, counts, period
+from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.usage_options import Period, counts, filter_line, period
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.time import BLOCK
 from hansard.render.text import Paint, clean, fit, one_line
@@ -77,7 +77,7 @@ class _Answer:
         }
 
 
-@click.command(cls=Asking)
+@click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @counts
 @click.option("--recent", is_flag=True, help="Of the last three days.")
@@ -140,11 +140,10 @@ def blocks(
     elif as_csv:
         _write_csv(answer)
     elif answer.blocks:
-        cli.say(_lines(answer, when, cli.width(), cli.paint()))
+        filters = filter_line(query, since=since, until=until, project=project, model=model)
+        cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
         note("hansard: no block is active" if active else "hansard: no message fits")
-        if typo := blocks.meant(query):
-            note(typo)
         raise click.exceptions.Exit(1)
 
 

@@ -8,7 +8,7 @@ import click
 
 from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar, CountBar
-from hansard.cli.query_arguments import Asking
+from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.session_filters import session_filters
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.render.text import one_line
@@ -23,7 +23,7 @@ _FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
 _NAMED_AT_ONCE = 20
 
 
-@click.command(cls=Asking)
+@click.command(cls=QueryCommand)
 @click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
 @click.option("--to", required=True, metavar="PATH", help="The file or the folder to write.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="What to write; else by the ending of PATH.")
@@ -82,7 +82,6 @@ def export(
             asked = " ".join(words) or None
             chosen = list(h.sessions(asked, limit=None, debris=empty, **conditions).sessions)
             if not chosen:
-                _tell_typo(words)
                 raise NotFound("no session fits")
         make_bar = CountBar if form in TABULAR else BytesBar
         with make_bar("Exporting", after=SLOW_SECONDS) as bar:
@@ -105,11 +104,6 @@ def _named(h: Hansard, words: tuple[str, ...]) -> list[Session]:
     except NotFound as error:
         raise NotFound(f"{error}. To export what a query finds, add --all") from error
     return list({session.session_id: session for session in found}.values())
-
-
-def _tell_typo(words: tuple[str, ...]) -> None:
-    if typo := export.meant(words):
-        note(typo)
 
 
 def _tell(cli: Context, done: Exported) -> None:

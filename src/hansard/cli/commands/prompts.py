@@ -11,7 +11,7 @@ import click
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.output.tables import Column, table
-from hansard.cli.query_arguments import Asking
+from hansard.cli.query_arguments import FreeTextCommand
 from hansard.query.prompts import SOURCES
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 from hansard.render.words import full as in_full
@@ -32,7 +32,7 @@ _COLUMNS = (
 )
 
 
-@click.command(cls=Asking)
+@click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
 @click.option("--since", type=Moment(), help="Typed at or after: a date, 7d, 24h, 2w, today, yesterday.")

@@ -8,7 +8,7 @@ import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads, warn
 from hansard.cli.dates import Moment
-from hansard.cli.query_arguments import Asking
+from hansard.cli.query_arguments import FreeTextCommand
 from hansard.errors import UsageError
 from hansard.model.search import SearchPage
 from hansard.model.serialize import plain
@@ -19,7 +19,7 @@ _HITS = 20
 _SHOWN = 60
 
 
-@click.command(cls=Asking)
+@click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--limit", type=click.IntRange(min=1), help="How many at most; unless told 10 sessions, or 20 hits.")
 @click.option(

@@ -8,12 +8,12 @@ import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.output.session_table import session_table
-from hansard.cli.query_arguments import Asking
+from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.session_filters import session_filters
 from hansard.query.sessions import SORTS
 
 
-@click.command(cls=Asking)
+@click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1)
 @session_filters
 @click.option("--all", "debris", is_flag=True, help="Also those in which nothing was said.")
@@ -65,6 +65,4 @@ def sessions(
     if not page.sessions:
         none = f"no session so far: {progress.words}" if progress else "no session fits"
         note(f"hansard: {none if page.total == 0 else 'no further session'}")
-        if typo := sessions.meant(query):
-            note(typo)
         raise click.exceptions.Exit(1)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.query_arguments import Asking
-from hansard.cli.usage_options import counts, period
+from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import UsageError
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
@@ -25,7 +25,7 @@ _FILES = (".png", ".svg")
 _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "model"}
 
 
-@click.command(cls=Asking)
+@click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--by", metavar="WHAT", help=f"What the rows are: {', '.join(DIMENSIONS)}; several with commas. [day]")
 @counts
@@ -121,17 +121,15 @@ def usage(
     elif as_csv:
         _write_csv(report)
     elif found and kind is None:
-        _show(cli, report, budgets, when)
+        _show(cli, report, budgets, when, filter_line(query, since=since, until=until, project=project, model=model))
         if found > len(report.rows):
             note(f"{len(report.rows):,} of {found:,} rows; the total is of all. --limit 0 shows them")
     if not found:
         note("hansard: no message fits")
-        if typo := usage.meant(query):
-            note(typo)
         raise click.exceptions.Exit(1)
 
 
-def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period) -> None:
+def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:
     from hansard.cli.output.cost_table import budget_table, notes
     from hansard.cli.output.usage_table import usage_table
 
@@ -139,7 +137,7 @@ def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period
     lines = usage_table(report, when.zone, columns, paint)
     if urgent := [item for item in budgets if item.state != "ok"]:
         lines += ["", *budget_table(urgent, columns, paint)]
-    more = [f"times of {report.timezone}"] if when.timezone is not None else []
+    more = [*filters, *([f"times of {report.timezone}"] if when.timezone is not None else [])]
     cli.say([*lines, "", *notes(report.pricing, report.totals, columns, paint, more)])
 
 
