@@ -51,7 +51,7 @@ class History:
         for session_id, tool in h.reader.rows("SELECT session_id, tool FROM session_tools"):
             self.tools.setdefault(session_id, set()).add(tool)
         self.calls = list(every_call(h, None))
-        self.texts = slowly.everything(h)
+        self.texts = [said for said in slowly.everything(h) if said.kind != "reminder"]  # found only by its name
 
     def get(self, path: str, **parameters: Any) -> Any:
         answer = self.client.get(path, params=parameters)
