@@ -887,11 +887,10 @@ class Hansard:
         **conditions: Unpack[Conditions],
     ) -> Ledger:
         from hansard.ledger.calendar import find_zone
-        from hansard.ledger.filters import UsageFilter
+        from hansard.ledger.filters import usage_filter
         from hansard.ledger.report import Ledger
 
-        asked = self._query(query, timezone, now, **conditions)
-        wanted = UsageFilter(asked, conditions.get("since"), conditions.get("until"))
+        wanted = usage_filter(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
         return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
 
     # -- files out

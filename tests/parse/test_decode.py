@@ -429,7 +429,8 @@ def test_numbers_out_of_range(number: str) -> None:
 def test_tool_names_are_only_text() -> None:
     name = "</script><b onclick=x>\x1b[31m'; DROP TABLE--\u202e"
     folded = fold(assistant(tool_use(name, {})), user([tool_result("no", is_error=True)]))
-    assert folded.state.tools == {name: (1, 1)}
+    (row,) = folded.rows.calls.values()
+    assert (row[2], row[8]) == (name, 1)
 
 
 # -- pieces that are asked for later

@@ -18,7 +18,7 @@ from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.limits import LONG_LINE, MAX_PIECES, MAX_VALUES, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
 from hansard.parse.state import dump
-from tests.parse.making import assistant, fold, folding, line, text, tool_use, uncovered, user
+from tests.parse.making import assistant, fold, folding, line, text, tool_result, tool_use, uncovered, user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -269,6 +269,10 @@ STATES: dict[str, Callable[[int], Any]] = {
     "progress": lambda n: user("x", uuid=f"{n}{LONG}", parentUuid=LONG, type="progress"),
     "paths": lambda n: assistant(tool_use("Edit", {"file_path": f"/{n}{LONG}"}, f"t{n}"), id="m"),
     "calls": lambda n: assistant(tool_use("Edit", {"file_path": "/a"}, f"t{n}{LONG}"), id="m"),
+    "early results": lambda n: user(
+        [tool_result("x", f"t{n}{LONG}")],
+        toolUseResult={"filePath": f"/{n}{LONG}", "agentId": LONG, "type": LONG, "persistedOutputPath": LONG},
+    ),
     "kinds": lambda n: {"type": f"{n}{LONG}", LONG: 1},
 }
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from hansard.ledger.blocks import burn_rate, present_block
 from hansard.ledger.budgets import check_budgets
-from hansard.ledger.filters import UsageFilter
+from hansard.ledger.filters import UsageFilter, usage_filter
 from hansard.ledger.report import Ledger, make_report
 from hansard.model.current import CurrentTotal, CurrentUsage
-from hansard.query.language.options import make_query
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -31,7 +30,7 @@ def current_usage(
         return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
 
     def between(since: datetime, until: datetime) -> CurrentTotal:
-        return total(UsageFilter(make_query(None, now=now, since=since, until=until), since, until))
+        return total(usage_filter(None, now=now, since=since, until=until))
 
     session = total(UsageFilter(sessions=(session_id,))) if session_id is not None else None
     today = zone.local(now).date()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from hansard.query.language.options import Conditions, make_query
+
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from hansard.query.compile import Target
     from hansard.query.language import Node
     from hansard.query.reader import Reader
@@ -21,6 +25,14 @@ class UsageFilter:
     since: datetime | None = None  # what the query says about time, for those who read the report
     until: datetime | None = None
     sessions: tuple[str, ...] | None = None  # these ids only
+
+
+def usage_filter(
+    text: str | None, *, now: datetime, zone: tzinfo | None = None, **conditions: Unpack[Conditions]
+) -> UsageFilter:
+    """What a query's text and the conditions beside it ask of the ledger."""
+    query = make_query(text, now=now, zone=zone, **conditions)
+    return UsageFilter(query, conditions.get("since"), conditions.get("until"))
 
 
 class Selection:

@@ -8,7 +8,7 @@ import msgspec
 
 from hansard.parse import wire
 from hansard.parse.meaning import lenient, raw_is_string, string
-from hansard.parse.state import OpenCall, Outcome
+from hansard.parse.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Outcome
 
 _CHANGES = {"Edit": "edit", "MultiEdit": "edit", "Write": "write", "NotebookEdit": "notebook"}
 
@@ -65,15 +65,19 @@ def outcome_of(raw: msgspec.Raw) -> Outcome | None:
         return None
     lines = [line for hunk in said.patch or () for line in hunk.lines]
     return Outcome(
-        agent_id=said.agent_id,
-        persisted=said.persisted_path,
-        path=said.file_path or said.notebook_path,
-        type=said.type,
+        agent_id=_cut(said.agent_id, NAME_LENGTH),
+        persisted=_cut(said.persisted_path, PATH_LENGTH),
+        path=_cut(said.file_path or said.notebook_path, PATH_LENGTH),
+        type=_cut(said.type, NAME_LENGTH),
         has_patch=bool(said.patch),
         added=sum(line.startswith("+") for line in lines),
         removed=sum(line.startswith("-") for line in lines),
         content_lines=_line_count(string(said.content)) if said.content and not said.patch else None,
     )
+
+
+def _cut(name: str | None, length: int) -> str | None:
+    return name if name is None else name[:length]
 
 
 def stated_edit(call: OpenCall, outcome: Outcome | None) -> Edit:

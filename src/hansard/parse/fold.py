@@ -362,9 +362,6 @@ class Fold:
         state = self.state
         name = (block.name or "")[:NAME_LENGTH]
         state.tool_calls += 1
-        counted = countable(name, state.tools)
-        calls, errors = state.tools.get(counted, (0, 0))
-        state.tools[counted] = (calls + 1, errors)
         given = lenient(_input, block.input) or wire.ToolInput()
         path = (string(given.file_path) or string(given.notebook_path))[:PATH_LENGTH] or None
         edit = planned_edit(name, block.input)
@@ -399,7 +396,6 @@ class Fold:
         name = call.name if call is not None else None
         result = Result(block_id, ts, 1 if block.is_error else 0, None, None)
         self.rows.blocks.append((block_id, number, "tool_result", tool_use_id, name, result.is_error))
-        state.tool_errors += result.is_error
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             state.images += 1
         may_spawn = call is None or name in _SPAWNERS
@@ -417,12 +413,7 @@ class Fold:
 
     def _pair(self, tool_use_id: str, call: OpenCall, result: Result) -> None:
         """Bring a call and its result together, whichever of them came first."""
-        state = self.state
         outcome = result.outcome
-        if result.is_error:
-            counted = countable(call.name, state.tools)
-            calls, errors = state.tools.get(counted, (0, 0))
-            state.tools[counted] = (calls, errors + 1)
         if call.name in _SPAWNERS:
             if outcome is not None and outcome.agent_id:
                 self.rows.agent_refs.add(AgentRef(self.base, tool_use_id, outcome.agent_id, 2))
@@ -431,8 +422,6 @@ class Fold:
         edit: Edit | None = None
         if call.change and not result.is_error:
             edit = stated_edit(call, outcome)
-            state.lines_added += edit.added
-            state.lines_removed += edit.removed
         known = (
             result.id,
             result.ts,

@@ -46,14 +46,10 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     replies: int = 0
     messages: int = 0
     tool_calls: int = 0
-    tool_errors: int = 0
     api_errors: int = 0
     compactions: int = 0
     hooks: int = 0
     images: int = 0
-    lines_added: int = 0
-    lines_removed: int = 0
-    tools: dict[str, tuple[int, int]] = {}  # name -> (calls, errors)
     custom_title: str = ""
     agent_name: str = ""
     ai_title: str = ""

@@ -148,12 +148,12 @@ def _week_key(monday: date) -> str:
     return f"{year:04}-W{week:02}"
 
 
-def block_of(standing: CurrentUsage, zone: Zone, now: datetime) -> dict[str, Any] | None:
+def block_of(current: CurrentUsage, zone: Zone, now: datetime) -> dict[str, Any] | None:
     """The present block as a status line knows it: what it cost, how fast, and where that leads."""
-    block, start, end = standing.block, standing.block_start, standing.block_end
+    block, start, end = current.block, current.block_start, current.block_end
     if block is None or start is None or end is None:
         return None
-    burn = standing.burn_usd_per_hour
+    burn = current.burn_usd_per_hour
     leads = None
     if burn is not None and block.cost_usd is not None:
         leads = block.cost_usd + burn * Decimal((end - now) // timedelta(milliseconds=1)) / 3_600_000

@@ -115,14 +115,14 @@ async def cleanup(request: Request) -> Response:
 def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
     settings = request.app.state.settings
-    standing = h.current(timezone=settings.timezone, now=now)
+    current = h.current(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
     return {
         "glances": summary_cards(h, zone, settings.timezone, now),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
-        "block": block_of(standing, zone, now),
+        "block": block_of(current, zone, now),
         "budgets": [budget_of(item) for item in h.budgets(settings.limits, timezone=settings.timezone, now=now)],
     }
 
