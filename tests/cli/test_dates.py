@@ -55,7 +55,7 @@ def test_until_a_day_means_to_its_end(text: str, meant: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "7", "7x", "2026-13", "2026-13-01", "999999w", "20260501", "-1d", "\u0667d", "2026-W01-1"]
+    "text", ["", "soon", "7", "7x", "2026-13", "2026-13-01", "999999w", "20261301", "--1d", "\u0667d", "2026-W01-1"]
 )
 def test_no_date_is_told_with_examples(text: str) -> None:
     with pytest.raises(UsageError, match="2026-05-01, "):
@@ -65,7 +65,7 @@ def test_no_date_is_told_with_examples(text: str) -> None:
 def test_an_option_takes_a_date_and_says_what_is_none() -> None:
     assert Moment().convert(NOW, None, None) == NOW
     assert Moment(end=True).convert("2026-05-01T14:30Z", None, None) == datetime(2026, 5, 1, 14, 30, tzinfo=UTC)
-    with pytest.raises(click.BadParameter, match="'soon' is no date; write for example 2026-05-01, "):
+    with pytest.raises(click.BadParameter, match="invalid date 'soon'; use for example 2026-05-01, "):
         Moment().convert("soon", None, None)
 
 

@@ -122,7 +122,7 @@ def test_every_trouble_is_one_message_and_its_code(
         (["show", "nothing of the kind"], 1, "no session is called"),
         (["show", ""], 1, "no session is called"),
         (["show", "@zwei"], 2, "is not a session"),
-        (["sessions", "--since", "soon"], 2, "is no date"),
+        (["sessions", "--since", "soon"], 2, "invalid date"),
         (["sessions", "--cursor", "x"], 2, "cursor"),
         (["projects", "--bogus"], 2, "No such option"),
         (["session"], 2, "did you mean 'sessions'?"),

@@ -287,7 +287,7 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
         (["--by", "fortnight"], "usage cannot be split by 'fortnight'; choose among hour, day"),
         (["--by", "day,day"], "each dimension can be asked for once"),
         (["--timezone", "Europe/Berln"], "did you mean Europe/Berlin?"),
-        (["--since", "soon"], "'soon' is no date"),
+        (["--since", "soon"], "invalid date 'soon'"),
         (["--json", "--csv"], "--json and --csv are two answers"),
         (["--csv", "--breakdown"], "one line for each row"),
         (["--plot", "usage.pdf"], "end in .png or .svg"),

@@ -117,7 +117,7 @@ def test_a_time_that_is_none_is_told(client: httpx.Client) -> None:
     answer = client.get("/sessions", params={"until": "the day before"})
 
     assert answer.status_code == 200
-    assert "is no date" in answer.text
+    assert "invalid date" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hansard.cli.dates import Moment
 
 _OPTIONS = (
     click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one."),
-    click.option("--since", type=Moment(), help="Active at or after: a date, 7d, 24h, 2w, today, yesterday."),
+    click.option("--since", type=Moment(), help="Active at or after: 2026-05-01, 7d, monday, '3 days ago'."),
     click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time."),
     click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this."),
     click.option("--model", metavar="TEXT", help="With a model whose name contains this."),

@@ -35,7 +35,7 @@ def counts(command: _Command) -> _Command:
         click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one."),
         click.option("--timezone", metavar="ZONE", help="Whose days are meant, e.g. Europe/Berlin; else your own."),
         click.option("--until", metavar="WHEN", help="Before the end of that day, or before that time."),
-        click.option("--since", metavar="WHEN", help="At or after: a date, 7d, 24h, 2w, today, yesterday."),
+        click.option("--since", metavar="WHEN", help="At or after: 2026-05-01, 7d, monday, '3 days ago'."),
     ):
         command = add(command)
     return command

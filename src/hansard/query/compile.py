@@ -363,6 +363,8 @@ def _role_marks(node: Any) -> str:
 
 
 _SINCE = _bound(">=", "ended_at", "last_ts")
+_BEFORE = _bound("<", "started_at", "first_ts")
+_WITHIN = _within_day()
 _OF_MODEL = "rate IN (SELECT r.id FROM rates r WHERE r.model LIKE ? ESCAPE '\\')"
 
 MEANINGS: dict[str, Meaning] = {
@@ -421,8 +423,10 @@ MEANINGS: dict[str, Meaning] = {
     "note": Meaning(session_ids=_note),
     "since": _SINCE,
     "after": _SINCE,
-    "before": _bound("<", "started_at", "first_ts"),
-    "on": _within_day(),
+    "before": _BEFORE,
+    "until": _BEFORE,
+    "on": _WITHIN,
+    "date": _WITHIN,
     "is:error": Meaning(
         session=_counted("tool_errors + api_errors"),
         call=lambda _, __: Condition("c.is_error = 1"),

@@ -120,6 +120,38 @@ def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     time.tzset()
 
 
+@pytest.mark.parametrize(
+    ("text", "first", "days"),
+    [
+        ("20260501", (2026, 5, 1), 1),
+        ("monday", (2026, 5, 4), 1),
+        ("Sunday", (2026, 5, 10), 1),
+        ("last sunday", (2026, 5, 3), 1),
+        ("last-monday", (2026, 5, 4), 1),
+        ("wed", (2026, 5, 6), 1),
+        ("thurs", (2026, 5, 7), 1),
+        ("this week", (2026, 5, 4), 7),
+        ("last  week", (2026, 4, 27), 7),
+        ("this month", (2026, 5, 1), 31),
+        ("last month", (2026, 4, 1), 30),
+        ("this-year", (2026, 1, 1), 365),
+        ("last year", (2025, 1, 1), 365),
+    ],
+)
+def test_weekdays_weeks_and_months_by_name(text: str, first: tuple[int, int, int], days: int) -> None:
+    start = utc(*first)  # NOW is a Sunday
+    assert parse_span(text, NOW, UTC) == Span(start, start + timedelta(days=days))
+
+
+def test_last_month_in_january_is_december() -> None:
+    assert parse_span("last month", utc(2026, 1, 3), UTC) == parse_span("2025-12", NOW, UTC)
+
+
+@pytest.mark.parametrize("text", ["3d", "-3d", "3 days", "3 days ago", "3-days-ago", "-3 days", "3d ago"])
+def test_a_distance_back_has_many_spellings(text: str) -> None:
+    assert parse_span(text, NOW, UTC) == parse_span("72h", NOW, UTC)
+
+
 def test_no_zone_is_that_of_the_system(in_tokyo: None) -> None:
     for text in ("today", "2026-05-01", "2026-05", "2026", "2026-05-01T14:30", "1m"):
         assert parse_span(text, NOW) == parse_span(text, NOW, EAST)
@@ -128,13 +160,15 @@ def test_no_zone_is_that_of_the_system(in_tokyo: None) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("soon 7 2026-1 2026-13 2026-02-30 0000 9999 9999-12-31 999999w 999999m 99999y 20260501 2026-W01-1").split(),
-        *("2026-05-01T25:00 2026-05-01x10:00 -1d \u0667d 1min").split(),
+        *(
+            "soon 7 2026-1 2026-13 2026-02-30 0000 9999 9999-12-31 999999w 999999m 99999y 20261301 week thisweek this-monday mont 2026-W01-1"
+        ).split(),
+        *("2026-05-01T25:00 2026-05-01x10:00 --1d 3-ago \u0667d 1min").split(),
         *("", "1" * 50),
     ],
 )
 def test_no_date_is_told_with_examples(text: str) -> None:
-    with pytest.raises(UsageError, match="is no date; write for example 2026-05-01, "):
+    with pytest.raises(UsageError, match=r"^invalid date '.*'; use for example 2026-05-01, "):
         parse_span(text, NOW, UTC)
 
 

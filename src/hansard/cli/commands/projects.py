@@ -33,7 +33,7 @@ _PROJECTS = (
 
 @click.command(cls=Command)
 @click.argument("text", required=False)
-@click.option("--since", type=Moment(), help="With sessions active at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--since", type=Moment(), help="With sessions active at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option(
     "--until", type=Moment(end=True), help="With sessions begun before the end of that day, or before that time."
 )

@@ -35,7 +35,7 @@ _COLUMNS = (
 @click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
-@click.option("--since", type=Moment(), help="Typed at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--since", type=Moment(), help="Typed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
 @click.option("--source", type=click.Choice(SOURCES), help="Of one kind; history: no transcript has it.")
 @click.option("--unique", is_flag=True, help="The same text once, with how often it was typed.")

@@ -31,7 +31,7 @@ _SHOWN = 60
     "--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="What comes first."
 )
 @click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
-@click.option("--since", type=Moment(), help="Said at or after: a date, 7d, 24h, 2w, today, yesterday.")
+@click.option("--since", type=Moment(), help="Said at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option("--until", type=Moment(end=True), help="Said before the end of that day, or before that time.")
 @click.option("-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="So many lines around hits.")
 @click.option("--count", is_flag=True, help="Only how many places there are.")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         Before,
         Branch,
         Cost,
+        Date,
         Field,
         File,
         Has,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         Title,
         Tokens,
         Tool,
+        Until,
         Version,
     )
     from hansard.query.language.help import syntax_help, syntax_markdown
@@ -46,6 +48,7 @@ __all__ = [
     "Before",
     "Branch",
     "Cost",
+    "Date",
     "Everything",
     "Field",
     "File",
@@ -70,6 +73,7 @@ __all__ = [
     "Title",
     "Tokens",
     "Tool",
+    "Until",
     "Version",
     "Word",
     "parse",

@@ -1,4 +1,4 @@
-"""Dates as people type them, in their own time zone: days, months, years, times, and distances back from now."""
+"""The one parser of dates as people type them: days, weeks, months, years, times, weekdays, and distances back from now."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from typing import NamedTuple
 
 from hansard.errors import UsageError
 
-EXAMPLES = "2026-05-01, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, today or yesterday"
+EXAMPLES = (
+    "2026-05-01, 20260501, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, 3 days ago, today, yesterday,"
+    " monday, last monday, this week, last month"
+)
 # Patterns are compiled when they are first used: start-up is part of every command.
-_BACK = r"(\d{1,6})\s*(h|d|w|m|y|hours?|days?|weeks?|months?|years?)"
+_BACK = r"-?(\d{1,6})[ -]?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:[ -]ago)?"
 _SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
+_COMPACT = r"(\d{4})(\d{2})(\d{2})"
+_NAMED = r"(?:(this|last)[ -])?(week|month|year|mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(day)?"
 _TIME = r"\d{4}-\d{2}-\d{2}[t ]\d{2}(?::?\d{2}){0,2}(?:\.\d{1,6})?(?:z|[+-]\d{2}:?\d{2})?"
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = timedelta(days=1)
 
 
@@ -25,11 +31,12 @@ class Span(NamedTuple):
 
 
 def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: bool = False) -> Span:
-    """The time that is meant, in UTC; with `whole` a distance in days or more means the day it leads to.
+    """The time that is meant, in UTC; with `whole` a distance in days or more means the whole day that far back.
 
-    A day, a month and a year are those of the zone; None is the system's own.
+    Days, weeks (from Monday), months and years are those of the zone; None is the system's own. A weekday is the latest one
+    up to today, with `last` the latest before today.
     """
-    wanted = text.strip().lower()
+    wanted = " ".join(text.lower().split())
     try:
         now = now.astimezone(UTC)
         if wanted in ("today", "yesterday"):
@@ -39,14 +46,34 @@ def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: b
         if back := re.fullmatch(_BACK, wanted, re.ASCII):
             moment = _back(now, int(back[1]), back[2][0], zone)
             return _days(moment.astimezone(zone).date(), zone) if whole and back[2][0] != "h" else Span(moment, moment)
-        if span := re.fullmatch(_SPAN, wanted, re.ASCII):
+        named = re.fullmatch(_NAMED, wanted, re.ASCII)
+        if named and (found := _named(now.astimezone(zone).date(), named[1], named[2], named[3], zone)):
+            return found
+        if span := re.fullmatch(_SPAN, wanted, re.ASCII) or re.fullmatch(_COMPACT, wanted, re.ASCII):
             return _calendar(int(span[1]), int(span[2] or 0), int(span[3] or 0), zone)
         if re.fullmatch(_TIME, wanted, re.ASCII):
             moment = _in_zone(datetime.fromisoformat(wanted.upper()), zone)
             return Span(moment, moment)
     except (ValueError, OverflowError, OSError):
         pass
-    raise UsageError(f"{text!r} is no date; write for example {EXAMPLES}")
+    raise UsageError(f"invalid date {text!r}; use for example {EXAMPLES}")
+
+
+def _named(today: date, which: str | None, name: str, day: str | None, zone: tzinfo | None) -> Span | None:
+    """A weekday, or this or the last week, month or year; None where the words make no date, as in `week` alone."""
+    if name[:3] in _WEEKDAYS and which != "this" and (day or name in (*_WEEKDAYS, "tues", "thurs")):
+        back = (today.weekday() - _WEEKDAYS.index(name[:3])) % 7
+        return _days(today - _DAY * (back or 7 * (which == "last")), zone)
+    if which is None or day:
+        return None
+    last = which == "last"
+    if name == "week":
+        monday = today - _DAY * (today.weekday() + 7 * last)
+        return _days(monday, zone, monday + 7 * _DAY)
+    if name == "year":
+        return _calendar(today.year - last, 0, 0, zone)
+    year, month = divmod(today.year * 12 + today.month - 1 - last, 12)
+    return _calendar(year, month + 1, 0, zone)
 
 
 def _back(now: datetime, count: int, unit: str, zone: tzinfo | None) -> datetime:

@@ -313,8 +313,21 @@ class Before(_Moment):
 
     __slots__ = ()
     name = "before"
-    help = "Before that day, month, year or time began."
+    help = "Before that day, week, month, year or time began."
     examples = ("before:2026-05-01", "before:2w")
+
+
+class Until(Before):
+    """Up to the end of a time: t < at."""
+
+    __slots__ = ()
+    name = "until"
+    help = "Up to the end of that day, month or year, or up to that time."
+    examples = ("until:2026-05-01", 'until:"3 days ago"')
+
+    @classmethod
+    def _bound(cls, span: Span) -> int:
+        return to_milliseconds(span.end)
 
 
 class After(_Moment):
@@ -322,7 +335,7 @@ class After(_Moment):
 
     __slots__ = ()
     name = "after"
-    help = "After that day, month, year or time was over."
+    help = "After that day, week, month, year or time was over."
     examples = ("after:2026-04", "after:yesterday")
 
     @classmethod
@@ -335,13 +348,13 @@ class Since(_Moment):
 
     __slots__ = ()
     name = "since"
-    help = "From the beginning of that day, month or year on, or from so long ago: hours, days, weeks, months, years."
-    examples = ("since:7d", "since:yesterday", "since:2026-05-01")
+    help = "From the beginning of that day, week, month or year on, or from that long ago."
+    examples = ("since:7d", "since:monday", "since:2026-05-01")
 
 
 @dataclass(frozen=True, slots=True)
 class On:
-    """Within a day, a month or a year: first <= t < last."""
+    """Within a day, week, month or year: first <= t < last."""
 
     first: int
     last: int
@@ -349,8 +362,8 @@ class On:
     end: int = field(default=0, compare=False)
 
     name: ClassVar[str] = "on"
-    help: ClassVar[str] = "Within a day, a month or a year."
-    examples: ClassVar[tuple[str, ...]] = ("on:2026-05-01", "on:2026-05", "on:yesterday")
+    help: ClassVar[str] = "Within a day, week, month or year."
+    examples: ClassVar[tuple[str, ...]] = ("on:2026-05-01", "on:yesterday", "on:last-week")
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
@@ -358,9 +371,18 @@ class On:
         span = _span(given, whole=True)
         if span.start == span.end:
             given.fail(
-                f"on: takes a day, a month or a year, and {shown(given.value)} is a moment; use since: and before:"
+                f"{cls.name}: takes a day, week, month or year, but {shown(given.value)} is a point in time; use since: and before:"
             )
         yield cls(to_milliseconds(span.start), to_milliseconds(span.end), given.start, given.end)
+
+
+class Date(On):
+    """`on:` by another name."""
+
+    __slots__ = ()
+    name = "date"
+    help = "The same as on:."
+    examples = ("date:2026-05-01", "date:last-monday")
 
 
 _Number = TypeVar("_Number")
@@ -424,7 +446,7 @@ FIELDS: dict[str, type[Field]] = {
     cls.name: cls
     for cls in (
         *(Kind, Role, Tool, File, Title, Project, Branch, InSession, InAgent, Model, Version),
-        *(Tag, Note, Since, On, Before, After, Is, Has, Cost, Tokens),
+        *(Tag, Note, Since, Until, On, Date, Before, After, Is, Has, Cost, Tokens),
     )
 }
 
@@ -433,7 +455,7 @@ def _span(given: FieldValue, *, whole: bool = False) -> Span:
     try:
         return parse_span(given.value, given.now, given.zone, whole=whole)
     except UsageError:
-        given.fail(f"{shown(given.value)} is no date; write for example {EXAMPLES}")
+        given.fail(f"invalid date {shown(given.value)}; use for example {EXAMPLES}")
 
 
 def _amount(given: FieldValue) -> tuple[str, str, Decimal | None, str]:

@@ -181,7 +181,7 @@ SESSION = Text("session", "The beginning of an id, words of a title, @last, or @
 QUERY = Text("q", "ChoiceList and fields in the language of `hansard search`.")
 PROJECT = Text("project", "Of this project: a path or a part of one.")
 MODEL = Text("model", "Of models whose name contains this.")
-SINCE = Moment("since", "At or after: a date, a time, 7d, 24h, 2w, today, yesterday.")
+SINCE = Moment("since", "At or after: a date, a time, 7d, 24h, monday, last month, 3 days ago.")
 UNTIL = Moment("until", "Before the end of that day, or before that time.", is_end=True)
 TIMEZONE = Timezone("timezone", "Whose days are meant, e.g. Europe/Berlin; else that of the settings.")
 CURSOR = Text("cursor", "Where a page ended: `next_cursor` of the answer before.")
