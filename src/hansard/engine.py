@@ -42,7 +42,16 @@ if TYPE_CHECKING:
     from hansard.model.reconcile import Reconciliation
     from hansard.model.related import Related
     from hansard.model.search import Facets, SearchPage
-    from hansard.model.sessions import Activity, Project, Remarks, Session, SessionGroups, SessionPage, Tagged
+    from hansard.model.sessions import (
+        Activity,
+        Project,
+        Remarks,
+        Resumption,
+        Session,
+        SessionGroups,
+        SessionPage,
+        Tagged,
+    )
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.pricing.settle import Prices
     from hansard.query.activity_series import Happened
@@ -1082,6 +1091,12 @@ class Hansard:
         from hansard.record.restore import apply
 
         return apply(self.record, items, overwrite, progress, touch=touch)
+
+    def plan_resume(self, name: str) -> Resumption:
+        """What the client needs to go on with a session; raises where it cannot."""
+        from hansard.query.resuming import plan_resume
+
+        return plan_resume(self.reader, name, self.roots)
 
     def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
         """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""

@@ -63,6 +63,15 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumption:
+    """What the client needs to go on with a session."""
+
+    session: Session
+    config: str  # the config directory that the client must use
+    is_gone: bool  # its transcript must be restored into `config` first
+
+
+@dataclass(frozen=True, slots=True)
 class Remarks:
     """What the user said about a session, also about one that only history.jsonl knows."""
 

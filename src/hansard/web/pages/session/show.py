@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any, cast
@@ -13,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.render.html.threads import GROUPS
+from hansard.render.shell import resume_command
 from hansard.render.words import lasting, local, long_span, title_of
 from hansard.thread.windows import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
@@ -247,9 +247,3 @@ def agent_tree(thread: Thread) -> list[AgentRow]:
         rows.append(AgentRow(agent, depth, used.get(agent.agent_id)))
         waiting += [(child, depth + 1) for child in reversed(children.get(agent.agent_id, []))]
     return rows
-
-
-def resume_command(session: Session) -> str:
-    """What goes on with a session in its directory, for a shell."""
-    command = f"claude --resume {shlex.quote(session.session_id)}"
-    return f"cd {shlex.quote(session.cwd)} && {command}" if session.cwd else command
