@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import platformdirs.macos
@@ -25,7 +26,7 @@ import hansard
 from hansard.cli.statusline import background, line, refresh, run, snapshot
 from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
-from hansard.render.money import row_cost
+from hansard.render.money import dollars, row_cost
 from hansard.render.words import short
 from hansard.storage.sqlite import connect
 
@@ -199,6 +200,64 @@ def test_what_the_store_does_not_know_comes_from_the_client(store: Path) -> None
     assert show("--format", "{tokens} · x", said=client("another")) == "x"
 
 
+def test_a_session_never_costs_less_than_its_line_has_shown(root: Path, store: Path) -> None:
+    """The store is a refresh behind the client, whose figure was shown while the store knew nothing."""
+    new, cost = "5e551011-cccc-4ccc-8ccc-000000000003", ("--format", "{session}")
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    assert show(*cost, said=client(new, cost={"total_cost_usd": 0.25})) == "~$0.25"
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+    for answers, text in ((1, "~$0.25"), (2, "~$0.25"), (3, "$0.36")):
+        write_session(root, new, answers=answers)
+        with hansard.open(store, [root]) as h:
+            h.sync()
+        assert show(*cost, said=client(new, cost={"total_cost_usd": 0.0})) == text
+    assert show(*cost, said=client(new, cost=None)) == "$0.36"
+    assert show(*cost, said=client("another", cost={"total_cost_usd": 0.05})) == "~$0.05"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.floats(0, 3),
+            st.none() | st.tuples(st.none() | st.decimals(0, 3, places=4), st.integers(0, 10**7)),
+            st.booleans(),
+        ),
+        max_size=12,
+    )
+)
+def test_no_figure_of_a_session_goes_backwards(steps: list[tuple[Any, Any, bool]]) -> None:
+    """Whatever the client says and the store knows, in any order, and whoever writes the line."""
+    options, previous = run.Options(), [0.0, 0.0]
+    options.form, options.color = "{session} {tokens}", "never"
+    with TemporaryDirectory() as home:
+        for said, known, is_script in steps:
+            sessions = {}
+            if known is not None:
+                cost_text = dollars(known[0])
+                amount = None if known[0] is None else float(known[0])
+                sessions[SESSION] = [cost_text, str(known[1]), amount, known[1]]
+            values = {"shape": snapshot.SHAPE, "state": "", "checked": 0, "next_sync": 0, "form": None}
+            figures = {"at": 0, "zone": None, "day": [0, 1], "block": None, "sessions": sessions}
+            values |= {"trouble": None, "is_failed": False, "figures": figures}
+            given = line.ClientInput(client(cost={"total_cost_usd": said}))
+            mark = snapshot.HighWaterMark(home, given.session_id)
+            text = run.line_of(options, given, snapshot.Snapshot(values), "", 0, mark)
+            if is_script:  # the refresh writes the line again, from what the client said then
+                text = run.line_of(options, given, None, "", 0, snapshot.HighWaterMark(home, SESSION))
+            if text == run.NOTHING:
+                assert previous == [0.0, 0.0]
+                continue
+            now = [_number(word) for word in text.split(" ")]
+            assert now[0] >= previous[0]
+            assert now[1] >= previous[1]
+            previous = now
+
+
+def _number(word: str) -> float:
+    digits = word.strip("~$?-+").replace("<$0.01", "0.001")
+    return float(digits) if digits else 0.0
+
+
 def test_what_the_client_says(store: Path) -> None:
     assert (
         show("--format", "{model} in {project} · {context} · {plan}") == "Sonnet 4.5 in tide · 81% · 5 h 42%, 7 d 93%"
@@ -315,7 +374,8 @@ def test_the_last_known_figures_when_the_store_cannot_be_read(store: Path, harm:
     harmed = harm(store)  # held until the end
     assert show("--format", "{session} · {today} · {block}") == f"{before} · last known, under a minute old"
     os.unlink(store / snapshot.FILE)
-    assert show("--format", "{session} · {today} · {block}") == "~$1.23"
+    assert show("--format", "{session} · {today} · {block}") == before.split(" · ")[0]
+    assert show("--format", "{session} · {today} · {block}", said=client("another")) == "~$1.23"
     del harmed
 
 
@@ -337,9 +397,9 @@ def change(store: Path, **values: Any) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{", "[1]", '{"shape": 2}', '{"shape": 1, "settings": {}, "figures": {}}', "\x00" * 4000]
+    ["", "{", "[1]", '{"shape": 3}', '{"shape": 1, "settings": {}, "figures": {}}', "\x00" * 4000]
     + [
-        f'{{"shape": 2, "state": "", "checked": 0, "next_sync": 0, "form": {form}, "trouble": null, "is_failed": false, "figures": {figures}}}'
+        f'{{"shape": 3, "state": "", "checked": 0, "next_sync": 0, "form": {form}, "trouble": null, "is_failed": false, "figures": {figures}}}'
         for form, figures in (("5", "null"), ("null", "7"), ("null", "{}"), ("null", '{"at": "x", "day": [1]}'))
     ],
 )
@@ -347,7 +407,8 @@ def test_a_snapshot_that_is_not_ours_is_as_good_as_none(store: Path, content: st
     before = show("--format", "{session} · {today}")
     (store / snapshot.FILE).write_text(content)
     with held(store):
-        assert shown("--format", "{session} · {today}") == "~$1.23"
+        assert shown("--format", "{session} · {today}") == before.split(" · ")[0]
+        assert shown("--format", "{session} · {today}", said=client("another")) == "~$1.23"
     assert show("--format", "{session} · {today}") == before
 
 
@@ -614,6 +675,7 @@ def test_a_refresh_that_is_running_is_enough(store: Path, started: Callable[[], 
 def test_the_first_line_has_the_snapshot_made(store: Path, started: Callable[[], list[list[str]]]) -> None:
     before = shown("--format", "{session}")
     (store / snapshot.FILE).unlink()
+    (spool(store) / f"{SESSION}.shown").unlink()
     assert shown("--format", "{session}") == "~$1.23"
     until(lambda: (store / snapshot.FILE).exists() and at_rest(store))
     assert shown("--format", "{session}") == before
@@ -768,7 +830,7 @@ def test_the_script_takes_nothing_for_a_command(
     assert printed(run_script(shell, script, said))
     until(lambda: calm(store))
     assert not list(tmp_path.rglob("caught*"))
-    assert {path.suffix for path in spool(store).iterdir()} <= {"", ".in", ".line"}
+    assert {path.suffix for path in spool(store).iterdir()} <= {"", ".in", ".line", ".shown"}
     assert all(path.parent == spool(store) for path in store.rglob("*.in"))
 
 

@@ -82,11 +82,7 @@ def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[s
         "today_state": of_day[0] if of_day else None,
         "budgets": [[_budget(item), item.state] for item in pressing[:_BUDGETS]],
         "block": _block(current),
-        "sessions": {
-            session.session_id: [_cost(session.cost_usd, session), short(_tokens(session))]
-            for session in sessions
-            if session.api_messages
-        },
+        "sessions": {session.session_id: _session(session) for session in sessions if session.api_messages},
     }
 
 
@@ -94,8 +90,11 @@ def _cost(amount: Decimal | None, used: CurrentTotal | Session) -> str:
     return cost(amount, lower_bound=used.lower_bound_messages > 0, unpriced=bool(used.unpriced_models))
 
 
-def _tokens(session: Session) -> int:
-    return session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
+def _session(session: Session) -> list[Any]:
+    """What a session has cost and used, in words and as numbers that can be compared."""
+    tokens = session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
+    amount = None if session.cost_usd is None else float(session.cost_usd)
+    return [_cost(session.cost_usd, session), short(tokens), amount, tokens]
 
 
 def _block(current: CurrentUsage) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hansard.cli.statusline.snapshot import decode, system_zone
+from hansard.cli.statusline.snapshot import HighWaterMark, decode, system_zone
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
@@ -121,8 +121,10 @@ class _Filler:
 class _Line:
     """One value for each place of a format."""
 
-    def __init__(self, given: ClientInput, snapshot: Snapshot | None, now: int, *, colored: bool) -> None:
-        self.given, self.now, self.colored = given, now, colored
+    def __init__(
+        self, given: ClientInput, snapshot: Snapshot | None, now: int, mark: HighWaterMark, *, colored: bool
+    ) -> None:
+        self.given, self.now, self.mark, self.colored = given, now, mark, colored
         self.figures: dict[str, Any] = (snapshot and snapshot.figures) or {}
         self.unknown: list[str] = []
         self.has_day = bool(self.figures) and self._is_of_today(*self.figures["day"])
@@ -147,19 +149,19 @@ class _Line:
         return self.paint(self.given.text("worktree", "branch") or _branch(self.given.at("cwd")), "magenta")
 
     def session(self) -> str | None:
-        found: str | None = self._session()[0]
+        text, _, amount, _ = self._session()
         said = self.given.number("cost", "total_cost_usd")
-        if found is not None or said is None:
-            return found
-        from decimal import Decimal  # only until a refresh has met the session
+        if text is None and said is not None:
+            from decimal import Decimal  # only until a refresh has met the session
 
-        from hansard.render.money import dollars
+            from hansard.render.money import dollars
 
-        return f"~{dollars(Decimal(f'{said:.6f}'))}"
+            text, amount = f"~{dollars(Decimal(f'{said:.6f}'))}", said
+        return self.mark.raise_to("cost", amount, text)
 
     def tokens(self) -> str | None:
-        found: str | None = self._session()[1]
-        return found
+        _, text, _, count = self._session()
+        return self.mark.raise_to("tokens", count, text)
 
     def today(self) -> str | None:
         if not self.has_day:
@@ -190,7 +192,7 @@ class _Line:
         return ", ".join(filter(None, told)) or None
 
     def _session(self) -> list[Any]:
-        found: list[Any] = self.figures.get("sessions", {}).get(self.given.session_id) or [None, None]
+        found: list[Any] = self.figures.get("sessions", {}).get(self.given.session_id) or [None] * 4
         return found
 
     def _share(self, *path: str) -> str | None:
@@ -208,7 +210,7 @@ def is_sound(form: str) -> bool:
 
 def misspelled(form: str) -> list[str] | None:
     """The names in braces that stand for nothing; None where the braces themselves make no sense."""
-    line = _Line(ClientInput(b""), None, 0, colored=False)
+    line = _Line(ClientInput(b""), None, 0, HighWaterMark("", None), colored=False)
     try:
         form.format_map(_Filler(line))
     except (ValueError, AttributeError, KeyError, IndexError, TypeError):
@@ -217,11 +219,18 @@ def misspelled(form: str) -> list[str] | None:
 
 
 def compose(
-    form: str | None, given: ClientInput, snapshot: Snapshot | None, state: str, now: int, *, colored: bool
+    form: str | None,
+    given: ClientInput,
+    snapshot: Snapshot | None,
+    state: str,
+    now: int,
+    mark: HighWaterMark,
+    *,
+    colored: bool,
 ) -> str:
     """The line. Parts between separators vanish when nothing in them is known; what is not quite right is said at the end."""
     form = form or (snapshot and snapshot.form) or DEFAULT
-    line = _Line(given, snapshot, now, colored=colored)
+    line = _Line(given, snapshot, now, mark, colored=colored)
     said = [snapshot and snapshot.trouble]
     if misspelled(form) is None:
         said.append("the format cannot be used: see config.toml")

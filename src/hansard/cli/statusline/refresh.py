@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING
 from hansard.cli.statusline.background import RefreshLock
 from hansard.cli.statusline.line import ClientInput
 from hansard.cli.statusline.run import MOST, line_of, trouble
-from hansard.cli.statusline.snapshot import FILE, SHAPE, Snapshot, find_state, load
+from hansard.cli.statusline.snapshot import (
+    FILE,
+    SHAPE,
+    SPOOL,
+    HighWaterMark,
+    Snapshot,
+    find_state,
+    is_name,
+    load,
+    write_file,
+)
 from hansard.directories import data_directory
 
 if TYPE_CHECKING:
     from hansard.cli.statusline.run import Options
 
-SPOOL = "statusline"
 BUSY = "busy"
 _SHARE = 20  # a sync is let run for at most one part of the time in so many
 _LONGEST = 600  # seconds until the next one, whatever the last one took
@@ -67,18 +76,6 @@ def _now() -> int:
     return int(time.time() * 1000)
 
 
-def write_file(path: str, text: str) -> None:
-    """Replace a small file as a whole, for its owner only; where that cannot be done, nothing happens."""
-    fresh = f"{path}.{os.getpid()}.new"
-    try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        os.replace(fresh, path)
-    except OSError:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
-
-
 # -- the snapshot
 
 
@@ -104,11 +101,6 @@ def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
 # -- what the shell script reads
 
 
-def is_name(text: str) -> bool:
-    """Whether the shell script makes files of this name."""
-    return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
-
-
 def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
     """Write the line of every session that asked lately, and forget those that have not for long."""
     spool = os.path.join(home, SPOOL)
@@ -126,7 +118,8 @@ def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
                 with open(path, "rb") as file:
                     given = ClientInput(file.read(MOST))
                 if given.is_understood:  # else it was caught while it was being written: the next one will do
-                    line = line_of(options, given, snapshot, snapshot.state, now) + trouble(home)
+                    mark = HighWaterMark(home, given.session_id)
+                    line = line_of(options, given, snapshot, snapshot.state, now, mark) + trouble(home)
                     write_file(os.path.join(spool, f"{stem}.line"), line + "\n")
 
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 from hansard.cli.statusline.line import SEPARATOR, ClientInput, compose, is_sound
-from hansard.cli.statusline.snapshot import Snapshot, find_state, load
+from hansard.cli.statusline.snapshot import HighWaterMark, Snapshot, find_state, load
 from hansard.directories import data_directory
 
 TYPE_CHECKING = False  # `typing` would be the largest import
@@ -107,7 +107,9 @@ def run(options: Options, stdin: Any) -> None:
         return
     snapshot, state = load(home), find_state(home)
     now = int(time.time() * 1000)
-    write(line_of(options, ClientInput(said), snapshot, state, now) + trouble(home))
+    given = ClientInput(said)
+    mark = HighWaterMark(home, given.session_id)
+    write(line_of(options, given, snapshot, state, now, mark) + trouble(home))
     if snapshot is None or snapshot.is_stale(state, now) or not (options.no_sync or now < snapshot.next_sync):
         from hansard.cli.statusline.background import start_refresh
 
@@ -122,13 +124,17 @@ def read_all(stream: BinaryIO) -> bytes:
         return b""
 
 
-def line_of(options: Options, given: ClientInput, snapshot: Snapshot | None, state: str, now: int) -> str:
-    """The line for a session, whatever happens."""
+def line_of(
+    options: Options, given: ClientInput, snapshot: Snapshot | None, state: str, now: int, mark: HighWaterMark
+) -> str:
+    """The line for a session, whatever happens; what it shows is remembered before anybody sees it."""
     for known in (snapshot, None):  # one that is JSON, but not ours, is as good as none
         try:
-            return compose(options.form, given, known, state, now, colored=options.is_colored) or NOTHING
+            line = compose(options.form, given, known, state, now, mark, colored=options.is_colored) or NOTHING
         except Exception:  # noqa: BLE001, S112 - the user's prompt is no place for a traceback
             continue
+        mark.save(create_home=not options.no_sync)
+        return line
     return NOTHING
 
 

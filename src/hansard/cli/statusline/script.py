@@ -7,8 +7,9 @@ import sys
 from shlex import join, quote
 
 from hansard.cli.statusline.background import START
-from hansard.cli.statusline.refresh import BUSY, SPOOL
+from hansard.cli.statusline.refresh import BUSY
 from hansard.cli.statusline.run import Options
+from hansard.cli.statusline.snapshot import SPOOL
 from hansard.directories import data_directory
 
 _PATIENCE = 100

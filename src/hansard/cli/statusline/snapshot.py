@@ -1,6 +1,7 @@
 """The figures that the line shows: a small file that a refresh replaces as a whole, and whether it is still right.
 
-Nothing here adds up or formats money: `refresh` asks the engine, and writes amounts as they are to be read.
+Nothing here adds up or formats money: `refresh` asks the engine, and writes amounts as they are to be read. Beside it, the
+high-water mark of each session: the greatest figures that its line has shown.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FILE = "statusline.json"
-SHAPE = 2  # another number: the file was written by other rules
+SPOOL = "statusline"  # a folder: high-water marks, and what the shell script reads
+SHAPE = 3  # another number: the file was written by other rules
 _MOST = 1 << 24
 _OLD = 60_000  # milliseconds; a snapshot is not trusted for longer, should a change have escaped notice
 
@@ -75,6 +77,77 @@ def _stamp(path: str) -> str:
     except OSError:
         return "-"
     return f"{found.st_ino}.{found.st_mtime_ns}.{found.st_size}" if found.st_size else "-"
+
+
+# -- what a session's line has shown
+
+
+class HighWaterMark:
+    """The greatest cost and token count that a session's line has shown, as (number, text); a line never shows less.
+
+    The store is behind the client, and what it knows may shrink: a message turns out to be another session's.
+    """
+
+    def __init__(self, home: str, session_id: str | None) -> None:
+        self._home = home
+        self._path = session_id and is_name(session_id) and os.path.join(home, SPOOL, f"{session_id}.shown")
+        self._shown: dict[str, tuple[float, str]] | None = None
+        self._is_raised = False
+
+    def raise_to(self, figure: str, number: float | None, text: str | None) -> str | None:
+        """The text to show for a figure: the one given, unless more was shown before."""
+        if self._shown is None:
+            self._shown = self._load()
+        number = -1 if number is None else number  # no price: any amount says more
+        former = self._shown.get(figure)
+        if former is not None and (text is None or number < former[0]):
+            return former[1]
+        if text is not None and former != (number, text):
+            self._shown[figure] = (number, text)
+            self._is_raised = True
+        return text
+
+    def _load(self) -> dict[str, tuple[float, str]]:
+        if not self._path:
+            return {}
+        try:
+            with open(self._path, "rb") as file:
+                return {name: (float(number), str(text)) for name, number, text in decode(file.read(1000))}
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def save(self, *, create_home: bool) -> None:
+        """Remember what is shown now; where nothing can be written, nothing is."""
+        if not (self._is_raised and self._path and self._shown):
+            return
+        try:
+            if create_home:
+                os.makedirs(self._home, mode=0o700, exist_ok=True)
+            folder = os.path.dirname(self._path)
+            if not os.path.isdir(folder):
+                os.mkdir(folder, 0o700)
+        except OSError:
+            return
+        # A text is one of ours or what the client said, made a number: nothing in it needs escaping.
+        items = (f'["{name}", {number!r}, "{text}"]' for name, (number, text) in self._shown.items())
+        write_file(self._path, f"[{', '.join(items)}]")
+
+
+def is_name(text: str) -> bool:
+    """Whether a session's id can be the name of a file."""
+    return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+
+
+def write_file(path: str, text: str) -> None:
+    """Replace a small file as a whole, for its owner only; where that cannot be done, nothing happens."""
+    fresh = f"{path}.{os.getpid()}.new"
+    try:
+        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(text.encode("utf-8", "replace"))
+        os.replace(fresh, path)
+    except OSError:
+        if os.path.exists(fresh):
+            os.unlink(fresh)
 
 
 # -- JSON without `json`, which takes 8 ms to import where the whole line takes 13
