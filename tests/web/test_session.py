@@ -218,11 +218,11 @@ def test_a_very_long_session_gets_its_outline_and_its_course_afterwards(
 
     total = int(attributes(shown)["turns"])
     assert shown.count('<span class="number">') == 10
-    assert 'id="course" data-fetch=' in shown
-    assert "<svg" not in shown.partition('id="course"')[2].partition('id="bar"')[0]
-    assert 'id="course" data-fetch=' in known  # the timeline is there, the outline is not
+    for text in (shown, known):  # the outline is fetched at once, the chart when it is opened
+        assert 'tabindex="-1" data-fetch>' in text
+        assert "<svg" not in text.partition('id="course"')[2].partition('id="bar"')[0]
     assert known.count('<span class="number">') == 10
-    assert 'id="course" data-fetch=' not in whole
+    assert 'tabindex="-1" data-fetch>' not in whole
     for text in (fetched, whole):
         assert text.count('<span class="number">') == total
         assert '<svg class="timeline"' in text
@@ -236,12 +236,35 @@ def test_the_head_tells_what_the_session_was_and_how_to_go_on(demo: Site, client
     with odd.client() as other:
         strange = unescape(asked(other, f"/sessions/{C}"))
 
-    assert f'<h1 dir="auto" data-title-of="{about.session_id}">{about.title}</h1>' in shown
+    assert f'<h1 dir="auto" data-title-of="{about.session_id}" title="{about.title}">{about.title}</h1>' in shown
     assert f'data-remarks="{about.session_id}"' in shown
     assert "16 prompts, 47 tool calls" in shown
     assert 'href="https://github.com/mira/tidewater/pull/7"' in shown
     assert f"data-copy=\"cd '{about.cwd}' && claude --resume {about.session_id}\"" in shown
     assert f"cd '/tmp/it'\"'\"'s here; $(rm -rf)' && claude --resume {C}" in strange
+
+
+def test_the_head_says_where_a_fork_comes_from_and_names_git_branches_and_files_for_what_they_are(
+    tmp_path: Path,
+) -> None:
+    tree = making.Tree(tmp_path / "claude", tmp_path / "home")
+    lines = [user(A, "u1", "look"), assistant(A, "a1", "m1", "seen", 1, "u1"), user(A, "u2", "more", 2, "a1")]
+    tree.write(main_path(A), lines)
+    copied = [{**line, "sessionId": B, "forkedFrom": {"sessionId": A, "messageUuid": line["uuid"]}} for line in lines]
+    tree.write(main_path(B), [*copied, user(B, "u3", "elsewhere", 3, "u2")])
+    with hansard.open(tree.home, [tree.config]) as h:
+        h.sync()
+    with site(tree.home, tree.config) as running, running.client() as client:
+        fork, parent = (asked(client, f"/sessions/{name}") for name in (B, A))
+
+    def origin(text: str) -> str:
+        return text.partition('<p class="origin">')[2].partition("</p>")[0]
+
+    assert re.search(rf'Forked[^<]* from <a href="/sessions/{A}"', origin(fork))
+    assert "Forked" not in origin(parent)
+    for text in (fork, parent):
+        assert "<dt>Branch</dt>" not in text
+        assert ">live" not in text.partition('id="facts"')[2].partition("</dl>")[0]
 
 
 def test_subagents_are_a_tree_with_what_each_cost(demo: Site, client: httpx.Client) -> None:
@@ -270,7 +293,7 @@ def test_a_branch_can_be_read_instead_of_what_the_session_went_on_with(demo: Sit
     assert stays in folded.sub("", shown.partition('id="windows"')[2])
     assert f">{replaced}<" not in folded.sub("", shown.partition('id="windows"')[2])
     assert f">{replaced}<" in folded.sub("", other.partition('id="windows"')[2])
-    assert "The session went on with" in other
+    assert ">Main line<" in other
 
 
 @pytest.mark.parametrize(
@@ -390,7 +413,7 @@ def test_a_line_that_is_no_record_is_found_by_its_first_byte_only(odd: Site) -> 
 def test_a_session_of_which_only_subagents_are_left_lists_them(odd: Site) -> None:
     with odd.client() as client:
         shown = asked(client, f"/sessions/{B}")
-        assert "Only subagents are left" in shown
+        assert "Only subagents of this session remain" in shown
         assert f'href="/sessions/{B}?agent=a1b2"' in shown
         assert "gone" in asked(client, f"/sessions/{B}", agent="a1b2")
         assert client.get(f"/sessions/{B}/turns").status_code == 404
@@ -438,7 +461,7 @@ def test_searching_in_a_session_finds_places_of_this_session(demo: Site, client:
 
     assert "<mark>" in found
     assert set(re.findall(r'href="/sessions/([^?"]+)', found)) == {name}
-    assert "Nothing in this session" in asked(client, f"/sessions/{name}/find", q="zebrafish quokka", bare=1)
+    assert "No match in this session" in asked(client, f"/sessions/{name}/find", q="zebrafish quokka", bare=1)
     assert page_of_all.status_code == 303
     assert page_of_all.headers["location"].startswith("/search?q=session%3A")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from benchmarks.long_session import write_long_session
@@ -272,7 +273,7 @@ def test_a_subagent_has_a_page_and_nested_ones_open_in_place(demo: Site, chromiu
         watched.until("document.querySelector('#t7 .agent .agent .subturn') !== null")
         demo.check(watched)
     with demo.opened(chromium, f"/sessions/{HARD}") as watched:
-        watched.page.click(".deeds summary:has-text('Subagents')")
+        watched.page.click(".actions summary:has-text('Subagents')")
         watched.page.click(".agent-tree a >> nth=1")
         watched.page.wait_for_url("**?agent=*")
         watched.until(READY)
@@ -290,8 +291,8 @@ def test_branches_are_switched(demo: Site, chromium: Browser) -> None:
 
         assert shown(watched, "#t8 .item.prompt")
         assert watched.run("document.querySelector('#t9')?.closest('details.branch').open") is False
-        watched.page.click(".deeds summary:has-text('Branch 1')")
-        watched.page.click(".choices a:has-text('went on with')")
+        watched.page.click("#branches summary:has-text('branch 1')")
+        watched.page.click(".choices a:has-text('Main line')")
         watched.page.wait_for_url(lambda url: "branch" not in url)
         watched.until(
             "document.querySelector('#t9') !== null && document.querySelector('#t9').closest('details') === null"
@@ -341,7 +342,7 @@ def test_keys_walk_fold_filter_and_show_the_raw_line(demo: Site, chromium: Brows
         assert watched.run("getComputedStyle(document.querySelector('.item.of-prompts')).display") != "none"
         press("?")
         told = str(watched.run("document.getElementById('help-keys').textContent"))
-        assert "Follow what is added" in told
+        assert "Follow new messages" in told
         assert "Raw line of this message" in told
         demo.check(watched)
 
@@ -364,9 +365,31 @@ def test_what_is_searched_for_in_the_session_is_found_and_opened(demo: Site, chr
         demo.check(watched)
 
 
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_head_is_low_and_its_panels_open_under_their_buttons(demo: Site, chromium: Browser, width: int) -> None:
+    with demo.opened(chromium, f"/sessions/{HARD}", width=width) as watched:
+        watched.until(READY)
+        box = watched.page.locator(".session > .head").bounding_box()
+        assert box is not None
+        assert box["height"] <= 120
+        for number in range(watched.page.locator(".actions .menu:not([hidden])").count()):
+            menu = watched.page.locator(".actions .menu:not([hidden])").nth(number)
+            menu.locator("summary").click()
+            expect(menu.locator(".panel-body")).to_be_in_viewport(ratio=1)
+            button, panel = menu.locator("summary").bounding_box(), menu.locator(".panel-body").bounding_box()
+            assert button is not None
+            assert panel is not None
+            assert 0 <= panel["y"] - button["y"] - button["height"] < 12
+            assert panel["x"] <= button["x"] + 1
+            assert panel["x"] + panel["width"] >= button["x"] + button["width"] / 2
+        demo.check(watched)
+
+
 def test_the_timeline_leads_to_its_requests(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, f"/sessions/{HARD}") as watched:
         watched.until(READY)
+        watched.page.click("#context summary")
+        expect(watched.page.locator(".timeline")).to_be_visible()
         told = watched.run("document.querySelector('.timeline .hits a:last-child title').textContent")
         watched.page.locator(".timeline .hits a").last.click()
         watched.until("document.querySelector('.item.now') !== null")
@@ -381,7 +404,7 @@ def test_the_timeline_leads_to_its_requests(demo: Site, chromium: Browser) -> No
 def test_related_sessions_come_when_they_are_asked_for(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, f"/sessions/{HARD}") as watched:
         watched.until(READY)
-        watched.page.click(".deeds summary:has-text('Related')")
+        watched.page.click(".actions summary:has-text('Related')")
         watched.until(
             "document.querySelector('#alike a, #alike .quiet') !== null && !document.getElementById('alike').dataset.from"
         )

@@ -1,4 +1,4 @@
-// The page of a session: windows, places, live news, keys.
+// The page of a session: windows, places, live updates, keys.
 import { keys } from "./app.js";
 import * as filters from "./session_filters.js";
 import * as find from "./session_find.js";
@@ -12,13 +12,26 @@ const { session, windows } = pieces;
 
 // -- menus, on any session's page
 
-for (const menu of document.querySelectorAll(".deeds .menu")) {
+/** A panel begins under its button, and stays inside the window. */
+function place(menu) {
+  const [button, panel] = [menu.querySelector("summary"), menu.querySelector(".panel-body")];
+  const left = button.getBoundingClientRect().left;
+  const most = document.documentElement.clientWidth - panel.offsetWidth - 12;
+  panel.style.right = "auto";
+  panel.style.left = `${Math.round(Math.max(12, Math.min(left, most)) - menu.getBoundingClientRect().left)}px`;
+}
+
+const menus = [...document.querySelectorAll(".actions .menu")];
+for (const menu of menus) {
+  menu.addEventListener("toggle", () => { if (menu.open) place(menu); });
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && menu.open) { menu.open = false; menu.querySelector("summary").focus(); event.stopPropagation(); }
   });
+  if (menu.open) place(menu);
 }
+addEventListener("resize", () => { for (const menu of menus) if (menu.open) place(menu); });
 document.addEventListener("pointerdown", (event) => {
-  for (const menu of document.querySelectorAll(".deeds .menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  for (const menu of menus) if (menu.open && !menu.contains(event.target)) menu.open = false;
 });
 const alike = document.getElementById("alike");
 document.getElementById("related").addEventListener("toggle", async (event) => {
@@ -34,13 +47,13 @@ document.addEventListener("hansard:remarks", (event) => {
 });
 
 if (windows) {
-  const deeds = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll };
+  const actions = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll };
 
   history.scrollRestoration = "manual";
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    const deed = event.target.closest("[data-do]");
-    if (deed) { event.preventDefault(); deeds[deed.dataset.do](); return; }
+    const button = event.target.closest("[data-action]");
+    if (button) { event.preventDefault(); actions[button.dataset.action](); return; }
     const link = event.target.closest("a[href]");
     if (!link || link.hasAttribute("download") || link.closest("#find, .edge, .outline-edge")) return;
     const url = link instanceof SVGElement ? link.href.baseVal : link.href;
@@ -49,20 +62,21 @@ if (windows) {
     event.preventDefault();
     if (link.classList.contains("at")) { items.copyLink(link.closest(".item")); return; }
     history.pushState(null, "", url);
+    for (const menu of menus) menu.open = false;
     way();
   });
   addEventListener("popstate", () => { (visit(location.href) ?? (() => location.reload()))(); });
   addEventListener("hashchange", () => visit(location.href)?.());
 
   keys.on("j", () => stepTurn(1), "Next turn");
-  keys.on("k", () => stepTurn(-1), "Turn before");
+  keys.on("k", () => stepTurn(-1), "Previous turn");
   keys.on("n", () => stepItem(1), "Next message");
-  keys.on("p", () => stepItem(-1), "Message before");
-  keys.on("g g", goToStart, "To the beginning");
-  keys.on("G", goToEnd, "To the end");
-  keys.on("f", live.toggleFollow, "Follow what is added");
-  keys.on("e", filters.foldAll, "Open or fold everything");
-  keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Open or fold this message or turn");
+  keys.on("p", () => stepItem(-1), "Previous message");
+  keys.on("g g", goToStart, "Go to the start");
+  keys.on("G", goToEnd, "Go to the end");
+  keys.on("f", live.toggleFollow, "Follow new messages");
+  keys.on("e", filters.foldAll, "Expand or collapse all");
+  keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Expand or collapse this message or turn");
   keys.on("r", () => items.openRaw(), "Raw line of this message");
   keys.on("c", () => items.copyLink(), "Copy a link to this message");
   keys.on("y", () => items.copyText(), "Copy the text of this message");

@@ -71,12 +71,12 @@ export function start() {
   }, true);
   document.addEventListener("click", (event) => {
     const target = event.target;
-    const deed = target.closest("[data-item]");
-    if (deed) {
+    const button = target.closest("[data-item]");
+    if (button) {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       const item = itemOfTools();
-      ({ link: copyLink, copy: copyText, raw: openRaw })[deed.dataset.item](item);
+      ({ link: copyLink, copy: copyText, raw: openRaw })[button.dataset.item](item);
       return;
     }
     if (target.classList.contains("picture")) { target.classList.toggle("whole"); return; }

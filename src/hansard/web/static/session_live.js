@@ -1,11 +1,11 @@
 // Following a session that grows: only what changed is replaced, and what is being read stays where it is.
 import { say } from "./app.js";
 import { onNews } from "./live.js";
-import { courseLater, showCourse, showRows } from "./session_outline.js";
+import { chartChanged, showRows } from "./session_outline.js";
 import { goToEnd, toFoot } from "./session_places.js";
 import { address, continued, fetched, isOpen, keepPlace, last, loadAfter, onWindow, session, undisturbed } from "./session_windows.js";
 
-const button = document.querySelector("[data-do=follow]");
+const button = document.querySelector("[data-action=follow]");
 const pristine = new WeakMap(); // items as the server sent them
 let following = false;
 let isOurs = () => false; // whether scrolling is our own
@@ -30,7 +30,7 @@ export async function toggleFollow() {
   isOurs = forAWhile(1500);
   await goToEnd();
   set(true);
-  say("Following what is added");
+  say("Following new messages");
 }
 
 const keyOf = (element) => element.id || (element.tagName === "HEADER" || element.tagName === "SUMMARY" ? element.tagName : "");
@@ -103,14 +103,16 @@ async function fetchNews() {
   session.dataset.fingerprint = state.fingerprint;
   const stay = following || isAtEnd();
   const change = () => {
-    if (!session.dataset.agent) document.getElementById("facts")?.replaceWith(came.querySelector("#facts"));
+    for (const id of ["facts", "brief"]) {
+      const fresh = came.querySelector(`#${id}`);
+      if (fresh) document.getElementById(id)?.replaceWith(fresh);
+    }
     document.getElementById("agents")?.replaceChildren(...came.querySelector("[data-slot=agents]").childNodes);
     const count = document.getElementById("agent-count");
     if (count) count.textContent = state.agents;
     if (pieces.length && last()?.dataset.from === pieces[0].dataset.from) continued(pieces, morph);
     showRows(came.querySelector("[data-slot=outline]"), Number(state.turns));
-    const course = came.querySelector("[data-slot=course]");
-    if (course) showCourse(course); else courseLater();
+    chartChanged("figures" in state);
   };
   if (stay) {
     isOurs = forAWhile(600);

@@ -3,7 +3,8 @@ import { fetched, session } from "./session_windows.js";
 import { turnHere } from "./session_places.js";
 
 const outline = document.getElementById("outline");
-const list = outline.querySelector("ol");
+const list = outline?.querySelector("ol");
+const context = document.getElementById("context");
 const course = document.getElementById("course");
 const WIDE = matchMedia("(min-width: 68rem)");
 let marked = 0;
@@ -23,16 +24,15 @@ export function mark() {
 }
 
 function markCourse(turn) {
-  course?.querySelector("a.now")?.classList.remove("now");
+  course.querySelector("a.now")?.classList.remove("now");
   const offset = Number(/(\d+)(?:\.\d+)?$/.exec(turn?.querySelector(".item")?.id ?? "")?.[1] ?? NaN);
   if (Number.isNaN(offset)) return;
-  const steps = [...(course?.querySelectorAll(".hits a") ?? [])];
+  const steps = [...course.querySelectorAll(".hits a")];
   (steps.find((step) => Number(step.dataset.offset) >= offset) ?? steps.at(-1))?.classList.add("now");
 }
 
-export function showCourse(slot) {
-  if (!slot || !course) return;
-  course.hidden = !slot.querySelector("svg");
+function showChart(slot) {
+  context.hidden = !slot.querySelector("svg");
   course.replaceChildren(...slot.childNodes);
   marked = 0;
   mark();
@@ -53,18 +53,19 @@ export function showRows(slot, total) {
   mark();
 }
 
-const whole = course?.dataset.fetch; // where a long session's is
+let stale = !course?.querySelector("svg"); // the chart is fetched when it is opened
 let timer = 0;
 
-/** What a long session used is added up anew, but not with every line that comes. */
-export function courseLater() {
-  if (whole && !timer) timer = setTimeout(() => { timer = 0; fetchCourse(); }, 20_000);
+/** What the session used has changed; that of a long one is not added up anew with every line that comes. */
+export function chartChanged(hasFigures) {
+  stale = true;
+  if ((context.open || !hasFigures) && !timer) timer = setTimeout(() => { timer = 0; fetchCourse(); }, hasFigures ? 0 : 20_000);
 }
 
 async function fetchCourse() {
-  const came = await fetched(whole);
+  const came = await fetched(course.dataset.chart);
   if (!came) return;
-  delete course.dataset.fetch;
+  stale = false;
   const rows = came.querySelector("[data-slot=outline]");
   const at = list.scrollTop;
   const shown = list.querySelector("[aria-current]")?.dataset.turn;
@@ -73,7 +74,7 @@ async function fetchCourse() {
   list.dataset.last = list.childElementCount;
   for (const edge of outline.querySelectorAll(".outline-edge")) edge.remove();
   list.scrollTop = at;
-  showCourse(came.querySelector("[data-slot=course]"));
+  showChart(came.querySelector("[data-slot=course]"));
   if (shown) { marked = 0; mark(); }
 }
 
@@ -90,6 +91,9 @@ export function start() {
     requestAnimationFrame(() => { waiting = false; mark(); });
   }, { passive: true });
   mark();
-  if (whole) (globalThis.requestIdleCallback ?? setTimeout)(fetchCourse);
+  if ("fetch" in outline.dataset) (globalThis.requestIdleCallback ?? setTimeout)(fetchCourse);
+  const open = () => { if (context.open && stale) fetchCourse(); };
+  context.addEventListener("toggle", open);
+  open();
   session.dataset.ready = "";
 }

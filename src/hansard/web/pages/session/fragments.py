@@ -100,7 +100,8 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
         "agents": agent_tree(thread),
         "window": "",
         "outline": "",
-        "timeline": None,
+        "agent": thread.agent,
+        "has_figures": False,
         "turns": len(thread.starts),
         "log": thread.transcript if thread.has_log else 0,
     }
@@ -111,8 +112,7 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
         count = len(thread.starts)
         first = min(outlined, max(1, count))
         values["outline"] = draw_outline(thread, first, min(count, first + 400), figures=figures)
-        if figures:
-            values["timeline"] = draw_context(thread)
+        values["has_figures"] = figures
     return page("session_news.html", **values)
 
 

@@ -45,12 +45,12 @@ AGENTS = 200
 _FRESH = timedelta(minutes=10)
 _RELATIONS = {
     "fork": ("Forked{} into", "Forked{} from"),
-    "branch": ("Branched{} into", "Branched{} from"),
-    "continued_in": ("Continued in", "Continues"),
+    "branch": ("Forked{} into", "Forked{} from"),
+    "continued_in": ("Continued in", "Continued from"),
     "resumed": ("Resumed in", "Resumed from"),
-    "clear": ("Went on after /clear in", "Begun by /clear in"),
-    "context": ("Gave its context to", "Has the context of"),
-    "summary": ("Holds the title of", "Its title stands in"),
+    "clear": ("Cleared, continued in", "Started by /clear in"),
+    "context": ("Context passed to", "Context taken from"),
+    "summary": ("Stores the title of", "Title stored in"),
 }
 
 
@@ -94,7 +94,7 @@ class ThreadRequest:
         """The thread; an error where there is none."""
         thread = self.thread_of(h, find_by_id(h, self.session_id))
         if not thread.has_log:
-            raise NotFound("only subagents are left of this session; name one with agent=ID")
+            raise NotFound("only subagents of this session remain; name one with agent=ID")
         return thread
 
     def thread_of(self, h: Hansard, session: Session) -> Thread:
@@ -180,6 +180,7 @@ def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> 
         "resume": resume_command(session),
         "groups": GROUPS,
         "choices": [],
+        "timeline": None,
         "seen": h.revision(),
     }
     return {**values, **(_conversation(thread, wanted, zone, whole=whole) if thread.has_log else {})}
@@ -203,7 +204,6 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
     first, last = (1, len(thread.starts)) if whole else outlined(thread, piece.first)
     drawing = drawing_of(thread, zone)
     others = [agent for agent in thread.agents if agent.tool_use_id is None] if thread.agent is None else []
-    timeline = draw_context(thread) if figures else None
     return {
         "place": address_of(thread),
         "window": piece.html,
@@ -214,7 +214,7 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
         "outline_first": first,
         "outline_last": last,
         "has_figures": figures,
-        "timeline": timeline,
+        "timeline": draw_context(thread) if whole else None,
         "choices": thread.choices(),
         "others": [drawing.thread(display.Thread(agent, (), {})) for agent in others[:AGENTS]],
         "log": thread.path,

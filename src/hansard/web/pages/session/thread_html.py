@@ -102,7 +102,7 @@ class SessionDrawing(Drawing):
         if not agent_id:
             return ""
         place = escaped(ThreadAddress(self.address.session_id, agent_id).page())
-        return f'<p class="agent-page"><a href="{place}">Read this subagent on a page of its own</a></p>'
+        return f'<p class="agent-page"><a href="{place}">Open this subagent on its own page</a></p>'
 
     def _opening(self, turn: Turn, *, with_day: bool) -> str:
         if turn.number != self.cut:
@@ -110,7 +110,7 @@ class SessionDrawing(Drawing):
         self.cut = 0
         return (
             f'{self._section(turn, part=True)}<header class="turn-head"><h2><a href="{escaped(self.address.turn(turn.number))}">'
-            f'<span class="unseen">Turn </span>{turn.number}</a></h2><p>goes on</p></header>'
+            f'<span class="unseen">Turn </span>{turn.number}</a></h2><p>continued</p></header>'
         )
 
     def _item(self, item: Item, agent: str) -> str:
@@ -135,7 +135,7 @@ class SessionDrawing(Drawing):
             return part
         place = escaped(self.address.page("/text", branch=None, at=item.offset, item=item.anchor, part=number))
         left = many(len(part.text) - LONGEST_TEXT, "more character")
-        notes.append(f'<p class="cut">Not shown: {left}. <a href="{place}">The whole text</a></p>')
+        notes.append(f'<p class="cut">Not shown: {left}. <a href="{place}">Show the full text</a></p>')
         return replace(part, text=part.text[:LONGEST_TEXT])
 
     def _switch(self, item: Item, agent: str) -> str:
@@ -146,7 +146,7 @@ class SessionDrawing(Drawing):
         others = [(branch, uuid) for branch, uuid in zip(fork.branches, fork.uuids, strict=True) if uuid != item.uuid]
         links = []
         for branch, uuid in others:
-            name = f"branch {branch}" if branch else "what the session went on with"
+            name = f"conversation branch {branch}" if branch else "main line"
             shown = branch_id(agent, branch or WENT_ON)
             offset = self.places.get(uuid, item.offset)
             if agent:
@@ -155,7 +155,7 @@ class SessionDrawing(Drawing):
             here = escaped(f"?{self.address.page(at=offset).partition('?')[2]}#{shown}")
             there = escaped(replace(self.address, branch=branch).item(offset))
             links.append(f'<a href="{here}">{name}</a> (<a href="{there}">switch to it</a>)')
-        told = "Replaced what was here before" if fork.uuids[0] == item.uuid else "Replaced later"
+        told = "Replaces an earlier prompt" if fork.uuids[0] == item.uuid else "Replaced later"
         return f'<p class="fork">{told}: {", ".join(links)}</p>'
 
     def _branch_id(self, branch: int, items: Sequence[Item], agent: str) -> str:
@@ -164,7 +164,7 @@ class SessionDrawing(Drawing):
         return known if (items[0].uuid or "") in self.forks else f"{known}~{items[0].offset}"
 
     def _branch_name(self, branch: int) -> str:
-        return "The session went on with" if branch == WENT_ON else super()._branch_name(branch)
+        return "Main line" if branch == WENT_ON else super()._branch_name(branch)
 
     def _branch(self, branch: int, items: Sequence[Item], agent: str) -> str:
         drawn = super()._branch(branch, items, agent)
