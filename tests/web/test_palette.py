@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from playwright.sync_api import Error, expect
+
 import hansard
 
 if TYPE_CHECKING:
@@ -127,3 +130,71 @@ def test_nothing_of_hostile_transcripts_runs(hostile: Site, chromium: Browser) -
             watched.page.locator("#palette [role=combobox]").fill(letters)
             watched.page.locator("#palette [role=option]").first.wait_for()
         hostile.check(watched)
+
+
+def test_the_best_match_is_first_and_selected_when_answers_come(demo: Site, chromium: Browser) -> None:
+    with hansard.open(demo.settings.home) as h:
+        sessions = h.sessions(limit=200).sessions
+    titles = [one.title.lower() for one in sessions]
+    wanted = next(one for one in reversed(sessions) if titles.count(one.title.lower()) == 1 and 8 < len(one.title) < 60)
+    with demo.opened(chromium, "/usage") as watched:
+        page = watched.page
+        page.route("**/search/palette", lambda route: route.fulfill(json={"projects": [], "sessions": []}))
+        options = opened(page, wanted.title)
+        best = options.filter(has_text=wanted.title).first
+        expect(best).to_have_attribute("aria-selected", "true")
+        expect(options.first).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/sessions/{wanted.session_id}*")
+        demo.check(watched)
+
+
+def test_the_header_box_shows_sessions_and_text(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/usage") as watched:
+        page = watched.page
+        held: list[Any] = []
+        page.route("**/search/palette?q=pa", lambda route: held.append(route))  # noqa: PLW0108 - a builtin has no signature
+        field, options = page.locator("#quick"), page.locator("#quick-list [role=option]")
+        with page.expect_request("**/search/palette?q=pa"):
+            field.press_sequentially("pa")
+        field.press_sequentially("rser")
+        expect(page.locator("#quick-list [role=group]").last).to_have_attribute("aria-label", "Search")
+        expect(options.last).to_contain_text("parser")
+        for route in held:  # an answer that comes too late
+            try:
+                route.fulfill(json={"sessions": [], "texts": []})
+            except Error:  # the page has given it up, as it should
+                continue
+        expect(page.locator("#quick-list [aria-label=Text] b").first).to_contain_text("pars", ignore_case=True)
+        expect(field).to_be_focused()
+        expect(field).not_to_have_attribute("aria-activedescendant", "quick-list-0")
+        page.keyboard.press("ArrowDown")
+        expect(options.first).to_have_attribute("aria-selected", "true")
+        page.keyboard.press("Escape")
+        expect(options).to_have_count(0)
+        expect(field).to_have_value("parser")
+        expect(field).to_be_focused()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?q=parser")
+        demo.check(watched)
+
+
+@pytest.mark.parametrize("path", ["/sessions", "/search?q=parser", "/usage?q=model:opus"])
+def test_no_letter_typed_into_a_box_is_a_shortcut(demo: Site, chromium: Browser, path: str) -> None:
+    with demo.opened(chromium, path) as watched:
+        page = watched.page
+        before = watched.run("[location.pathname, document.documentElement.dataset.theme]")
+        for box in page.locator("input[type=search]:visible, input:not([type]):visible").all():
+            box.fill("")
+            box.press_sequentially("gsdjkxvptrn?/")
+            expect(box).to_have_value("gsdjkxvptrn?/")
+            expect(box).to_be_focused()
+        field = page.locator("input[type=search]:visible").first
+        field.fill("words")
+        field.press("Escape")  # clears it
+        expect(field).to_have_value("")
+        page.keyboard.type("d")
+        expect(field).to_have_value("d")
+        assert watched.run("[location.pathname, document.documentElement.dataset.theme]") == before
+        expect(page.locator("dialog[open]")).to_have_count(0)
+        demo.check(watched)

@@ -12,6 +12,7 @@ from hansard.web.urls import place, session_place
 if TYPE_CHECKING:
     from hansard.model.search import Hit
 
+_BEFORE, _SHORT = 30, 160  # characters before the first match, and of a whole excerpt on one line
 _SPEAKERS = {"prompt": "You", "reply": "Claude", "thinking": "Thinking", "command": "Command", "title": "Title"}
 
 
@@ -27,6 +28,19 @@ def pieces(hit: Hit) -> Iterator[tuple[str, bool]]:
             at = high
     if at < len(text):
         yield text[at:], False
+
+
+def short_pieces(hit: Hit) -> list[tuple[str, bool]]:
+    """The same on one line, cut so that the first match is to be seen."""
+    found = [(" ".join(f"|{text}|".split())[1:-1], is_match) for text, is_match in pieces(hit)]
+    if found and not found[0][1] and len(found[0][0]) > _BEFORE:
+        found[0] = ("…" + found[0][0][-_BEFORE:], False)
+    shown, left = [], _SHORT
+    for text, is_match in found:
+        if left > 0:
+            shown.append((text[:left], is_match))
+            left -= len(text)
+    return shown
 
 
 def speaker(hit: Hit) -> str:

@@ -19,7 +19,7 @@ from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
 from hansard.web.params import Params
 from hansard.web.responses import Json, html, one_line
-from hansard.web.search_hits import corrected, pieces, place_of, speaker, stamp
+from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import Session
 
+    SearchFound = tuple[SearchPage, str | None]
+
 _SESSIONS = 10
 _HITS = 20
 _COUNTED = 5_000  # of the matches, for facets: some hundredths of a second
 _CHIPS = 8
 _RECENT = 100
 _PALETTE = 8
+_TEXTS = 5
 _BEGUN = re.compile(r"(?:^|[\s(])[^\W_]{3,}$")
 _ID = re.compile(r"[0-9a-f-]{4,}")
 _COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent", "tag"})
@@ -138,7 +141,7 @@ async def values(request: Request) -> Response:
 
 
 async def palette(request: Request) -> Response:
-    """Sessions and projects for the palette: the latest, or those with these words in their names."""
+    """The latest sessions and the projects; or the sessions and places in their text that match what is typed."""
     asked = Params(request)
     query = asked.text("q", 200)
     asked.done()
@@ -153,7 +156,7 @@ async def palette(request: Request) -> Response:
         found = list(h.sessions(text=query, limit=_PALETTE).sessions)
         if _ID.fullmatch(query.lower()):
             found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
-        return Json({"projects": [], "sessions": _named(found[:_PALETTE])})
+        return Json({"sessions": _named(found[:_PALETTE]), "texts": _texts(h, query, _zone(request))})
 
     told: Response = await request.app.state.engines.read(answer)
     return told
@@ -171,6 +174,23 @@ def _named(sessions: Iterable[Session]) -> list[dict[str, str]]:
         }
 
     return [named(session) for session in sessions]
+
+
+def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
+    """The best places in the text of sessions; none for a query that is not finished."""
+    try:
+        page, _ = _begun(h, SearchRequest(query, "none"), None, datetime.now(UTC), zone, _TEXTS)
+    except QueryError:
+        return []
+    return [
+        {
+            "pieces": short_pieces(hit),
+            "title": one_line(hit.title, 80) or "(untitled)",
+            "speaker": speaker(hit),
+            "open": place_of(hit),
+        }
+        for hit in page.hits
+    ]
 
 
 def _looking(asked: Params) -> SearchRequest:
@@ -206,12 +226,9 @@ def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: Zone) -
     if looking.q is None:
         return told
     try:
-        page = _page(h, looking, looking.q, cursor, now, zone)
-        if not page.hits and cursor is None and _BEGUN.search(looking.q):
-            # As long as one types, the last word may be the beginning of another.
-            begun = _page(h, looking, f"{looking.q}*", None, now, zone)
-            if begun.hits:
-                page, told["widened"] = begun, f"{looking.q}*"
+        page, told["widened"] = _begun(
+            h, looking, cursor, now, zone, _SESSIONS if looking.group == "session" else _HITS
+        )
     except QueryError as error:
         told["mistake"] = FormError.of(error)
         return told
@@ -222,13 +239,25 @@ def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: Zone) -
     return told
 
 
-def _page(h: Hansard, looking: SearchRequest, query: str, cursor: str | None, now: datetime, zone: Zone) -> SearchPage:
-    by_session = looking.group == "session"
+def _begun(
+    h: Hansard, looking: SearchRequest, cursor: str | None, now: datetime, zone: Zone, limit: int
+) -> SearchFound:
+    """What is found, and the wider query that found it: as long as one types, the last word may be the beginning of another."""
+    page = _page(h, looking, cursor, now, zone, limit)
+    if not page.hits and cursor is None and _BEGUN.search(looking.q or ""):
+        wider = replace(looking, q=f"{looking.q}*")
+        begun = _page(h, wider, None, now, zone, limit)
+        if begun.hits:
+            return begun, wider.q
+    return page, None
+
+
+def _page(h: Hansard, looking: SearchRequest, cursor: str | None, now: datetime, zone: Zone, limit: int) -> SearchPage:
     return h.search(
-        query,
-        limit=_SESSIONS if by_session else _HITS,
+        looking.q or "",
+        limit=limit,
         cursor=cursor,
-        group=by_session,
+        group=looking.group == "session",
         sort=looking.sort,
         now=now,
         timezone=zone.asked,

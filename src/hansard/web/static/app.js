@@ -2,6 +2,7 @@
 import { keys, isTyping } from "./keys.js";
 import { onNews } from "./live.js";
 import { openPalette } from "./palette.js";
+import { startQuick } from "./quick.js";
 
 const root = document.documentElement;
 const quick = document.getElementById("quick");
@@ -67,7 +68,12 @@ if (quick) {
   for (const place of document.querySelectorAll(".places a[data-key]")) {
     keys.on(`g ${place.dataset.key}`, () => { location.href = place.href; }, place.textContent.trim());
   }
-  keys.on("/", () => { const field = document.querySelector("[data-search]") ?? quick; field.focus({ preventScroll: true }); field.select(); }, "Search");
+  startQuick(quick);
+  keys.on("/", () => {
+    const field = [...document.querySelectorAll("[data-search]")].find((one) => one.checkVisibility()) ?? quick;
+    field.focus({ preventScroll: true });
+    field.select();
+  }, "Search");
   keys.on("?", help, "These keys");
   keys.on("d", switchTheme, "Light or dark");
   keys.on("Ctrl+k", openPalette, "Command palette");

@@ -87,29 +87,44 @@ function toTheEnd(within) {
 }
 toTheEnd(document);
 
-/** A switch draws its own part of the page again, and nothing moves. */
+/** Put some parts of the page at an address into this one, and nothing moves. */
+async function swap(href, ids) {
+  const answer = await fetch(href, { headers: { accept: "text/html" } });
+  if (!answer.ok) throw new Error(answer.statusText);
+  const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const id of ids) {
+    const part = drawn.getElementById(id);
+    if (!part) throw new Error("no such part");
+    document.getElementById(id).replaceWith(part);
+    toTheEnd(part);
+  }
+  // The other switches of the page must know of this choice.
+  for (const other of drawn.querySelectorAll("a[data-swap]")) {
+    const same = [...document.querySelectorAll(`a[data-swap="${other.dataset.swap}"]`)].find((one) => one.textContent === other.textContent);
+    if (same && !ids.includes(other.dataset.swap)) same.setAttribute("href", other.getAttribute("href"));
+  }
+}
+
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[data-swap]");
   if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
   const id = link.dataset.swap;
+  const name = link.textContent;
   try {
-    const answer = await fetch(link.href, { headers: { accept: "text/html" } });
-    if (!answer.ok) throw new Error(answer.statusText);
-    const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const part = drawn.getElementById(id);
-    if (!part) throw new Error("no such part");
-    const name = link.textContent;
-    document.getElementById(id).replaceWith(part);
-    // The other switches of the page must know of this choice.
-    for (const other of drawn.querySelectorAll("a[data-swap]")) {
-      const same = [...document.querySelectorAll(`a[data-swap="${other.dataset.swap}"]`)].find((one) => one.textContent === other.textContent);
-      if (same && other.dataset.swap !== id) same.setAttribute("href", other.getAttribute("href"));
-    }
-    toTheEnd(part);
-    history.replaceState(null, "", link.getAttribute("href").replace(/#.*$/, "") || "/");
-    [...part.querySelectorAll("a[data-swap]")].find((one) => one.textContent === name)?.focus({ preventScroll: true });
+    await swap(link.href, [id]);
+    history.pushState({ swapped: true }, "", link.getAttribute("href").replace(/#.*$/, "") || "/");
+    shown = location.search;
+    [...document.getElementById(id).querySelectorAll("a[data-swap]")].find((one) => one.textContent === name)?.focus({ preventScroll: true });
   } catch {
     location.href = link.href;
   }
+});
+
+let shown = location.search;
+addEventListener("popstate", () => {
+  if (location.search === shown && !history.state?.swapped) return; // only a fragment
+  shown = location.search;
+  const ids = [...new Set([...document.querySelectorAll("a[data-swap]")].map((one) => one.dataset.swap))];
+  swap(location.href, ids).catch(() => location.reload());
 });

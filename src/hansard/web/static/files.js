@@ -1,6 +1,7 @@
 // Files and tools: a list that follows its filter, changes that are read when they are opened, j k o through the rows.
 import { keys, say } from "./app.js";
 import { walk } from "./keys.js";
+import { address, follow } from "./listing.js";
 
 const rows = () => [...document.querySelectorAll("#results tbody tr, #results .step")].filter((row) => row.querySelector("a[href]"));
 walk(rows);
@@ -47,36 +48,21 @@ if (document.querySelector(".toggle[aria-controls]") || document.querySelector("
 }
 
 const form = document.querySelector("form[data-live]");
-if (form) {
-  let timer = 0;
-  let asking = null;
-  const address = () => {
-    const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
-    return asked.size ? `${form.getAttribute("action")}?${asked}` : form.getAttribute("action");
-  };
-  async function follow() {
-    asking?.abort();
-    asking = new AbortController();
-    const { signal } = asking;
-    const results = document.getElementById("results");
-    results.setAttribute("aria-busy", "true");
-    try {
-      const page = await drawn(address(), signal);
-      results.replaceChildren(...page.getElementById("results").childNodes);
-      for (const [number, nav] of document.querySelectorAll("nav.switch").entries()) {
-        const other = page.querySelectorAll("nav.switch")[number];
-        if (other && !nav.closest("#results")) nav.replaceChildren(...other.childNodes);
-      }
-      history.replaceState(null, "", address());
-    } catch (error) {
-      if (error.name !== "AbortError") say(error.message);
-    } finally {
-      if (!signal.aborted) results.removeAttribute("aria-busy");
-    }
+const results = document.getElementById("results");
+
+function draw(page) {
+  results.replaceChildren(...page.getElementById("results").childNodes);
+  for (const [number, nav] of document.querySelectorAll("nav.switch").entries()) {
+    const other = page.querySelectorAll("nav.switch")[number];
+    if (other && !nav.closest("#results")) nav.replaceChildren(...other.childNodes);
   }
-  form.addEventListener("input", (event) => {
-    clearTimeout(timer);
-    timer = setTimeout(follow, event.target.matches("select") ? 0 : 180);
+  results.removeAttribute("aria-busy");
+}
+
+if (form) {
+  follow(form, {
+    look: (asked, signal) => { results.setAttribute("aria-busy", "true"); return drawn(address(location.pathname, asked), signal); },
+    draw,
+    failed: (error) => { results.removeAttribute("aria-busy"); say(error.message); },
   });
-  form.addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); follow(); });
 }

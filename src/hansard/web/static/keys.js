@@ -4,7 +4,8 @@ let waiting = "";
 let timer = 0;
 
 export function isTyping(target) {
-  return Boolean(target.closest?.("input, select, textarea, [contenteditable=true]"));
+  const field = target.closest?.("input, select, textarea, [contenteditable=true]");
+  return Boolean(field) && !field.matches("[type=checkbox], [type=radio], [type=submit], [type=button]");
 }
 
 export const keys = {
@@ -22,7 +23,11 @@ document.addEventListener("keydown", (event) => {
     if (hit) { event.preventDefault(); hit.action(event); }
     return;
   }
-  if (event.key === "Escape" && isTyping(event.target)) { event.target.blur(); return; }
+  if (event.key === "Escape" && isTyping(event.target)) {
+    // A search box that has text is cleared by the browser and keeps the focus: what is typed next belongs into it.
+    if (!event.target.matches("[type=search]") || !event.target.value) event.target.blur();
+    return;
+  }
   if (isTyping(event.target) || document.querySelector("dialog[open]")) return;
   const hit = known.get(waiting ? `${waiting} ${event.key}` : event.key);
   clearTimeout(timer);

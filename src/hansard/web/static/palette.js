@@ -1,23 +1,24 @@
-// The command palette: pages, what can be done here, projects and sessions, by a few letters of their names.
+// The command palette: pages, what can be done here, projects, sessions and text, by a few letters; the best match is the first.
+import { combobox } from "./combobox.js";
 import { keys } from "./keys.js";
+import { latest } from "./latest.js";
+import { lookUp, searchItem, sessionItem, textItem } from "./quick.js";
 
 const dialog = document.getElementById("palette");
 const SHOWN = 6; // of each kind
+const EXACT = 100;
+const BEGINS = 10;
 let built = null;
-let known = { projects: [], sessions: [] }; // the latest, asked for when the palette opens
-let deeper = []; // sessions that the server found for what is typed
-let options = [];
-let chosen = 0;
-let asking = null;
-let timer = 0;
+let recent = { projects: [], sessions: [] }; // asked for when the palette opens
+let found = { sessions: [], texts: [] }; // by the server, for what is typed
 
 // -- matching
 
-/** How well letters fit a name, in order but not side by side; null where they do not. The places are those of the letters. */
-export function fit(typed, name) {
+/** How well typed letters match a name, in order but not side by side; null where they do not. The places are those of the letters. */
+export function match(typed, name) {
   const text = name.toLowerCase();
   const places = [];
-  let score = 0;
+  let score = text === typed.toLowerCase() ? EXACT : text.startsWith(typed.toLowerCase()) ? BEGINS : 0;
   for (const word of typed.toLowerCase().split(/\s+/).filter(Boolean)) {
     const found = place(word, text);
     if (!found) return null;
@@ -52,25 +53,15 @@ function place(word, text) {
   return score > 0 ? { score, places } : null;
 }
 
-function named(name, places) {
-  const span = document.createElement("span");
+/** A name in pieces, each with whether its letters are among those that match. */
+function pieces(name, places) {
   const marked = new Set(places);
-  let at = 0;
-  while (at < name.length) {
-    const isMarked = marked.has(at);
-    let end = at + 1;
-    while (end < name.length && marked.has(end) === isMarked) end += 1;
-    const piece = name.slice(at, end);
-    if (isMarked) {
-      const bold = document.createElement("b");
-      bold.textContent = piece;
-      span.append(bold);
-    } else {
-      span.append(piece);
-    }
-    at = end;
+  const parts = [];
+  for (let at = 0; at < name.length; at += 1) {
+    const last = parts.at(-1);
+    if (last && last[1] === marked.has(at)) last[0] += name[at]; else parts.push([name[at], marked.has(at)]);
   }
-  return span;
+  return parts;
 }
 
 // -- what there is
@@ -116,162 +107,101 @@ function actions() {
 }
 
 function projects() {
-  return known.projects.map(({ project, name, sessions }) => ({
+  return recent.projects.map(({ project, name, sessions }) => ({
     name, more: project, hint: sessions === 1 ? "1 session" : `${sessions} sessions`, open: `/sessions?project=${encodeURIComponent(project)}`,
   }));
 }
 
 function sessions() {
-  const seen = new Map([...known.sessions, ...deeper].map((one) => [one.session_id, one]));
-  return [...seen.values()].map(({ session_id: id, title, project, when }) => ({
-    name: title, hint: `${project} · ${when}`, open: `/sessions/${encodeURIComponent(id)}`, sure: deeper.some((one) => one.session_id === id), id,
-  }));
+  const foundNow = new Set(found.sessions.map(({ session_id: id }) => id));
+  const all = new Map([...recent.sessions, ...found.sessions].map((one) => [one.session_id, one]));
+  return [...all.values()].map((one) => ({ ...sessionItem(one), isFound: foundNow.has(one.session_id) }));
 }
 
 // -- drawing
 
+/** The items that match, the best first, each with its score. */
 function matches(typed, items) {
-  if (!typed) return items.map((item) => ({ item, score: 0, places: [] }));
-  const found = [];
+  const all = [];
   for (const item of items) {
-    const direct = fit(typed, item.name);
-    const other = direct ?? (item.more && fit(typed, item.more)) ?? (item.sure || item.id?.startsWith(typed) ? { score: 1 } : null);
-    if (other) found.push({ item, score: direct ? direct.score : other.score - 2, places: direct?.places ?? [] });
+    const direct = match(typed, item.name);
+    const byId = typed.length > 3 && item.id?.startsWith(typed.toLowerCase()) ? { score: BEGINS * 2 } : null;
+    const other = direct ?? byId ?? (item.more && match(typed, item.more)) ?? (item.isFound ? { score: 1 } : null);
+    if (other) all.push({ ...item, score: direct ? direct.score : other.score - 2, pieces: pieces(item.name, direct?.places ?? []) });
   }
-  return found.sort((a, b) => b.score - a.score);
+  return all.sort((a, b) => b.score - a.score).slice(0, SHOWN);
 }
 
 function draw() {
   const typed = built.field.value.trim();
-  const groups = [["Pages", pages()], ["Actions", actions()], ["Projects", projects()], ["Sessions", sessions()]]
-    .map(([name, items]) => [name, matches(typed, items).slice(0, typed ? SHOWN : name === "Pages" || name === "Actions" ? 20 : SHOWN)])
-    .filter(([, found]) => found.length);
+  const all = [["Pages", pages(), 20], ["Actions", actions(), 20], ["Projects", projects(), SHOWN], ["Sessions", sessions(), SHOWN]];
+  const groups = all.map(([name, items, most]) => [name, typed ? matches(typed, items) : items.slice(0, most)]).filter(([, items]) => items.length);
   if (typed) {
     groups.sort((a, b) => b[1][0].score - a[1][0].score);
-    const item = { name: `Search everything for “${typed}”`, hint: "", open: `/search?q=${encodeURIComponent(typed)}` };
-    groups.push(["Search", [{ item, places: [] }]]);
+    if (found.texts.length) groups.push(["Text", found.texts.map(textItem)]);
+    groups.push(["Search", [searchItem(typed)]]);
   }
-  options = [];
-  chosen = 0;
-  built.list.replaceChildren(...groups.map(([name, found], number) => {
-    const group = document.createElement("li");
-    group.setAttribute("role", "group");
-    group.setAttribute("aria-label", name);
-    const label = document.createElement("div");
-    label.setAttribute("role", "presentation");
-    label.textContent = name;
-    group.append(label);
-    for (const { item, places } of found) {
-      const option = document.createElement("div");
-      option.id = `palette-${number}-${options.length}`;
-      option.setAttribute("role", "option");
-      option.append(named(item.name, places));
-      if (item.hint) {
-        const hint = document.createElement("small");
-        hint.textContent = item.hint;
-        option.append(hint);
-      }
-      option.dataset.number = String(options.length);
-      options.push({ item, option });
-      group.append(option);
-    }
-    return group;
-  }));
-  built.none.hidden = options.length > 0;
-  choose(0);
+  built.box.draw(groups);
 }
 
-function choose(number) {
-  if (!options.length) { built.field.removeAttribute("aria-activedescendant"); return; }
-  chosen = (number + options.length) % options.length;
-  for (const [at, { option }] of options.entries()) option.setAttribute("aria-selected", String(at === chosen));
-  const { option } = options[chosen];
-  built.field.setAttribute("aria-activedescendant", option.id);
-  if (chosen === 0) built.list.scrollTop = 0; else option.scrollIntoView({ block: "nearest" });
-}
-
-function take(number, elsewhere) {
-  const item = options[number]?.item;
-  if (!item) return;
+function take(item, elsewhere) {
   if (item.open && elsewhere) { window.open(item.open, "_blank", "noopener"); return; }
+  if (item.open) {
+    built.field.readOnly = true; // until the next page is there, letters are for nobody
+    location.href = item.open;
+    return;
+  }
   dialog.close();
-  if (item.open) location.href = item.open; else item.run();
+  item.run();
 }
 
-async function look(typed) {
-  asking?.abort();
-  asking = new AbortController();
-  const { signal } = asking;
-  try {
-    const answer = await fetch(`/search/palette?${new URLSearchParams(typed ? { q: typed } : {})}`, { signal });
-    if (!answer.ok) return;
-    const value = await answer.json();
-    if (signal.aborted) return;
-    if (typed) deeper = value.sessions; else known = value;
-    const kept = options[chosen]?.item;
-    draw();
-    const again = options.findIndex(({ item }) => item.name === kept?.name && item.open === kept?.open);
-    if (again > 0) choose(again);
-  } catch { /* another question took its place */ }
+const asking = latest(lookUp, (answer) => { found = answer; draw(); });
+
+async function lookUpRecent() {
+  try { recent = await lookUp(""); } catch { return; /* pages and actions are here without it */ }
+  if (dialog.open) draw();
 }
 
 function build() {
   const field = document.createElement("input");
   const list = document.createElement("ul");
-  const none = document.createElement("p");
   const foot = document.createElement("p");
-  Object.assign(field, { className: "palette-ask", placeholder: "Go to, do, find…", autocomplete: "off", spellcheck: false, maxLength: 200 });
-  list.id = "palette-list";
-  list.className = "palette-list";
-  none.className = "palette-none";
-  none.textContent = "Nothing is called so.";
+  Object.assign(field, { className: "palette-ask", placeholder: "Go to a page, project or session, or run a command", autocomplete: "off", spellcheck: false, maxLength: 200 });
+  field.setAttribute("aria-label", "Pages, actions, projects, sessions and text");
+  Object.assign(list, { id: "palette-list", className: "options palette-list" });
   foot.className = "palette-foot";
-  for (const [key, what] of [["↑ ↓", "choose"], ["Enter", "open"], ["Ctrl Enter", "in a new tab"], ["Esc", "close"]]) {
+  for (const [key, what] of [["↑ ↓", "select"], ["Enter", "open"], ["Ctrl Enter", "open in a new tab"], ["Esc", "close"]]) {
     const piece = document.createElement("span");
     const name = document.createElement("kbd");
     name.textContent = key;
     piece.append(name, ` ${what}`);
     foot.append(piece);
   }
-  const told = { role: "combobox", "aria-expanded": "true", "aria-controls": list.id, "aria-autocomplete": "list", "aria-label": "Pages, actions, projects and sessions" };
-  for (const [name, value] of Object.entries(told)) field.setAttribute(name, value);
-  list.setAttribute("role", "listbox");
-  list.setAttribute("aria-label", "What fits");
-  list.tabIndex = -1;
-  dialog.replaceChildren(field, list, none, foot);
-  built = { field, list, none, before: null };
+  dialog.replaceChildren(field, list, foot);
+  built = { field, box: combobox(field, list, { take, label: "Matches", first: true }), before: null };
   field.addEventListener("input", () => {
-    deeper = [];
+    found = { sessions: [], texts: [] };
+    built.box.close(); // what was selected for other letters says nothing about these
     draw();
-    clearTimeout(timer);
     const typed = field.value.trim();
-    if (typed.length > 1) timer = setTimeout(() => look(typed), 120);
+    if (typed.length > 1) asking.soon(typed); else asking.stop();
   });
   field.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step) { event.preventDefault(); choose(chosen + step); }
-    if (event.key === "Enter") { event.preventDefault(); take(chosen, event.ctrlKey || event.metaKey); }
     if (event.key === "k" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); event.stopPropagation(); dialog.close(); }
   });
-  list.addEventListener("click", (event) => {
-    const option = event.target.closest("[data-number]");
-    if (option) take(Number(option.dataset.number), event.ctrlKey || event.metaKey);
-  });
-  list.addEventListener("mousemove", (event) => {
-    const option = event.target.closest("[data-number]");
-    if (option && Number(option.dataset.number) !== chosen) choose(Number(option.dataset.number));
-  });
+  dialog.addEventListener("close", asking.stop);
 }
 
 export function openPalette() {
   if (dialog.open) return;
   if (!built) build();
   built.before = document.activeElement;
-  built.field.value = "";
-  deeper = [];
+  Object.assign(built.field, { value: "", readOnly: false });
+  found = { sessions: [], texts: [] };
   dialog.showModal();
   draw();
   built.field.focus();
-  look("");
+  lookUpRecent();
 }
+
+addEventListener("pageshow", (event) => { if (event.persisted && dialog.open) dialog.close(); });

@@ -3,22 +3,16 @@ import { copy, keys, say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
 import { complete } from "./completion.js";
+import { latest } from "./latest.js";
 import { onNews } from "./live.js";
 
 const form = document.getElementById("ask");
 const list = document.getElementById("list");
 const part = (asked, name) => { const more = new URLSearchParams(asked); more.set("part", name); return address("/prompts", more); };
-let counting = null;
-
-async function count(asked) {
-  const place = document.getElementById("count");
-  counting?.abort();
-  counting = new AbortController();
-  try {
-    const total = await piece(part(asked, "count"), counting.signal);
-    place.textContent = total && `${Number(total).toLocaleString("en")} ${asked.get("unique") ? (total === "1" ? "text" : "texts") : total === "1" ? "prompt" : "prompts"}`;
-  } catch { /* another question took its place */ }
-}
+const counting = latest((asked, signal) => piece(part(asked, "count"), signal), (total, asked) => {
+  const name = asked.get("unique") ? "text" : "prompt";
+  document.getElementById("count").textContent = total && `${Number(total).toLocaleString("en")} ${name}${total === "1" ? "" : "s"}`;
+});
 
 /** Offer to open what is cut off. */
 function fold() {
@@ -42,12 +36,12 @@ function draw(html, asked) {
   narrowed.delete("unique");
   document.getElementById("clear").hidden = String(narrowed) === "";
   fold();
-  count(asked);
+  counting.now(asked);
 }
 
-follow(form, { look: (asked, signal) => piece(part(asked, "list"), signal), draw, failed: (error) => say(error.message) });
+const open = goOn(list, (href) => part(new URL(href, location).searchParams, "rows"), fold);
+follow(form, { look: (asked, signal) => piece(part(asked, "list"), signal), draw, failed: (error) => say(error.message), open });
 complete(form.querySelector("[data-complete]"));
-goOn(list, (href) => part(new URL(href, location).searchParams, "rows"), fold);
 
 /** The whole text of a prompt; long ones are asked for. */
 async function whole(text) {
@@ -95,4 +89,4 @@ onNews(async () => {
   } catch { /* the next news will do */ }
 }, Number(list.dataset.revision));
 fold();
-count(wished(form));
+counting.now(wished(form));

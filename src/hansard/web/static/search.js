@@ -3,6 +3,7 @@ import { keys, say } from "./app.js";
 import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
 import { complete } from "./completion.js";
+import { latest } from "./latest.js";
 
 const STORE = "hansard-searches";
 const MOST = 12;
@@ -10,8 +11,6 @@ const form = document.getElementById("ask");
 const field = form.elements.q;
 const results = document.getElementById("results");
 const facets = document.getElementById("facets");
-let counting = null;
-let countTimer = 0;
 let countedFor = null;
 
 function draw(html, asked) {
@@ -19,41 +18,41 @@ function draw(html, asked) {
   results.classList.remove("fresh");
   document.title = asked.get("q") ? `${asked.get("q").slice(0, 60)} · Search · Hansard` : "Search · Hansard";
   recent();
-  count(asked, 350);
+  count(asked);
   clearTimeout(draw.timer);
   draw.timer = setTimeout(remember, 2500);
 }
 
-/** How the matches spread: asked for when the typing rests, since counting takes longer than finding. */
-function count(asked, wait) {
-  clearTimeout(countTimer);
-  counting?.abort();
+const counting = latest((asked, signal) => piece(address("/search/facets", asked), signal), (html, asked) => {
+  const held = facets.contains(document.activeElement) ? document.activeElement.dataset.facet : null;
+  facets.replaceChildren(nodes(html));
+  if (held) [...facets.querySelectorAll("[data-facet]")].find((link) => link.dataset.facet === held)?.focus({ preventScroll: true });
+  countedFor = asked.get("q");
+  const all = facets.querySelector("[data-counted]")?.dataset.counted;
+  const places = results.querySelector("[data-places]");
+  if (all && places?.textContent.startsWith("More")) places.textContent = all;
+}, () => facets.replaceChildren());
+
+/** How the matches spread: asked for after the results, since counting takes longer than finding. */
+function count(asked) {
   const query = asked.get("q") ?? "";
-  if (!query || !results.querySelector(".hit")) { facets.replaceChildren(); countedFor = null; return; }
-  if (query === countedFor) return;
-  countTimer = setTimeout(async () => {
-    counting = new AbortController();
-    try {
-      const html = await piece(address("/search/facets", asked), counting.signal);
-      facets.replaceChildren(nodes(html));
-      countedFor = query;
-      const all = facets.querySelector("[data-counted]")?.dataset.counted;
-      const places = results.querySelector("[data-places]");
-      if (all && places?.textContent.startsWith("More")) places.textContent = all;
-    } catch (error) {
-      if (error.name !== "AbortError") facets.replaceChildren();
-    }
-  }, wait);
+  if (!query || !results.querySelector(".hit")) {
+    counting.stop();
+    facets.replaceChildren();
+    countedFor = null;
+  } else if (query !== countedFor) {
+    counting.now(asked);
+  }
 }
 
+const open = goOn(results, (href) => address("/search/results", new URL(href, location).searchParams));
 const following = follow(form, {
-  wait: 90,
   look: (asked, signal) => { results.classList.add("fresh"); return piece(address("/search/results", asked), signal); },
   draw,
   failed: (error) => { results.classList.remove("fresh"); say(error.message); },
+  open,
 });
 complete(field);
-goOn(results, (href) => address("/search/results", new URL(href, location).searchParams));
 
 /** Links that only change the query change it in the field. */
 document.querySelector(".page").addEventListener("click", (event) => {
@@ -134,4 +133,4 @@ keys.on("h", () => {
 }, "How to ask");
 
 recent();
-if (!facets.children.length || facets.querySelector("noscript")) count(wished(form), 0);
+if (!facets.children.length || facets.querySelector("noscript")) count(wished(form));

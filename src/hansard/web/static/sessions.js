@@ -4,6 +4,7 @@ import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
 import { complete } from "./completion.js";
 import { onNews } from "./live.js";
+import { keepClosed } from "./page_history.js";
 import { openRemarks, togglePin } from "./remarks.js";
 
 const form = document.getElementById("ask");
@@ -28,7 +29,8 @@ function tell() {
   document.getElementById("clear").hidden = String(asked) === "";
 }
 
-const following = follow(form, { look: (asked, signal) => piece(part(asked, "list"), signal), draw, failed: (error) => say(error.message) });
+const open = goOn(list, (href) => part(new URL(href, location).searchParams, "rows"));
+const following = follow(form, { look: (asked, signal) => piece(part(asked, "list"), signal), draw, failed: (error) => say(error.message), open });
 complete(form.querySelector("[data-complete]"));
 
 list.addEventListener("click", (event) => {
@@ -39,7 +41,6 @@ list.addEventListener("click", (event) => {
   for (const name of ["sort", "order"]) form.elements[name].value = asked.get(name) ?? "";
   following.now().then(() => list.querySelector(`[data-sort="${link.dataset.sort}"]`)?.focus());
 });
-goOn(list, (href) => part(new URL(href, location).searchParams, "rows"));
 
 // -- news
 
@@ -67,6 +68,7 @@ function refresh(html) {
 
 news.addEventListener("click", () => {
   draw(waiting);
+  keepClosed();
   list.querySelector("tr[data-session] a")?.focus({ preventScroll: true });
   scrollTo({ top: 0 });
 });
