@@ -869,7 +869,7 @@ class Hansard:
 
     def rates(self) -> list[Rate]:
         """The dated rates of every model in the history, as they were resolved."""
-        from hansard.pricing.stored import rates_of
+        from hansard.pricing.cost import rates_of
 
         return list(rates_of(self.reader.rows).values())
 

@@ -26,8 +26,7 @@ import hansard
 from hansard.cli.statusline import background, line, refresh, run, snapshot
 from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
-from hansard.render.money import dollars, row_cost
-from hansard.render.words import short
+from hansard.render.words import dollars, row_cost, short
 from hansard.storage.sqlite import connect
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import pytest
 from hansard.cli.output.cost_table import aligned
 from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.render.money import cost, dollars
 from hansard.render.text import width
+from hansard.render.words import cost, dollars
 
 from .conftest import OTHER, SESSION, Run, said, write_log
 

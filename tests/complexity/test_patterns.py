@@ -31,7 +31,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
         r"(?<!\w)a\.passage(?!\w)"
     ),
-    ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
+    ("hansard.render.html.prose", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
         r" {0,3}````*+[ \t]*+$"
     ),
     ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
@@ -40,7 +40,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",
-    ("hansard.render.html.lexing", "pattern"): "over single characters",
+    ("hansard.render.highlighting", "pattern"): "over single characters",
     (
         "hansard.query.known_items",
         "'[^/\\\\\\\\]+[/\\\\\\\\][^/\\\\\\\\]+$' if len(parts) > 1 and self.rng.random() < 0.5 else '[^/\\\\\\\\]+$'",

@@ -14,13 +14,13 @@ from markdown_it import MarkdownIt
 
 from hansard.model.display import Console, Diff
 from hansard.model.threads import ToolCall
-from hansard.render.html import colours
+from hansard.render import highlighting
+from hansard.render.highlighting import LONGEST as LONGEST_CODE
+from hansard.render.highlighting import _lexed, lexer_name
 from hansard.render.html.parts import console_runs as shown
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose
-from hansard.render.terminal import code
+from hansard.render.terminal import spans
 from hansard.thread import views
-from hansard.thread.languages import LONGEST as LONGEST_CODE
-from hansard.thread.languages import _lexed, lexer_name
 from hansard.thread.views import notice
 from hansard.web.search_hits import corrected
 
@@ -173,7 +173,7 @@ ORDINARY = "def f(a, b):\n    return {'a': [a, b], 'c': f(1, 2)}  # a comment of
 def lexed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The languages and lengths of the texts that Pygments is given."""
     given: list[tuple[str, int]] = []
-    marks_of, lexer_of = colours._lexer, code._lexer
+    marks_of, lexer_of = highlighting._lexer, spans._lexer
 
     def marks(language: str) -> Any:
         def noting(text: str) -> Any:
@@ -186,8 +186,8 @@ def lexed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         given.append((language, 0))
         return lexer_of(language)
 
-    monkeypatch.setattr(colours, "_lexer", marks)
-    monkeypatch.setattr(code, "_lexer", lexer)
+    monkeypatch.setattr(highlighting, "_lexer", marks)
+    monkeypatch.setattr(spans, "_lexer", lexer)
     return given
 
 
@@ -207,10 +207,10 @@ def lexed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     ],
 )
 def test_pygments_gets_only_what_looks_like_code(lexed: list[tuple[str, int]], language: str, text: str) -> None:
-    assert colours.coloured(text, language) == [("", text)]
-    assert code.lines_of(text, language) == [[("", line)] for line in text.split("\n")]
+    assert highlighting.coloured(text, language) == [("", text)]
+    assert spans.code_lines(text, language) == [[("", line)] for line in text.split("\n")]
     assert lexed == []
-    colours.coloured(ORDINARY, language)
+    highlighting.coloured(ORDINARY, language)
     assert lexed == [(language, len(ORDINARY) + 1)]
 
 
@@ -219,8 +219,8 @@ def test_pygments_gets_only_what_looks_like_code(lexed: list[tuple[str, int]], l
 )
 def test_pygments_is_asked_for_lexers_that_come_to_an_end(lexed: list[tuple[str, int]], language: str) -> None:
     hostile = '"' + "\\" * 200
-    assert colours.coloured(hostile, language) == [("", hostile)]
-    assert code.lines_of(hostile, language) == [[("", hostile)]]
+    assert highlighting.coloured(hostile, language) == [("", hostile)]
+    assert spans.code_lines(hostile, language) == [[("", hostile)]]
     assert lexed == []
 
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS
-from hansard.render.terminal import ansi, code, prose
+from hansard.render.terminal import prose
 from hansard.render.terminal.drawing import Drawing
-from hansard.render.terminal.parts import Board
-from hansard.render.terminal.spans import Span, lay
+from hansard.render.terminal.parts import Board, console_lines
+from hansard.render.terminal.spans import Span, code_lines, lay
 from hansard.render.text import clean, width
 
 from .making import agent, item, thread, turn
@@ -141,7 +141,7 @@ def test_each_character_keeps_its_colour() -> None:
 
 
 def test_a_program_s_colours_are_kept_and_nothing_else() -> None:
-    lines = list(ansi.lines_of("\x1b[1;31mFAIL\x1b[0m a\x1b[2K\x1b]0;x\x07\n\x1b[38;5;200mb\nc\x1b[m d\x1b[?25l"))
+    lines = list(console_lines("\x1b[1;31mFAIL\x1b[0m a\x1b[2K\x1b]0;x\x07\n\x1b[38;5;200mb\nc\x1b[m d\x1b[?25l"))
     assert [[span for span in line if span[1]] for line in lines] == [
         [("1;31", "FAIL"), ("", " a")],
         [("38;5;200", "b")],
@@ -155,7 +155,7 @@ def test_a_program_s_colours_are_kept_and_nothing_else() -> None:
      ("38;5;999", ""), ("", ""), ("7", "7"), ("31;39", ""), ("48;2;1;2;3", "48;2;1;2;3"), ("38:5:3", "38;5;3"), ("38;5;4;48;5;4", "")],
 )  # fmt: skip
 def test_what_hides_text_is_left_out(sequence: str, style: str) -> None:
-    spans = [span for line in ansi.lines_of(f"\x1b[{sequence}mx") for span in line if span[1]]
+    spans = [span for line in console_lines(f"\x1b[{sequence}mx") for span in line if span[1]]
     assert spans == [(style, "x")]
 
 
@@ -226,9 +226,9 @@ def test_no_word_is_lost(text: str) -> None:
 
 
 def test_an_unknown_language_is_no_language() -> None:
-    assert code.lines_of("a\nb", "no-such-language") == [[("", "a")], [("", "b")]]
-    assert code.lines_of("x" * 9000, "python") == [[("", "x" * 9000)]]
-    assert code.lines_of("", "python") == [[]]
+    assert code_lines("a\nb", "no-such-language") == [[("", "a")], [("", "b")]]
+    assert code_lines("x" * 9000, "python") == [[("", "x" * 9000)]]
+    assert code_lines("", "python") == [[]]
 
 
 # -- what is shown at which depth

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import hansard
 from hansard.cli.app import hansard as command
-from hansard.render.money import exact
+from hansard.render.words import exact
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly

@@ -15,8 +15,7 @@ import pytest
 
 import hansard
 from hansard.model.ledger import Limit
-from hansard.render.money import row_cost
-from hansard.render.words import short
+from hansard.render.words import row_cost, short
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly

@@ -33,7 +33,7 @@ def draw_index(form: str, listed: SessionLink, zone: tzinfo) -> Iterator[bytes]:
 
 def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
     from hansard.render.markdown_text import escape
-    from hansard.render.money import cost
+    from hansard.render.words import cost
 
     yield "# Sessions\n"
     yield f"{many(len(listed), 'session')}, the newest first."

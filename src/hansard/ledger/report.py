@@ -15,7 +15,7 @@ from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.filters import Selection, UsageFilter
 from hansard.ledger.sums import MODES, SUMS, Sums
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow
-from hansard.pricing.stored import data_of, rates_of
+from hansard.pricing.cost import data_of, rates_of
 
 if TYPE_CHECKING:
     from hansard.model.ledger import PriceData

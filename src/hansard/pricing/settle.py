@@ -172,8 +172,7 @@ def _sessions(db: Sql) -> None:
     import json
 
     from hansard.model.ledger import Tokens
-    from hansard.pricing.cost import EXACT, ZERO, cost, recorded
-    from hansard.pricing.stored import rates_of
+    from hansard.pricing.cost import EXACT, ZERO, cost, rates_of, recorded
 
     rates = rates_of(db.execute)
     db.execute("DELETE FROM session_costs WHERE session_id IN (SELECT session_id FROM unsettled)")

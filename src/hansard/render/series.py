@@ -13,9 +13,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
-from hansard.render.money import cost, dollars
 from hansard.render.text import one_line
-from hansard.render.words import model_name, project_name, tool_name
+from hansard.render.words import cost, dollars, model_name, project_name, tool_name
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -96,7 +96,7 @@ class ThreadStore:
     def rates(self) -> Mapping[int, Rate]:
         """The rates of the index."""
         if self._rates is None:
-            from hansard.pricing.stored import rates_of
+            from hansard.pricing.cost import rates_of
 
             self._rates = rates_of(self.reader.rows)
         return self._rates

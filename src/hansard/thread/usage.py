@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.ledger.sums import SUMS, Sums
 from hansard.model.ledger import Tokens
-from hansard.pricing.stored import rates_of
+from hansard.pricing.cost import rates_of
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def make_app(
 
 def _warm_up() -> None:
     """Load what draws conversations, so that the first reader need not wait for it."""
-    from hansard.render.html.colours import coloured
+    from hansard.render.highlighting import coloured
     from hansard.render.html.prose import prose
 
     prose("**ready**")

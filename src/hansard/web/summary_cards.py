@@ -13,9 +13,8 @@ from markupsafe import Markup
 from hansard.model.time import BLOCK
 from hansard.query.activity_series import PAUSE
 from hansard.render.html.escaping import escaped
-from hansard.render.money import budget_cost, cost, row_cost
 from hansard.render.reports import PERIODS
-from hansard.render.words import duration, many, project_name, short
+from hansard.render.words import budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.web.charts.scale import per_cent
 from hansard.web.urls import place
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
-from hansard.render.html import lexing
-from hansard.render.html.colours import CLASSES, Run, _class_of, coloured
-from hansard.thread.languages import _BY_ENDING, _BY_NAME, LONGEST
+from hansard.render import highlighting
+from hansard.render.highlighting import CLASSES, LONGEST, Run, _class_of, coloured
+from hansard.thread.views import LANGUAGES as KNOWN
 
-LANGUAGES = sorted({*_BY_ENDING.values(), *_BY_NAME.values()} - {"text", "markdown", "prisma"})
+LANGUAGES = sorted(KNOWN - {"text", "markdown", "prisma"})
 SAMPLE = """#!/usr/bin/env python
 # a comment with "quotes" and 'more'
 /* another
@@ -42,9 +42,9 @@ defmodule X do @doc "y"; def z(:a), do: ~s(b) end
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_runs_are_those_of_pygments(language: str) -> None:
     lexer = get_lexer_by_name(language)
-    quick = lexing.marks_by(lexer, _class_of)
+    quick = highlighting.marks_by(lexer, _class_of)
     for text in (SAMPLE, SAMPLE[::-1], SAMPLE * 2, "", "\n", "'", '"""', "/*", "\u0130\u017f\u212a K k s S"):
-        assert quick(text + "\n") == lexing._plainly(lexer, _class_of, text + "\n")
+        assert quick(text + "\n") == highlighting._plainly(lexer, _class_of, text + "\n")
 
 
 @settings(deadline=None)  # the first text of a language loads its lexer
@@ -68,8 +68,8 @@ def test_code_has_colours_and_what_is_unknown_or_long_has_none() -> None:
 
 
 def test_real_code_is_coloured_as_pygments_would(tmp_path: Path) -> None:
-    source = Path(lexing.__file__).read_text(encoding="utf-8")
+    source = Path(highlighting.__file__).read_text(encoding="utf-8")
     lexer = get_lexer_by_name("python")
-    assert lexing.marks_by(lexer, _class_of)(source) == lexing._plainly(lexer, _class_of, source)
+    assert highlighting.marks_by(lexer, _class_of)(source) == highlighting._plainly(lexer, _class_of, source)
     runs: list[Run] = coloured(source[:LONGEST], "python")
     assert len({kind for kind, _ in runs}) > 4

@@ -14,7 +14,7 @@ import pytest
 import hansard
 from hansard.model.display import Diff, Display, Item, Plain, Prose, Thread, Turn
 from hansard.render.html import page
-from hansard.render.html.shell import document, filled
+from hansard.render.html.document import document, filled
 from hansard.render.html.threads import item_id
 from tests.render.html.reading import Read, read
 from tests.render.html.stubs import item, long_turns, session, tree, turn

@@ -211,8 +211,8 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
     from hansard.cli.output.cost_table import aligned
-    from hansard.render.money import row_cost
     from hansard.render.reports import pause
+    from hansard.render.words import row_cost
 
     used = [(block, block.usage) for block in answer.blocks if block.usage is not None]
     costs = aligned([row_cost(usage) for _, usage in used])
@@ -244,7 +244,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
     from hansard.cli.output.cost_table import bar
-    from hansard.render.money import cost
+    from hansard.render.words import cost
 
     usage = block.usage
     if usage is None:

@@ -12,9 +12,8 @@ from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
 from hansard.cli.output.tables import Column, table
-from hansard.render.money import cost
 from hansard.render.text import Paint, fit, one_line, wrap
-from hansard.render.words import ago, incomplete, many, odd_lines, short, size
+from hansard.render.words import ago, cost, incomplete, many, odd_lines, short, size
 
 if TYPE_CHECKING:
     from hansard.config import Settings

@@ -178,8 +178,8 @@ def _update(cli: Context, url: str | None, *, everything: bool) -> None:
 def _told(
     data: PriceData, changes: Sequence[tuple[str, str]], before: UsageRow, after: UsageRow, columns: int
 ) -> Iterator[str]:
-    from hansard.render.money import row_cost
     from hansard.render.reports import data_words
+    from hansard.render.words import row_cost
 
     yield from wrap(f"Fetched {data_words(data)}", columns)
     if not changes:

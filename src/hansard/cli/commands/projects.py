@@ -10,9 +10,8 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.output.tables import Column, table
-from hansard.render.money import dollars
 from hansard.render.text import one_line
-from hansard.render.words import project_name, short, when
+from hansard.render.words import dollars, project_name, short, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project

@@ -12,9 +12,8 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, re
 from hansard.cli.output.cost_table import footer
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.output.tables import Column, table
-from hansard.render.money import cost, dollars
 from hansard.render.text import Paint, one_line, pad, width, wrap
-from hansard.render.words import many, model_name, short
+from hansard.render.words import cost, dollars, many, model_name, short
 
 if TYPE_CHECKING:
     from hansard.model.reconcile import ClientCheck, Counted, CountingMethod, DifferenceStep, PeerCheck, Reconciliation

@@ -24,9 +24,8 @@ from hansard.render.explained import (
     together,
     used,
 )
-from hansard.render.money import dollars, exact, row_cost
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
-from hansard.render.words import many
+from hansard.render.words import dollars, exact, many, row_cost
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from hansard.cli.output.cost_table import aligned
 from hansard.cli.output.tables import Column, table
-from hansard.render.money import dollars, row_cost
 from hansard.render.reports import key_names
 from hansard.render.text import Paint, clean, fit, one_line, width
-from hansard.render.words import duration, model_name, short
+from hansard.render.words import dollars, duration, model_name, row_cost, short
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -14,8 +14,7 @@ from hansard.cli.statusline.line import shown
 from hansard.cli.statusline.snapshot import system_zone
 from hansard.errors import UsageError
 from hansard.ledger.calendar import find_zone
-from hansard.render.money import cost
-from hansard.render.words import short
+from hansard.render.words import cost, short
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -154,7 +154,7 @@ class _Line:
         if text is None and said is not None:
             from decimal import Decimal  # only until a refresh has met the session
 
-            from hansard.render.money import dollars
+            from hansard.render.words import dollars
 
             text, amount = f"~{dollars(Decimal(f'{said:.6f}'))}", said
         return self.mark.raise_to("cost", amount, text)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.model.ledger import Rate, Tokens
 from hansard.model.time import to_milliseconds
-from hansard.pricing.cost import EXACT, cost
+from hansard.pricing.cost import EXACT, cost, rates_of
 from hansard.pricing.settle import FOREVER
-from hansard.pricing.stored import rates_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

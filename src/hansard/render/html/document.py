@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from hansard.render.html.escaping import escaped, one_line
-from hansard.render.html.head import header
-from hansard.render.html.shell import document
+from hansard.render.html.escaping import escaped, linked, one_line, quoted
 from hansard.render.html.threads import Drawing, Heading, not_shown
-from hansard.render.words import day, local, machine, title_of
+from hansard.render.words import day, dollars, lasting, local, long_span, machine, many, short, title_of
 
 if TYPE_CHECKING:
+    from hansard.model.sessions import Session
     from hansard.thread.thread import Thread
 
 
@@ -86,3 +90,135 @@ def footer(now: datetime | None, zone: tzinfo) -> str:
         return "Written by Hansard."
     here = local(now, zone)
     return f'Written by Hansard, <time datetime="{machine(now)}">{day(here)}, {here:%H:%M}</time>.'
+
+
+_KEPT = {
+    "gone": "the client has deleted it; Hansard keeps it",
+    "rewritten": "its file was rewritten and has less of it now; Hansard keeps this state",
+}
+
+
+def marks_of(session: Session) -> Iterable[str]:
+    """What the user marked a session with."""
+    if session.pinned:
+        yield "pinned"
+    yield from session.tags
+
+
+def header(session: Session, title: str, zone: tzinfo, home: str) -> str:
+    """The head of a session's page."""
+    back = f'<p class="home"><a href="{escaped(home)}">All sessions</a></p>' if home else ""
+    marks = "".join(f'<li class="badge">{one_line(mark, 60)}</li>' for mark in marks_of(session))
+    notes = "".join(f'<p class="note plain">{linked(note)}</p>' for note in session.notes)
+    facts = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in _facts(session, zone))
+    return (
+        f'<header class="head">{back}<p class="project">{one_line(session.project, 300)}</p>'
+        f'<h1 dir="auto">{one_line(title, 160)}</h1>'
+        + (f'<ul class="tags" aria-label="Tags">{marks}</ul>' if marks else "")
+        + f'{notes}<dl class="about">{facts}</dl></header>'
+    )
+
+
+def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
+    if session.started_at is not None:
+        started = local(session.started_at, zone)
+        ended = local(session.ended_at, zone) if session.ended_at is not None else started
+        long = f" ({lasting(ended - started)})" if ended > started else ""
+        yield "When", f'<time datetime="{machine(session.started_at)}">{long_span(started, ended)}</time>{long}'
+    branches = session.branches or ((session.branch,) if session.branch else ())
+    if branches:
+        yield "Branch", _listed(branches)
+    if session.models:
+        yield "Models", _listed(session.models)
+    yield "Said", ", ".join(_said(session))
+    if session.api_messages:
+        yield "Tokens", _tokens(session)
+        yield "Cost", _cost(session)
+    if session.files_changed:
+        yield (
+            "Changed",
+            (
+                f'{many(session.files_changed, "file")} <span class="plus">+{session.lines_added:,}</span> '
+                f'<span class="minus">&minus;{session.lines_removed:,}</span>'
+            ),
+        )
+    if session.pull_requests:
+        yield "Pulls", ", ".join(linked(address) for address in session.pull_requests[:20])
+    yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
+    kept = _KEPT.get(session.source_state, session.source_state)
+    folder = "" if session.root.rstrip("/").endswith("projects") else "projects"
+    place = "/".join(filter(None, (session.root, folder, session.project_dir)))
+    yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'
+    if session.versions or session.version:
+        yield "Client", _listed(session.versions or (session.version,))
+
+
+def _listed(values: Sequence[str], limit: int = 5) -> str:
+    shown = ", ".join(f"<span>{one_line(value, 80)}</span>" for value in values[:limit])
+    return shown + (f" and {len(values) - limit} more" if len(values) > limit else "")
+
+
+def _said(session: Session) -> Iterable[str]:
+    yield many(session.prompts, "prompt")
+    yield many(session.tool_calls, "tool call")
+    errors = session.tool_errors + session.api_errors
+    for count, thing in ((errors, "error"), (session.agents, "subagent"), (session.compactions, "compaction")):
+        if count:
+            yield many(count, thing)
+
+
+def _tokens(session: Session) -> str:
+    named = (
+        (session.input_tokens, "in"),
+        (session.output_tokens, "out"),
+        (session.cache_read_tokens, "cache read"),
+        (session.cache_write_tokens, "cache write"),
+    )
+    return ", ".join(f'<span title="{count:,}">{short(count)} {name}</span>' for count, name in named if count)
+
+
+def _cost(session: Session) -> str:
+    if session.cost_usd is None:
+        return f"no price known for {_listed(session.unpriced_models)}" if session.unpriced_models else "no price known"
+    told = escaped(dollars(session.cost_usd))
+    if session.lower_bound_messages:
+        count = many(session.lower_bound_messages, "answer was", "answers were")
+        told = f'<span title="{count} not finished, so the output counted for them is a lower bound">at least {told}</span>'
+    return f"{told}, without {_listed(session.unpriced_models)}" if session.unpriced_models else told
+
+
+_GAP = re.compile(r"\{\{(\w+)\}\}")
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the package's assets."""
+    return files("hansard.render.html").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def filled(template: str, values: Mapping[str, str | Iterable[str]]) -> Iterator[str]:
+    """A template's text with a value in each {{gap}}; values are not looked into, and long ones go by piece by piece."""
+    for place, piece in enumerate(_GAP.split(asset(template))):
+        if not place % 2:
+            yield piece
+        elif isinstance(value := values[piece], str):
+            yield value
+        else:
+            yield from value
+
+
+def document(
+    template: str, styles: Iterable[str], scripts: Iterable[str], values: Mapping[str, str | Iterable[str]]
+) -> Iterator[str]:
+    """A page: a template with its style and script inside it, allowed by their digests, and nothing else allowed."""
+    style = "\n".join(map(asset, styles))
+    script = "\n".join(map(asset, scripts))
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return filled(template, {"policy": quoted(policy), "style": style, "script": script, **values})
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -9,11 +9,9 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hansard.render import money
+from hansard.render.html.document import document, marks_of
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.head import marks_of
-from hansard.render.html.shell import document
-from hansard.render.words import lasting, local, machine, many, model_name, month, project_name, short, title_of
+from hansard.render.words import cost, lasting, local, machine, many, model_name, month, project_name, short, title_of
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -124,7 +122,7 @@ def _cost(sessions: Sequence[Session]) -> str:
         return ""
     bounds = any(session.lower_bound_messages for session in sessions)
     unpriced = any(session.unpriced_models for session in sessions)
-    return money.cost(sum(costs, Decimal(0)), lower_bound=bounds, unpriced=unpriced)
+    return cost(sum(costs, Decimal(0)), lower_bound=bounds, unpriced=unpriced)
 
 
 def _tokens(session: Session) -> int:

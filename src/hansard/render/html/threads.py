@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.parts import LONG, parts_html
-from hansard.render.money import cost as marked_cost
+from hansard.render.words import cost as marked_cost
 from hansard.render.words import day, lasting, local, machine, many, short, token_words, total_tokens
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from hansard.render.terminal import code
-from hansard.render.terminal.spans import BOLD, CYAN, DIM, ITALIC, STRUCK, Span, joined, lay, painted
+from hansard.render.terminal.spans import BOLD, CYAN, DIM, ITALIC, STRUCK, Span, code_lines, joined, lay, painted
 from hansard.render.text import width
 
 _MARKED = re.compile(r"[`*_#>|~\[]|^ *(?:[-+]|\d+[.)]) |^ *(?:---|===)", re.MULTILINE)
@@ -98,7 +97,7 @@ class _Drawing:
         margin = min(indent, columns // 3)
         text = "\n".join(line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines)
         space = " " * (margin + _CODE_INDENT)
-        for spans in code.lines_of(text, language) if self.colours else [[("", line)] for line in text.split("\n")]:
+        for spans in code_lines(text, language) if self.colours else [[("", line)] for line in text.split("\n")]:
             for drawn in self._flow(spans, max(columns - len(space), 10)):
                 yield (space + drawn).rstrip()
 

@@ -1,9 +1,12 @@
-"""Runs of text with their colours, broken into lines that fit."""
+"""Runs of text with their colours, broken into lines that fit; code with the colours that Pygments gives it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any
 
+from hansard.render.highlighting import lexer_name, look_up
 from hansard.render.text import wrap
 
 Span = tuple[str, str]  # parameters of a colour sequence, or nothing; clean text
@@ -61,3 +64,49 @@ def painted(spans: Iterable[Span]) -> str:
         else:
             pieces.append(text)
     return "".join(pieces)
+
+
+_STYLES = {
+    "Comment": DIM,
+    "Comment.Preproc": MAGENTA,
+    "Keyword": MAGENTA,
+    "Keyword.Constant": CYAN,
+    "Operator.Word": MAGENTA,
+    "Literal.String": GREEN,
+    "Literal.String.Doc": DIM,
+    "Literal.Number": CYAN,
+    "Name.Builtin": YELLOW,
+    "Name.Class": BLUE,
+    "Name.Decorator": YELLOW,
+    "Name.Function": BLUE,
+    "Name.Tag": MAGENTA,
+    "Name.Attribute": YELLOW,
+    "Generic.Deleted": "31",
+    "Generic.Inserted": GREEN,
+}
+
+
+def code_lines(text: str, language: str) -> list[list[Span]]:
+    """The lines of clean code."""
+    name = lexer_name(text, language)
+    if not name:
+        return [[("", line)] for line in text.split("\n")]
+    lines: list[list[Span]] = [[]]
+    for _, kind, piece in _lexer(name).get_tokens_unprocessed(text):
+        style = _style(kind)
+        first, *others = piece.split("\n")
+        lines[-1].append((style, first))
+        lines += [[(style, other)] for other in others]
+    return lines
+
+
+@cache
+def _style(kind: object) -> str:
+    return look_up(kind, _STYLES)
+
+
+@cache
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+
+    return get_lexer_by_name(language)

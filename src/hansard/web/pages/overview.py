@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from hansard.render.money import cost, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, year_of
-from hansard.render.words import many
+from hansard.render.words import cost, many, row_cost
 from hansard.web.charts.heatmap import shades
 from hansard.web.charts.usage import draw_spending, draw_year
 from hansard.web.params import Params

@@ -12,7 +12,7 @@ from hansard.model.time import DAYS, MONTHS
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
-from hansard.render.money import cost
+from hansard.render.words import cost
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.params import Params
 from hansard.web.responses import html

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from hansard.model.display import Checklist, Facts, Picture
 from hansard.render.html.escaping import escaped, one_line
 from hansard.render.html.threads import Drawing, ItemContext, branch_id, item_html, item_id
-from hansard.render.money import cost as cost_of
+from hansard.render.words import cost as cost_of
 from hansard.render.words import lasting, many, short, total_tokens
 
 if TYPE_CHECKING:

@@ -1,21 +1,140 @@
-"""Pygments' lexers, faster: a rule is only tried where the next character can begin a match of it.
-
-A lexer tries every rule of its state in turn, forty and more in some, at each token. The set of characters that a rule's
-expression can begin with is computed once (any, where that is not certain), and each state gets a list of rules per character,
-in their order. The tokens are exactly those of Pygments; only the places where their CSS classes change are kept.
-
-It reaches into private parts of `re` and Pygments, and falls back to plain Pygments where these have another shape. What that
-buys, measured on 2026-11-16 by turning it off in turn with it: plain Pygments takes 17 % more CPU time for the HTML of the public
-corpus (4.7 against 4.0 s, 206 sessions) and 39 % more for the demo history; its session pages take 25 % longer, those of the public corpus 6 %. To measure again:
-`make bench ARGS="--only reading"`, once as it is and once with `marks_by` always returning `_plainly`.
-"""
+"""Syntax highlighting: Pygments' tokens as runs of text, each with a CSS class of a small palette or with none."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
+
+from hansard.thread.views import LANGUAGES
+
+LONGEST = 4_000
+"""Characters of code that is coloured: Pygments does about a megabyte a second."""
+# Many lexers take time with the square of a long line, of many lines, or of many words without a sign between them. Code
+# that looks like code stays within these; what is beyond them is shown without colours.
+_WIDEST = 300
+_MOST_LINES = 250
+_MOST_WORDS = 1_500_000  # the sum of the squares of their lengths
+_WORDS = re.compile(r"[\w\s&*.,:<>-]+")
+_NOT_CODE = frozenset({"", "text", "markdown"})
+_ANY_OTHER = frozenset({"rst"})  # inside it the lexer of any language is asked for by its name
+_NEVER_END = frozenset({"fish", "scala"})  # on some twenty backslashes behind a quote
+_OTHERS = frozenset(
+    "asm awk cython django emacs-lisp fortran glsl hlsl html+jinja jinja llvm matlab mysql nasm nginx pascal postgresql pycon"
+    " scheme tcl verilog vim".split()
+)
+
+Run = tuple[str, str]  # class, text
+
+# What a type of token is drawn as; those of its kind that are not named follow it.
+_CLASSES = {
+    "Comment": "c",
+    "Comment.Preproc": "k",
+    "Keyword": "k",
+    "Keyword.Constant": "m",
+    "Keyword.Type": "t",
+    "Operator.Word": "k",
+    "Literal.String": "s",
+    "Literal.String.Doc": "c",
+    "Literal.String.Interpol": "v",
+    "Literal.String.Regex": "m",
+    "Literal.Number": "m",
+    "Literal.Date": "m",
+    "Name.Builtin": "b",
+    "Name.Class": "t",
+    "Name.Constant": "m",
+    "Name.Decorator": "d",
+    "Name.Exception": "t",
+    "Name.Function": "f",
+    "Name.Attribute": "d",
+    "Name.Tag": "k",
+    "Name.Variable": "v",
+    "Generic.Deleted": "del",
+    "Generic.Inserted": "ins",
+    "Generic.Heading": "h",
+    "Generic.Subheading": "h",
+    "Generic.Strong": "h",
+}
+CLASSES = frozenset(_CLASSES.values())
+
+
+def coloured(text: str, language: str) -> list[Run]:
+    """Code as runs; as one run without a class where it is not to be coloured."""
+    if not text:
+        return []
+    name = lexer_name(text, language)
+    if not name:
+        return [("", text)]
+    runs: list[Run] = []
+    before, current = 0, ""
+    for place, kind in _lexer(name)(text + "\n"):
+        if place > before:
+            runs.append((current, text[before:place]))
+            before = place
+        current = kind
+    if before < len(text):
+        runs.append((current, text[before:]))
+    return runs
+
+
+def lexer_name(text: str, language: str) -> str:
+    """The name of the lexer that colours a piece of code, empty where it is not to be coloured."""
+    language = language.lower()
+    if len(text) > LONGEST or language not in _lexed():
+        return ""
+    if language == "json":  # by hand and in linear time
+        return language
+    lines = text.split("\n")
+    is_code = (
+        len(lines) <= _MOST_LINES
+        and max(map(len, lines)) <= _WIDEST
+        and sum(len(words) ** 2 for words in _WORDS.findall(text)) <= _MOST_WORDS
+    )
+    return language if is_code else ""
+
+
+@cache
+def _lexed() -> frozenset[str]:
+    """The names of the languages that may be coloured, as Pygments has them."""
+    from pygments.lexers import LEXERS  # type: ignore[import-untyped]
+
+    wanted = (LANGUAGES | _OTHERS) - _NOT_CODE - _NEVER_END - _ANY_OTHER
+    return frozenset(name for _, _, names, _, _ in LEXERS.values() if wanted.intersection(names) for name in names)
+
+
+@cache
+def _class_of(kind: object) -> str:
+    return look_up(kind, _CLASSES)
+
+
+def look_up(kind: object, styles: Mapping[str, str]) -> str:
+    """The style of a type of token; types that are not named follow the one that they are a kind of."""
+    name = str(kind).removeprefix("Token.").removeprefix("Token")
+    while name:
+        if name in styles:
+            return styles[name]
+        name = name.rpartition(".")[0]
+    return ""
+
+
+@cache
+def _lexer(language: str) -> Callable[[str], Marks]:
+    from pygments.lexers import get_lexer_by_name
+
+    return marks_by(get_lexer_by_name(language), _class_of)
+
+
+# -- Pygments' lexers, faster: a rule is only tried where the next character can begin a match of it.
+#
+# A lexer tries every rule of its state in turn, forty and more in some, at each token. The set of characters that a rule's
+# expression can begin with is computed once (any, where that is not certain), and each state gets a list of rules per character,
+# in their order. The tokens are exactly those of Pygments; only the places where their CSS classes change are kept.
+#
+# It reaches into private parts of `re` and Pygments, and falls back to plain Pygments where these have another shape. What that
+# buys, measured on 2026-11-16 by turning it off in turn with it: plain Pygments takes 17 % more CPU time for the HTML of the public
+# corpus (4.7 against 4.0 s, 206 sessions) and 39 % more for the demo history; its session pages take 25 % longer, those of the public corpus 6 %. To measure again:
+# `make bench ARGS="--only reading"`, once as it is and once with `marks_by` always returning `_plainly`.
 
 Classes = Callable[[object], str]  # of a type of token
 Marks = list[tuple[int, str]]  # where a class begins
