@@ -166,9 +166,8 @@ def _one_worker(lock: Path) -> Iterator[None]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The system's own Chromium, driven by Playwright; nothing is downloaded."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="Playwright is not installed: pip install playwright"
-    )
+    from playwright import sync_api as playwright
+
     path = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip(f"no browser: none of {', '.join(BROWSERS)} is on PATH")
@@ -178,6 +177,7 @@ def chromium() -> Iterator[Browser]:
             browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"] if as_root else [])
         except playwright.Error as error:  # a stub that wants a snap, or libraries that are missing
             pytest.skip(f"{path} does not start: {error}")
+        playwright.expect.set_options(timeout=20_000)  # generous, for loaded machines
         yield browser
         browser.close()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     import httpx
@@ -50,10 +51,11 @@ def test_a_page_is_whole_and_nothing_serious_hinders_people(
         page.wait_for_load_state("load")
         watched.until("document.querySelector('[aria-busy=true], [data-part]:empty') === null")
 
-        assert page.locator("h1").count() == 1
-        assert page.locator("h1").is_visible() or path == "/"
+        expect(page.locator("h1")).to_have_count(1)
+        if path != "/":
+            expect(page.locator("h1")).to_be_visible()
         # Nothing sticks out at the side: only boxes of their own scroll.
-        assert watched.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        watched.until("document.documentElement.scrollWidth <= innerWidth")
         assert serious(page) == []
         page.emulate_media(color_scheme="dark" if theme == "light" else "light")
         assert serious(page, "color-contrast") == []
@@ -102,21 +104,21 @@ def test_keys_lead_everywhere(demo: Site, chromium: Browser) -> None:
             page.keyboard.press(key)
             page.wait_for_url(f"**{path}")
         page.keyboard.press("?")
-        assert page.locator("dialog#help").is_visible()
+        expect(page.locator("dialog#help")).to_be_visible()
         page.keyboard.press("Escape")
-        assert not page.locator("dialog#help").is_visible()
+        expect(page.locator("dialog#help")).to_be_hidden()
         page.keyboard.press("/")
-        assert watched.run("document.activeElement.type") == "search"
+        watched.expect("document.activeElement.type", "search")
         page.keyboard.press("Escape")
         page.keyboard.press("d")
-        assert watched.run("document.documentElement.dataset.theme") == "dark"
+        watched.expect("document.documentElement.dataset.theme", "dark")
         demo.check(watched)
 
 
 def test_the_first_stop_of_the_keyboard_skips_to_the_content(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, "/sessions") as watched:
         watched.page.keyboard.press("Tab")
-        assert watched.run("document.activeElement.getAttribute('href')") == "#main"
+        watched.expect("document.activeElement.getAttribute('href')", "#main")
 
 
 def test_a_page_that_is_asked_for_twice_is_the_same(client: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from click.testing import CliRunner
+from playwright.sync_api import expect
 
 import hansard
 from hansard.cli.app import hansard as command
@@ -142,7 +143,7 @@ def test_figures_without_a_price_say_so(tmp_path: Path) -> None:
 def test_an_explanation_fits_every_screen(demo: Site, chromium: Browser, width: int, theme: str) -> None:
     with demo.opened(chromium, "/explain?by=total", width=width, color_scheme=theme) as watched:
         watched.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        assert watched.run("document.documentElement.scrollWidth - innerWidth") <= 0
+        watched.until("document.documentElement.scrollWidth <= innerWidth")
         assert watched.run("[...document.querySelectorAll('[style]')].length") == 0
         demo.check(watched)
 
@@ -151,10 +152,10 @@ def test_a_message_is_opened_by_the_keyboard(demo: Site, chromium: Browser) -> N
     with demo.opened(chromium, "/explain?by=total") as watched:
         page = watched.page
         second = page.locator(".message").nth(1)
-        assert not second.locator(".body").is_visible()
+        expect(second.locator(".body")).to_be_hidden()
         second.locator("summary").focus()
         page.keyboard.press("Enter")
-        assert second.locator(".body").is_visible()
+        expect(second.locator(".body")).to_be_visible()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url("**/sessions/*")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.render.html.parts import parts_html
@@ -198,8 +199,8 @@ def test_the_list_follows_the_words_as_they_are_typed(demo: Site, chromium: Brow
         page.keyboard.type(".md")
         watched.until("location.search.includes('q=.md')")
         watched.until("![...document.querySelectorAll('#results .file > a')].some((a) => !a.title.includes('.md'))")
-        assert 0 < page.locator("#results tbody tr").count() < before
-        assert watched.run("document.activeElement.name") == "q"
+        watched.until(f"((rows) => rows > 0 && rows < {before})(document.querySelectorAll('#results tbody tr').length)")
+        watched.expect("document.activeElement.name", "q")
         page.locator("nav[aria-label=View] a", has_text="Changes").click()
         page.wait_for_url("**view=changes**")
         assert "q=.md" in page.url
@@ -213,14 +214,14 @@ def test_j_k_and_o_go_through_the_changes(demo: Site, chromium: Browser, width: 
         focused = "[...document.querySelectorAll('.step')].findIndex((row) => row.contains(document.activeElement))"
         for key, at in (("j", 0), ("j", 1), ("j", 2), ("k", 1)):
             page.keyboard.press(key)
-            assert watched.run(focused) == at
+            watched.expect(focused, at)
         toggle = page.locator(".step").nth(1).locator(".toggle")
-        assert toggle.get_attribute("aria-expanded") == "false"
+        expect(toggle).to_have_attribute("aria-expanded", "false")
         page.keyboard.press("o")
         page.locator(".step").nth(1).locator(".change pre").first.wait_for()
-        assert toggle.get_attribute("aria-expanded") == "true"
+        expect(toggle).to_have_attribute("aria-expanded", "true")
         page.keyboard.press("o")
-        assert not page.locator(".step").nth(1).locator(".change pre").first.is_visible()
+        expect(page.locator(".step").nth(1).locator(".change pre").first).to_be_hidden()
         page.keyboard.press("Enter")
         page.wait_for_url("**/files/history?path=**")
         demo.check(watched)

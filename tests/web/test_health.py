@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.engine import Hansard
@@ -192,10 +193,10 @@ def test_unknown_parameters_are_refused(client: httpx.Client, path: str) -> None
 def test_the_check_comes_after_the_page(ailing: Site, chromium: Browser, width: int, scheme: str) -> None:
     with ailing.opened(chromium, "/health", width=width, color_scheme=scheme) as watched:
         watched.page.locator("#check .findings li").first.wait_for()
-        assert watched.run("document.getElementById('check').hasAttribute('aria-busy')") is False
+        watched.until("!document.getElementById('check').hasAttribute('aria-busy')")
         watched.page.keyboard.press("j")
-        assert watched.run("document.activeElement.closest('table') !== null")
-        assert watched.run("document.documentElement.scrollWidth <= innerWidth")
+        watched.until("document.activeElement.closest('table') !== null")
+        watched.until("document.documentElement.scrollWidth <= innerWidth")
         ailing.check(watched)
 
 
@@ -208,8 +209,8 @@ def test_a_check_that_fails_says_so(ailing: Site, chromium: Browser, monkeypatch
     monkeypatch.setattr(Hansard, "doctor", broken)
     monkeypatch.setattr("hansard.web.pages.health._CHECK_SECONDS", 1e-6)
     with ailing.opened(chromium, "/health") as watched:
-        watched.until("document.querySelector('#check .verdict.error') !== null")
-        assert "<i>damaged</i>" in watched.page.locator("#check").inner_text()
+        watched.page.locator("#check .verdict.error").wait_for()
+        expect(watched.page.locator("#check")).to_contain_text("<i>damaged</i>")
         watched.complaints[:] = [text for text in watched.complaints if "500" not in text]
         ailing.check(watched)
 

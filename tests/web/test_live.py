@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.engine import Hansard
@@ -168,7 +169,7 @@ def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, ro
                 assert other.address == running.address
                 watched.page.locator("#standing").wait_for(state="hidden")
                 watched.page.goto(running.address + "/sessions")  # as a bookmark
-                assert watched.page.locator("h1").first.inner_text() == "Sessions"
+                expect(watched.page.locator("h1").first).to_have_text("Sessions")
 
 
 def test_a_remark_is_told_at_once(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

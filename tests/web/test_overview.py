@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.model.ledger import Limit
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
 
 DAY = timedelta(days=1)
-LOADED = "!document.querySelector('.cleanup').textContent.includes('SearchRequest')"
+LOADED = "!document.querySelector('.cleanup').textContent.includes('Looking')"
 
 
 def figures(page: str) -> list[dict[str, tuple[str, str, str | None]]]:
@@ -215,9 +216,9 @@ def test_pins_budgets_and_the_present_block(tmp_path: Path) -> None:
 def test_the_page_fits_every_screen(demo: Site, chromium: Browser, width: int, theme: str) -> None:
     with demo.opened(chromium, "/", width=width, color_scheme=theme) as watched:
         watched.until(LOADED)
-        assert watched.run("document.documentElement.scrollWidth - innerWidth") <= 0
-        assert watched.run("[...document.querySelectorAll('.page [style]')].length") == 0
-        assert watched.page.locator(".heat").is_visible()
+        watched.until("document.documentElement.scrollWidth <= innerWidth")
+        expect(watched.page.locator(".page [style]")).to_have_count(0)
+        expect(watched.page.locator(".heat")).to_be_visible()
         demo.check(watched)
 
 
@@ -225,15 +226,15 @@ def test_the_calendar_is_walked_by_arrows(demo: Site, chromium: Browser) -> None
     with demo.opened(chromium, "/?heat=sessions") as watched:
         page = watched.page
         page.locator(".heat a[tabindex='0']").focus()
-        last = watched.run("document.activeElement.dataset.day")
+        day = "document.activeElement.dataset.day"
+        last = watched.run(day)
         page.keyboard.press("ArrowLeft")
-        left = watched.run("document.activeElement.dataset.day")
-        assert left < last
+        watched.until(f"{day} < '{last}'")
+        first = page.locator(".heat a").first.get_attribute("data-day")
         page.keyboard.press("Home")
-        first = watched.run("document.activeElement.dataset.day")
-        assert first <= left
-        assert page.locator(".tip").is_visible()
-        assert "session" in page.locator(".tip").inner_text()
+        watched.expect(day, first)
+        expect(page.locator(".tip")).to_be_visible()
+        expect(page.locator(".tip")).to_contain_text("session")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/sessions?since={first}&until={first}")
         demo.check(watched)
@@ -249,7 +250,7 @@ def test_switches_keep_each_other_and_the_place(demo: Site, chromium: Browser) -
         top = watched.run("document.querySelector('#year').getBoundingClientRect().top")
         page.locator("#year .switch a", has_text="Sessions").click()
         watched.until("location.search === '?heat=sessions'")
-        assert watched.run("document.querySelector('#year').getBoundingClientRect().top") == pytest.approx(top, abs=2)
+        watched.until(f"Math.abs(document.querySelector('#year').getBoundingClientRect().top - {top}) <= 2")
         page.locator("#spending .switch a", has_text="by project").click()
         watched.until("location.search === '?heat=sessions&split=project'")
         assert watched.run("window.here") is True
@@ -287,15 +288,15 @@ def test_news_appear_by_themselves_and_nothing_jumps(tmp_path: Path, chromium: B
         held = watched.run("document.activeElement.getAttribute('href')")
         (folder / f"{two}.jsonl").write_bytes(turn(two, 2, "Another prompt."))
         watched.until("document.body.textContent.includes('Another prompt.')")
-        assert watched.run("document.activeElement.getAttribute('href')") == held
-        assert page.locator(".pulse").count() == 2
+        watched.expect("document.activeElement.getAttribute('href')", held)
+        expect(page.locator(".pulse")).to_have_count(2)
         watched.run("scrollTo(0, document.querySelector('#year').offsetTop)")
         watched.settle()
         top = watched.run("document.querySelector('#year').getBoundingClientRect().top")
         with (folder / f"{one}.jsonl").open("ab") as file:
             file.write(turn(one, 3, "A third prompt."))
         watched.until("document.querySelector('.glances').textContent.replace(/\\s/g, '').includes('Prompts3')")
-        assert watched.run("document.querySelector('#year').getBoundingClientRect().top") == pytest.approx(top, abs=2)
+        watched.until(f"Math.abs(document.querySelector('#year').getBoundingClientRect().top - {top}) <= 2")
         running.check(watched)
 
 
@@ -303,7 +304,7 @@ def test_an_empty_page_fills_itself(tmp_path: Path, chromium: Browser) -> None:
     root, one = tmp_path / "claude", session(1)
     (root / FOLDER).mkdir(parents=True)
     with site(tmp_path / "home", root, syncing=True) as running, running.opened(chromium, "/") as watched:
-        assert watched.page.locator("h1").inner_text() == "Nothing is kept yet"
+        expect(watched.page.locator("h1")).to_have_text("Nothing is kept yet")
         said = [user(one, "u1", "Hello."), assistant(one, "a1", "m1", "Hi.")]
         (root / FOLDER / f"{one}.jsonl").write_bytes(raw(said))
         watched.page.locator(".session-list", has_text="Hello.").wait_for()  # the page loads itself again

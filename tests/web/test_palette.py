@@ -44,8 +44,8 @@ def test_a_page_by_a_few_letters(demo: Site, chromium: Browser) -> None:
         options = opened(watched.page, "pmpt")
         options.first.filter(has_text="Prompts").wait_for()
         field = watched.page.locator("#palette [role=combobox]")
-        assert field.get_attribute("aria-activedescendant") == options.first.get_attribute("id")
-        assert options.first.get_attribute("aria-selected") == "true"
+        expect(field).to_have_attribute("aria-activedescendant", options.first.get_attribute("id"))
+        expect(options.first).to_have_attribute("aria-selected", "true")
         watched.page.keyboard.press("Enter")
         watched.page.wait_for_url("**/prompts")
         demo.check(watched)
@@ -55,21 +55,22 @@ def test_arrows_choose_and_escape_leaves(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, "/sessions") as watched:
         page = watched.page
         page.keyboard.press("j")
+        watched.until("document.activeElement.href !== undefined")
         focused = watched.run("document.activeElement.href")
         options = opened(page)
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowUp")
-        assert options.nth(1).get_attribute("aria-selected") == "true"
+        expect(options.nth(1)).to_have_attribute("aria-selected", "true")
         page.keyboard.press("ArrowUp")
         page.keyboard.press("ArrowUp")
-        assert options.last.get_attribute("aria-selected") == "true"
+        expect(options.last).to_have_attribute("aria-selected", "true")
         page.keyboard.press("Escape")
-        assert page.locator("#palette").is_hidden()
-        assert watched.run("document.activeElement.href") == focused
+        expect(page.locator("#palette")).to_be_hidden()
+        watched.expect("document.activeElement.href", focused)
         opened(page)
         page.keyboard.press("Control+k")
-        assert page.locator("#palette").is_hidden()
+        expect(page.locator("#palette")).to_be_hidden()
         demo.check(watched)
 
 
@@ -78,7 +79,7 @@ def test_actions_of_the_page_can_be_run(demo: Site, chromium: Browser) -> None:
         page = watched.page
         opened(page, "light or dark").first.filter(has_text="Light or dark").wait_for()
         page.keyboard.press("Enter")
-        assert watched.run("document.documentElement.dataset.theme") == "dark"
+        watched.expect("document.documentElement.dataset.theme", "dark")
         opened(page, "these keys").first.filter(has_text="These keys").wait_for()
         page.keyboard.press("Enter")
         page.locator("#help[open]").wait_for()
@@ -105,10 +106,10 @@ def test_on_a_session_it_knows_what_can_be_done(demo: Site, chromium: Browser) -
     with hansard.open(demo.settings.home) as h:
         name = h.session("@last").session_id
     with demo.opened(chromium, f"/sessions/{name}") as watched:
-        names = " ".join(opened(watched.page, "session").all_text_contents())
-        assert "Pin this session" in names
+        opened(watched.page, "session").filter(has_text="Pin this session").wait_for()
         watched.page.keyboard.press("Escape")
-        assert "Export" in " ".join(opened(watched.page, "export").all_text_contents())
+        expect(watched.page.locator("#palette")).to_be_hidden()
+        opened(watched.page, "export").filter(has_text="Export").first.wait_for()
         demo.check(watched)
 
 

@@ -7,6 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from tests.sync.making import Tree, main_path, session, user
@@ -118,12 +119,12 @@ def test_long_texts_open_and_are_copied_whole(tree: Tree, chromium: Browser) -> 
         for key in ("j", "j", "c"):
             page.keyboard.press(key)
         page.locator("#toast", has_text="Prompt copied").wait_for()
-        assert watched.run("navigator.clipboard.readText()") == LONG
+        watched.expect("navigator.clipboard.readText()", LONG)
         page.keyboard.press("e")
         long.locator(".typed.open").wait_for()
         page.locator(".prompt").first.get_by_role("button", name="Copy").click()
         watched.until("navigator.clipboard.readText().then((text) => text === 'short')")
-        assert page.locator("#count").text_content() == "2 prompts"
+        expect(page.locator("#count")).to_have_text("2 prompts")
         running.check(watched)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from tests.sync.making import Tree, main_path, session, user
@@ -49,7 +50,7 @@ def test_everything_by_keys(tree: Tree, chromium: Browser) -> None:
         page.keyboard.press("j")
         page.keyboard.press("p")
         _until(watched, tree, lambda said: said.pinned)
-        assert row(page).locator("[data-pin]").get_attribute("aria-pressed") == "true"
+        expect(row(page).locator("[data-pin]")).to_have_attribute("aria-pressed", "true")
 
         page.keyboard.press("t")
         sheet(page).wait_for()
@@ -58,31 +59,32 @@ def test_everything_by_keys(tree: Tree, chromium: Browser) -> None:
         row(page).locator(".tag").wait_for()
         page.keyboard.type("later/maybe")
         page.keyboard.press("Enter")
-        watched.until("document.querySelectorAll('[data-remarks] .tag').length === 2")
-        assert known(tree).tags == ("infra", "later/maybe")
+        expect(row(page).locator(".tag")).to_have_count(2)
+        _until(watched, tree, lambda said: said.tags == ("infra", "later/maybe"))
         page.keyboard.press("Escape")
-        assert sheet(page).is_hidden()
-        assert watched.run("document.activeElement.closest('tr').dataset.session") == ONE
+        expect(sheet(page)).to_be_hidden()
+        watched.expect("document.activeElement.closest('tr')?.dataset.session", ONE)
 
         page.keyboard.press("r")
         sheet(page).wait_for()
         page.keyboard.type("A <b>better</b> name")
         page.keyboard.press("Enter")
-        watched.until(f"document.querySelector('[data-title-of=\"{ONE}\"]').textContent === 'A <b>better</b> name'")
+        expect(page.locator(f'[data-title-of="{ONE}"]')).to_have_text("A <b>better</b> name")
         page.keyboard.press("Escape")
+        expect(sheet(page)).to_be_hidden()
 
         page.keyboard.press("n")
         sheet(page).wait_for()
         page.keyboard.type("ask Mira")
         page.keyboard.press("Control+Enter")
         row(page).get_by_text("1 note").wait_for()
-        assert known(tree).notes == ("ask Mira",)
+        _until(watched, tree, lambda said: said.notes == ("ask Mira",))
         running.check(watched)
 
         page.reload()
-        assert row(page).locator("[data-pin]").get_attribute("aria-pressed") == "true"
-        assert row(page).locator(".tag").all_text_contents() == ["infra", "later/maybe"]
-        assert page.locator(f'[data-title-of="{ONE}"]').text_content() == "A <b>better</b> name"
+        expect(row(page).locator("[data-pin]")).to_have_attribute("aria-pressed", "true")
+        expect(row(page).locator(".tag")).to_have_text(["infra", "later/maybe"])
+        expect(page.locator(f'[data-title-of="{ONE}"]')).to_have_text("A <b>better</b> name")
 
 
 def _until(watched: Watched, tree: Tree, holds: Any) -> None:
@@ -122,14 +124,15 @@ def test_what_the_server_refuses_is_said_and_taken_back(tree: Tree, chromium: Br
         sheet(page).wait_for()
         page.locator("#remark-tag").fill("two words: no")
         page.keyboard.press("Enter")
-        watched.until("document.querySelector('#remark-sheet .told').textContent !== ''")
-        assert page.locator("#remark-tag").input_value() == "two words: no"
+        expect(sheet(page).locator(".told")).not_to_be_empty()
+        expect(page.locator("#remark-tag")).to_have_value("two words: no")
         page.keyboard.press("Escape")
+        expect(sheet(page)).to_be_hidden()
 
         page.route("**/pin", lambda route: route.fulfill(status=503, json={"error": {"message": "busy just now"}}))
         row(page).locator("[data-pin]").click()
         page.locator("#toast", has_text="busy just now").wait_for()
-        assert row(page).locator("[data-pin]").get_attribute("aria-pressed") == "false"
+        expect(row(page).locator("[data-pin]")).to_have_attribute("aria-pressed", "false")
         assert known(tree).tags == ()
         watched.complaints[:] = [text for text in watched.complaints if "Failed to load resource" not in text]
         running.check(watched)
@@ -148,7 +151,8 @@ def test_read_only_shows_and_changes_nothing(tree: Tree, chromium: Browser) -> N
             for key in ("j", "p", "t"):
                 page.keyboard.press(key)
             page.keyboard.press("?")
-            assert "Pin the session" not in (page.locator("#help").text_content() or "")
+            page.locator("#help[open]").wait_for()
+            expect(page.locator("#help")).not_to_contain_text("Pin the session")
             running.check(watched)
         with running.client() as client:
             origin = {"origin": running.address}
@@ -176,9 +180,9 @@ def test_the_sheet_stays_in_sight(tree: Tree, chromium: Browser, width: int) -> 
     ):
         row(watched.page).locator("[data-remark]").click()
         sheet(watched.page).wait_for()
-        box = sheet(watched.page).bounding_box()
-        assert box["x"] >= 0
-        assert box["y"] >= 0
-        assert box["x"] + box["width"] <= width
-        assert box["y"] + box["height"] <= 900
+        watched.until(
+            """(({ left, top, right, bottom }) => left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight)(
+                document.getElementById("remark-sheet").getBoundingClientRect()
+            )"""
+        )
         running.check(watched)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.query.language import FIELDS
@@ -190,7 +191,9 @@ def test_facets_refine_in_place(demo: Site, chromium: Browser) -> None:
         page.locator("#facets a", has_text="prompt").click()
         watched.until("document.querySelector('#ask [name=q]').value === 'parser kind:prompt'")
         page.locator("#facets a[aria-current]").wait_for()
-        assert set(page.locator(".hit .by b").all_text_contents()) <= {"You", "Task"}
+        watched.until(
+            "[...document.querySelectorAll('.hit .by b')].every((one) => ['You', 'Task'].includes(one.textContent))"
+        )
         page.locator(".told .chip", has_text="kind:prompt").click()
         watched.until("location.search === '?q=parser'")
         demo.check(watched)
@@ -207,8 +210,12 @@ def test_order_and_grouping_by_keys(demo: Site, chromium: Browser) -> None:
         page.keyboard.press("s")
         watched.until("location.search.includes('sort=newest')")
         watched.until("!document.querySelector('#results').classList.contains('fresh')")
-        times = page.locator(".hit time").evaluate_all("(all) => all.map((one) => one.dateTime)")
-        assert times == sorted(times, reverse=True)
+        watched.until(
+            """(() => {
+                const times = [...document.querySelectorAll(".hit time")].map((one) => one.dateTime);
+                return times.length > 1 && times.every((time, at) => !at || times[at - 1] >= time);
+            })()"""
+        )
         demo.check(watched)
 
 
@@ -216,12 +223,12 @@ def test_from_the_field_to_a_message_by_keys(demo: Site, chromium: Browser) -> N
     with demo.opened(chromium, "/search?q=parser") as watched:
         page = watched.page
         page.keyboard.press("/")
-        assert watched.run("document.activeElement.name") == "q"
+        watched.expect("document.activeElement.name", "q")
         page.keyboard.press("ArrowDown")
         page.keyboard.press("j")
         page.keyboard.press("k")
-        href = watched.run("document.activeElement.getAttribute('href')")
-        assert href == page.locator(HIT).first.get_attribute("href")
+        expect(page.locator(HIT).first).to_be_focused()
+        href = page.locator(HIT).first.get_attribute("href") or ""
         page.keyboard.press("Enter")
         page.wait_for_url(f"**{href.split('#')[0]}*")
         demo.check(watched)
@@ -232,20 +239,21 @@ def test_names_of_fields_are_completed(demo: Site, chromium: Browser) -> None:
         page = watched.page
         page.keyboard.type("parser too")
         page.locator(".completions [role=option]").first.wait_for()
-        assert page.locator("#ask [name=q]").get_attribute("aria-expanded") == "true"
+        field = page.locator("#ask [name=q]")
+        expect(field).to_have_attribute("aria-expanded", "true")
         page.keyboard.press("Tab")
-        assert page.locator("#ask [name=q]").input_value() == "parser tool:"
+        expect(field).to_have_value("parser tool:")
         page.locator(".completions [role=option]", has_text="tool:Bash").wait_for()
         page.keyboard.type("Ba")
         page.locator(".completions [role=option]").first.filter(has_text="tool:Bash").wait_for()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
-        assert page.locator("#ask [name=q]").input_value() == "parser tool:Bash "
+        expect(field).to_have_value("parser tool:Bash ")
         page.keyboard.type("is:")
         page.locator(".completions [role=option]", has_text="is:pinned").wait_for()
         page.keyboard.press("Escape")
-        assert page.locator(".completions").first.is_hidden()
-        assert watched.run("document.activeElement.name") == "q"
+        expect(page.locator(".completions").first).to_be_hidden()
+        expect(field).to_be_focused()
         demo.check(watched)
 
 
@@ -259,7 +267,7 @@ def test_recent_searches_are_offered_and_forgotten(demo: Site, chromium: Browser
         page.locator("#ask [name=q]").fill("")
         page.locator("[data-recent] button").click()
         page.goto(demo.address + "/search")
-        assert page.locator("[data-recent]").is_hidden()
+        expect(page.locator("[data-recent]")).to_be_hidden()
         demo.check(watched)
 
 
@@ -271,7 +279,7 @@ def test_without_script_it_is_a_form(demo: Site, chromium: Browser) -> None:
         page.wait_for_url("**/search?q=parser*")
         assert page.locator(HIT).count() > 3
         page.locator("noscript a, .facets a").first.click()
-        assert page.locator("#facets li a").count() > 3
+        expect(page.locator("#facets li a").nth(3)).to_be_attached()
 
 
 @pytest.mark.parametrize(

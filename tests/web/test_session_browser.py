@@ -61,11 +61,6 @@ def top_of(watched: Watched, selector: str) -> float:
     return float(watched.run("(one) => document.querySelector(one).getBoundingClientRect().top", selector))
 
 
-def shown(watched: Watched, selector: str) -> bool:
-    """Whether the top of an element stands below the bar and in view."""
-    return watched.in_view(selector)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("path", ["", "?branch=1", "?end=1", "?agent=a497335b28b4899ad"])
@@ -76,9 +71,9 @@ def test_it_opens_at_every_size_without_a_complaint(
         watched.until(READY)
         watched.settle()
 
-        assert watched.run("document.documentElement.scrollWidth") == width
-        assert watched.run("document.querySelectorAll('#windows .item').length") > 0
-        assert watched.run("document.querySelectorAll('#outline li').length") > 0
+        watched.expect("document.documentElement.scrollWidth", width)
+        expect(watched.page.locator("#windows .item")).not_to_have_count(0)
+        expect(watched.page.locator("#outline li")).not_to_have_count(0)
         demo.check(watched)
 
 
@@ -89,15 +84,12 @@ def test_the_outline_leads_to_turns_that_are_not_there_yet(long: tuple[Site, str
         assert watched.run("document.getElementById('t60')") is None
 
         watched.page.click("#outline a[data-turn='60']")
-        watched.until("document.getElementById('t60') !== null")
-        watched.settle()
-
-        assert shown(watched, "#t60")
-        assert watched.run("document.querySelector('#outline [aria-current]').dataset.turn") == "60"
-        assert watched.page.url.endswith("#t60")
+        watched.expect_in_view("#t60")
+        watched.expect("document.querySelector('#outline [aria-current]')?.dataset.turn", "60")
+        watched.expect("location.hash", "#t60")
         watched.page.go_back()
         watched.until("scrollY === 0")
-        assert watched.run("document.getElementById('windows').firstElementChild.dataset.from") == "0"
+        watched.expect("document.getElementById('windows').firstElementChild?.dataset.from", "0")
         running.check(watched)
 
 
@@ -112,9 +104,7 @@ def test_a_link_to_a_message_deep_in_a_long_session_opens_there(
     for address in (f"#{place}", f"?at={place[1:]}", f"?at={place[1:]}#{place}"):
         with running.opened(chromium, f"/sessions/{name}{address}", width=width) as watched:
             watched.until(f"document.querySelector('.item.now')?.id === '{place}'")
-            watched.settle()
-
-            assert shown(watched, f"#{place}")
+            watched.expect_in_view(f"#{place}")
             running.check(watched)
 
 
@@ -123,10 +113,7 @@ def test_an_address_that_changes_leads_on(long: tuple[Site, str], chromium: Brow
     with running.opened(chromium, f"/sessions/{name}") as watched:
         watched.until(READY)
         watched.run("location.hash = '#t40'")
-        watched.until("document.getElementById('t40') !== null")
-        watched.settle()
-
-        assert shown(watched, "#t40")
+        watched.expect_in_view("#t40")
         running.check(watched)
 
 
@@ -155,9 +142,9 @@ def test_scrolling_fetches_more_on_both_sides_and_nothing_jumps(long: tuple[Site
                 above, below = watched.run("[was[1], was[2]]")
                 assert abs(moved - max(-above, min(by, below))) <= 2 or abs(moved - by) <= 2, (by, moved)
 
-        assert watched.run("Number(document.querySelector('.window').dataset.from)") < first
-        assert watched.run("Number(document.getElementById('windows').lastElementChild.dataset.until)") >= last
-        assert watched.run(
+        watched.until(f"Number(document.querySelector('.window').dataset.from) < {first}")
+        watched.until(f"Number(document.getElementById('windows').lastElementChild.dataset.until) >= {last}")
+        watched.until(
             """() => {
                 const all = [...document.querySelectorAll('.window')];
                 return all.every((one, at) => !at || all[at - 1].dataset.until === one.dataset.from);
@@ -177,8 +164,8 @@ def test_far_windows_are_let_go(long: tuple[Site, str], chromium: Browser) -> No
             watched.run("scrollTo({ top: document.documentElement.scrollHeight, behavior: 'instant' })")
             watched.until(f"document.getElementById('windows').lastElementChild.dataset.until !== '{before}'")
 
-        assert watched.run("document.querySelectorAll('.window').length") <= 16
-        assert watched.run("document.getElementById('tail').hidden") is False
+        watched.until("document.querySelectorAll('.window').length <= 16")
+        watched.until("!document.getElementById('tail').hidden")
         running.check(watched)
 
 
@@ -194,7 +181,7 @@ def test_it_can_be_read_without_script(long: tuple[Site, str], chromium: Browser
         page.click("#outline a[data-turn='80']")
         page.wait_for_url("**#t80")
 
-        assert page.locator("#t80").is_visible()
+        expect(page.locator("#t80")).to_be_visible()
         assert first != second
 
 
@@ -206,17 +193,17 @@ def test_a_session_that_grows_is_followed_without_a_jump(growing: tuple[Site, ma
         watched.until("document.querySelector('.follow').getAttribute('aria-pressed') === 'true'")
         watched.run("document.querySelector('.item.tool > details')?.setAttribute('open', '')")
         watched.run("window.kept = document.querySelector('#windows .item.reply')")
-        assert "no result" in str(watched.run("document.querySelector('.item.tool').textContent"))
+        expect(watched.page.locator(".item.tool").first).to_contain_text("no result")
 
         append(tree, result(LIVE, "r1", "t1", "Built in a minute", 21))
         watched.until("document.querySelector('.item.tool').textContent.includes('Built in a minute')")
-        assert watched.run("kept.isConnected")
+        watched.until("kept.isConnected")
         append(tree, assistant(LIVE, "a20", "m20", "All is built. " * 200, 22), user(LIVE, "u20", "thank you", 23))
         watched.until("document.getElementById('t14') !== null")
         watched.until("document.querySelectorAll('#outline li').length === 14")
         watched.until("document.documentElement.scrollHeight - innerHeight - scrollY < 4")
-        assert "14 prompts" in str(watched.run("document.getElementById('facts').textContent"))
-        assert watched.run("document.querySelector('.follow').textContent.trim()") == "Following"
+        expect(watched.page.locator("#facts")).to_contain_text("14 prompts")
+        watched.expect("document.querySelector('.follow').textContent.trim()", "Following")
 
         # Whoever reads elsewhere stays there, and what was opened stays open.
         watched.page.keyboard.press("g")
@@ -232,7 +219,7 @@ def test_a_session_that_grows_is_followed_without_a_jump(growing: tuple[Site, ma
         watched.settle()
         assert abs(top_of(watched, "#t2") - before) <= 1
         assert watched.run("kept.isConnected")
-        assert watched.run("document.querySelector('.follow').getAttribute('aria-pressed')") == "false"
+        watched.expect("document.querySelector('.follow').getAttribute('aria-pressed')", "false")
         running.check(watched)
 
 
@@ -258,7 +245,7 @@ def test_a_subagent_is_fetched_where_it_was_called_and_again_when_it_goes_on(
         more = assistant(LIVE, "s3", "m32", "Two gulls.", 34, "s2", isSidechain=True, agentId="abc123")
         tree.append(agent_path(LIVE, "abc123"), [more])
         watched.until("document.querySelector('.agent .subturn')?.textContent.includes('Two gulls.')")
-        assert watched.run("document.querySelector('details.agent').open")
+        watched.until("document.querySelector('details.agent').open")
         running.check(watched)
 
 
@@ -277,7 +264,7 @@ def test_a_subagent_has_a_page_and_nested_ones_open_in_place(demo: Site, chromiu
         watched.page.click(".agent-tree a >> nth=1")
         watched.page.wait_for_url("**?agent=*")
         watched.until(READY)
-        assert "Inner" in str(watched.run("document.querySelector('h1').textContent"))
+        expect(watched.page.locator("h1")).to_contain_text("Inner")
         demo.check(watched)
 
 
@@ -287,10 +274,8 @@ def test_branches_are_switched(demo: Site, chromium: Browser) -> None:
         watched.page.click("#t9 .fork a:has-text('switch')")
         watched.page.wait_for_url("**branch=1*")
         watched.until(READY)
-        watched.settle()
-
-        assert shown(watched, "#t8 .item.prompt")
-        assert watched.run("document.querySelector('#t9')?.closest('details.branch').open") is False
+        watched.expect_in_view("#t8 .item.prompt")
+        watched.expect("document.querySelector('#t9')?.closest('details.branch').open", False)
         watched.page.click("#branches summary:has-text('branch 1')")
         watched.page.click(".choices a:has-text('Main line')")
         watched.page.wait_for_url(lambda url: "branch" not in url)
@@ -304,46 +289,46 @@ def test_keys_walk_fold_filter_and_show_the_raw_line(demo: Site, chromium: Brows
     with demo.opened(chromium, f"/sessions/{HARD}", permissions=["clipboard-read", "clipboard-write"]) as watched:
         press = watched.page.keyboard.press
         watched.until(READY)
-        for key in "jjj":
+        for key, turn in (("j", "t1"), ("j", "t2"), ("j", "t3"), ("k", "t2")):
             press(key)
             watched.settle()
-        assert watched.run("document.activeElement.id") == "t3"
-        press("k")
-        watched.settle()
-        assert watched.run("document.activeElement.id") == "t2"
+            watched.expect("document.activeElement.id", turn)
+        now = "document.querySelector('.item.now')?.id"
         press("n")
+        watched.until(f"{now} !== undefined")
+        first = watched.run(now)
         press("n")
+        watched.until(f"{now} !== '{first}'")
         watched.settle()
-        chosen = watched.run("document.querySelector('.item.now').id")
+        chosen = watched.run(now)
         press("p")
-        assert watched.run("document.querySelector('.item.now').id") != chosen
+        watched.expect(now, first)
         press("n")
+        watched.expect(now, chosen)
         press("c")
-        watched.until("document.getElementById('toast').textContent === 'Link copied'")
-        link = watched.run("navigator.clipboard.readText()")
-        assert str(link).endswith(f"/sessions/{HARD}?at={chosen[1:]}#{chosen}")
+        expect(watched.page.locator("#toast")).to_have_text("Link copied")
+        place = f"/sessions/{HARD}?at={chosen[1:]}#{chosen}"
+        watched.until(f"navigator.clipboard.readText().then((text) => text.endsWith('{place}'))")
 
         press("r")
         watched.until("document.getElementById('raw').open")
         watched.page.click("[data-raw-copy]")
-        watched.until("document.getElementById('toast').textContent === 'Line copied'")
-        line = str(watched.run("navigator.clipboard.readText()"))
+        expect(watched.page.locator("#toast")).to_have_text("Line copied")
         with demo.client() as client:
             kept = client.get(f"/sessions/{HARD}/raw", params={"offset": chosen[1:].split(".")[0], "form": "bytes"})
-        assert line == kept.text
+        watched.expect("navigator.clipboard.readText()", kept.text)
         press("Escape")
         watched.until("!document.getElementById('raw').open")
 
         press("e")
-        assert watched.run("document.querySelectorAll('#windows .item > details:not([open])').length") == 0
+        expect(watched.page.locator("#windows .item > details:not([open])")).to_have_count(0)
         press("1")
-        assert watched.run("getComputedStyle(document.querySelector('.item.of-prompts')).display") == "none"
+        watched.until("getComputedStyle(document.querySelector('.item.of-prompts')).display === 'none'")
         press("1")
-        assert watched.run("getComputedStyle(document.querySelector('.item.of-prompts')).display") != "none"
+        watched.until("getComputedStyle(document.querySelector('.item.of-prompts')).display !== 'none'")
         press("?")
-        told = str(watched.run("document.getElementById('help-keys').textContent"))
-        assert "Follow new messages" in told
-        assert "Raw line of this message" in told
+        expect(watched.page.locator("#help-keys")).to_contain_text("Follow new messages")
+        expect(watched.page.locator("#help-keys")).to_contain_text("Raw line of this message")
         demo.check(watched)
 
 
@@ -352,16 +337,14 @@ def test_what_is_searched_for_in_the_session_is_found_and_opened(demo: Site, chr
         watched.until("document.getElementById('t5') !== null")
         watched.settle()
         watched.page.keyboard.press("/")
-        assert shown(watched, "#t5")  # the field is in the bar: nothing moves for it
+        watched.expect_in_view("#t5")  # the field is in the bar: nothing moves for it
         watched.page.keyboard.type("replaced it")
         watched.until("document.querySelector('#found mark') !== null")
         watched.page.keyboard.press("ArrowDown")
         watched.page.keyboard.press("Enter")
         watched.until("document.querySelector('.item.now')?.textContent.includes('replaced it')")
-        watched.settle()
-
-        assert shown(watched, ".item.now")
-        assert watched.run("document.getElementById('found').hidden")
+        watched.expect_in_view(".item.now")
+        expect(watched.page.locator("#found")).to_be_hidden()
         demo.check(watched)
 
 
@@ -392,12 +375,9 @@ def test_the_timeline_leads_to_its_requests(demo: Site, chromium: Browser) -> No
         expect(watched.page.locator(".timeline")).to_be_visible()
         told = watched.run("document.querySelector('.timeline .hits a:last-child title').textContent")
         watched.page.locator(".timeline .hits a").last.click()
-        watched.until("document.querySelector('.item.now') !== null")
-        watched.settle()
-
-        turn = watched.run("document.querySelector('.item.now').closest('.turn').id")
-        assert str(told).startswith(f"Turn {str(turn).removeprefix('t')} ·")
-        assert watched.run("document.querySelectorAll('.timeline .compaction').length") == 2
+        turn = str(told).removeprefix("Turn ").partition(" ")[0]
+        watched.expect("document.querySelector('.item.now')?.closest('.turn').id", f"t{turn}")
+        expect(watched.page.locator(".timeline .compaction")).to_have_count(2)
         demo.check(watched)
 
 
@@ -409,7 +389,7 @@ def test_related_sessions_come_when_they_are_asked_for(demo: Site, chromium: Bro
             "document.querySelector('#alike a, #alike .quiet') !== null && !document.getElementById('alike').dataset.from"
         )
         watched.page.keyboard.press("Escape")
-        assert watched.run("document.getElementById('related').open") is False
+        watched.until("!document.getElementById('related').open")
         demo.check(watched)
 
 

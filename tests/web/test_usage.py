@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
+from playwright.sync_api import expect
 
 import hansard
 from hansard.cli.app import hansard as command
@@ -354,17 +355,16 @@ def test_bars_are_walked_by_arrows_and_opened_by_enter(demo: Site, chromium: Bro
         page.locator(".bars a.whole[tabindex='0']").focus()
         first = watched.run("document.activeElement.getAttribute('href')")
         page.keyboard.press("ArrowLeft")
-        second = watched.run("document.activeElement.getAttribute('href')")
-        assert first != second
-        assert watched.run("document.querySelectorAll('.bars a.whole[tabindex=\"0\"]').length") == 1
-        assert page.locator(".tip").is_visible()
-        assert "Cost" in page.locator(".tip").inner_text()
+        watched.until(f"document.activeElement.getAttribute('href') !== '{first}'")
+        expect(page.locator(".bars a.whole[tabindex='0']")).to_have_count(1)
+        expect(page.locator(".tip")).to_be_visible()
+        expect(page.locator(".tip")).to_contain_text("Cost")
         page.keyboard.press("End")
-        assert watched.run("document.activeElement.getAttribute('href')") == first
+        watched.expect("document.activeElement.getAttribute('href')", first)
         page.keyboard.press("Home")
         page.keyboard.press("Enter")
         page.wait_for_url("**/explain?*")
-        assert page.locator(".figure").is_visible()
+        expect(page.locator(".figure")).to_be_visible()
         demo.check(watched)
 
 
@@ -374,11 +374,10 @@ def test_a_switch_changes_the_chart_in_place(demo: Site, chromium: Browser) -> N
         watched.run("window.here = true")
         page.locator("#chart .switch a", has_text="tokens").click()
         watched.until("document.querySelector('#chart h2').textContent.startsWith('Tokens')")
-        assert watched.run("window.here") is True
-        assert "measure=tokens" in page.url
+        watched.until("location.search.includes('measure=tokens')")
         page.locator("#chart .switch a", has_text="by project").click()
-        watched.until("location.search.includes('stack=project')")
-        assert "measure=tokens" in page.url
+        watched.until("location.search.includes('stack=project') && location.search.includes('measure=tokens')")
+        assert watched.run("window.here") is True
         demo.check(watched)
 
 
@@ -387,7 +386,7 @@ def test_rows_are_walked_by_j_and_k(demo: Site, chromium: Browser) -> None:
         page = watched.page
         for key in "jjk":
             page.keyboard.press(key)
-        assert watched.run("document.activeElement.closest('tr').rowIndex") == 1
+        watched.expect("document.activeElement.closest('tr')?.rowIndex", 1)
         page.keyboard.press("Enter")
         page.wait_for_url("**/sessions/*")
         demo.check(watched)
@@ -402,7 +401,7 @@ def test_a_form_asks_for_what_was_filled_in(demo: Site, chromium: Browser) -> No
         page.locator(".filter-form button").click()
         page.wait_for_url("**/usage?*project=tide*")
         assert page.url.partition("?")[2] == "by=day&by=model&project=tide&range=30d"
-        assert page.locator("input[name=project]").input_value() == "tide"
+        expect(page.locator("input[name=project]")).to_have_value("tide")
         demo.check(watched)
 
 

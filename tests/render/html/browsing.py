@@ -37,18 +37,26 @@ class Watched:
             self.page.wait_for_timeout(25)
         raise AssertionError(f"never came true: {script}")
 
-    def in_view(self, selector: str) -> bool:
-        """Whether the top of an element is to be seen below the bar."""
-        return bool(
-            self.run(
-                """(selector) => {
-                    const box = document.querySelector(selector).getBoundingClientRect();
-                    const bar = document.getElementById("bar").getBoundingClientRect().bottom;
-                    return box.height > 0 && box.top >= bar - 1 && box.top < innerHeight;
-                }""",
-                selector,
-            )
-        )
+    def expect(self, script: str, value: Any, *given: Any) -> None:
+        """Wait for a script to give this value, as Playwright's `expect` does for what locators find."""
+        found = None
+        for _ in range(600):
+            found = self.run(script, *given)
+            if found == value:
+                return
+            self.page.wait_for_timeout(25)
+        raise AssertionError(f"{script} gave {found!r} and never {value!r}")
+
+    def expect_in_view(self, selector: str) -> None:
+        """Wait until the top of an element is to be seen below the bar, and nothing moves any more."""
+        in_view = """(selector) => {
+            const box = document.querySelector(selector)?.getBoundingClientRect();
+            const bar = document.getElementById("bar").getBoundingClientRect().bottom;
+            return box !== undefined && box.height > 0 && box.top >= bar - 1 && box.top < innerHeight;
+        }"""
+        self.expect(in_view, True, selector)
+        self.settle()
+        self.expect(in_view, True, selector)
 
     def settle(self) -> None:
         """Wait until nothing moves any more."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 import hansard
 from hansard.model.display import Console, Plain, Thread
@@ -119,15 +120,14 @@ def test_find_works_by_keyboard_and_opens_what_is_folded(chromium: Browser, hard
         keyboard.type("dropped %D of")  # in coloured code, in folded results
         keyboard.press("Enter")
         watched.until("document.getElementById('find-count').textContent.startsWith('1 of')")
-        total = int(watched.page.inner_text("#find-count").rpartition(" ")[2])
+        total = int(watched.run("document.getElementById('find-count').textContent").rpartition(" ")[2])
         assert total > 2
         where = """() => {
             const [range] = CSS.highlights.get('found-now');
             const box = range.getBoundingClientRect();
             return [range.toString(), box.height > 0 && box.top > 0 && box.bottom < innerHeight];
         }"""
-        watched.settle()
-        assert watched.run(where) == ["dropped %d of", True]
+        watched.expect(where, ["dropped %d of", True])
         keyboard.press("Enter")
         watched.until("document.getElementById('find-count').textContent.startsWith('2 of')")
         keyboard.press("Shift+Enter")
@@ -135,8 +135,7 @@ def test_find_works_by_keyboard_and_opens_what_is_folded(chromium: Browser, hard
         watched.run("document.activeElement.blur()")
         keyboard.press("Shift+N")
         watched.until(f"document.getElementById('find-count').textContent === '{total} of {total}'")
-        watched.settle()
-        assert watched.run(where) == ["dropped %d of", True]
+        watched.expect(where, ["dropped %d of", True])
         keyboard.press("n")
         watched.until("document.getElementById('find-count').textContent.startsWith('1 of')")
         keyboard.press("/")
@@ -144,7 +143,7 @@ def test_find_works_by_keyboard_and_opens_what_is_folded(chromium: Browser, hard
         keyboard.press("Enter")
         watched.until("document.getElementById('find-count').textContent === 'nothing found'")
         keyboard.press("Escape")
-        assert watched.page.inner_text("#find-count") == ""
+        expect(watched.page.locator("#find-count")).to_be_empty()
         watched.check(hard_page)
 
 
@@ -157,20 +156,19 @@ def test_filters_work_by_keyboard(chromium: Browser, hard_page: Path) -> None:
         before = {group: watched.run(shown, group) for group in groups}
         assert all(before.values())
         for number, group in enumerate(groups, 1):
-            button = f"[data-filter={group}]"
-            watched.page.focus(button)
+            button = watched.page.locator(f"[data-filter={group}]")
+            button.focus()
             watched.page.keyboard.press("Space")
-            assert watched.page.get_attribute(button, "aria-pressed") == "false"
-            assert watched.run(shown, group) == 0
+            expect(button).to_have_attribute("aria-pressed", "false")
+            watched.expect(shown, 0, group)
             watched.page.keyboard.press(str(number))
-            assert watched.page.get_attribute(button, "aria-pressed") == "true"
-            assert watched.run(shown, group) == before[group]
+            expect(button).to_have_attribute("aria-pressed", "true")
+            watched.expect(shown, before[group], group)
         for key in "12346":
             watched.page.keyboard.press(key)
-        assert (
-            0 < watched.run("[...document.querySelectorAll('.turn')].filter((one) => one.checkVisibility()).length") < 8
-        )
-        assert watched.run(shown, "errors") > 0
+        turns = "[...document.querySelectorAll('.turn')].filter((one) => one.checkVisibility()).length"
+        watched.until(f"{turns} > 0 && {turns} < 8")
+        watched.until(f"({shown})('errors') > 0")
         watched.check(hard_page)
 
 
@@ -180,20 +178,17 @@ def test_every_link_to_an_item_lands_on_it(chromium: Browser, hard_page: Path) -
         assert len(ids) > 100
     for name in ids[:: len(ids) // 8]:
         with opened(chromium, hard_page, hash=f"#{name}") as watched:
-            watched.settle()
-            assert watched.in_view(f'[id="{name}"]'), name
+            watched.expect_in_view(f'[id="{name}"]')
     with opened(chromium, hard_page) as watched:
         watched.page.click(".fork a")
-        watched.settle()
-        assert watched.run("document.getElementById('b1').open")
-        assert watched.in_view("#b1")
+        watched.until("document.getElementById('b1').open")
+        watched.expect_in_view("#b1")
         watched.page.go_back()
 
 
 def test_a_session_of_ten_thousand_messages_is_usable(chromium: Browser, long_page: Path) -> None:
     with opened(chromium, long_page, hash="#m999009") as watched:
-        watched.settle()
-        assert watched.in_view('[id="m999009"]')
+        watched.expect_in_view('[id="m999009"]')
         assert watched.run("document.querySelectorAll('.item').length") == 10_000
         assert watched.run("getComputedStyle(document.querySelector('.turn')).contentVisibility") == "auto"
         watched.until("document.querySelector('.outline [aria-current]')?.getAttribute('href') === '#t999'")
@@ -201,15 +196,12 @@ def test_a_session_of_ten_thousand_messages_is_usable(chromium: Browser, long_pa
         watched.page.keyboard.type("water 500.7 stands")
         watched.page.keyboard.press("Enter")
         watched.until("document.getElementById('find-count').textContent === '1 of 3'")
-        watched.settle()
-        assert watched.in_view('[id="m500007"] .plain')
+        watched.expect_in_view('[id="m500007"] .plain')
         watched.page.keyboard.press("Escape")
         watched.page.keyboard.press("j")
-        watched.settle()
-        assert watched.in_view("#t501")
+        watched.expect_in_view("#t501")
         watched.page.keyboard.press("k")
-        watched.settle()
-        assert watched.in_view("#t500")
+        watched.expect_in_view("#t500")
         watched.check(long_page)
 
 
@@ -219,45 +211,43 @@ def test_keys_links_and_the_theme(chromium: Browser, hard_page: Path) -> None:
     ) as watched:
         keyboard = watched.page.keyboard
         keyboard.press("?")
-        assert watched.page.is_visible("#help")
+        expect(watched.page.locator("#help")).to_be_visible()
         keyboard.press("Escape")
-        assert not watched.page.is_visible("#help")
+        expect(watched.page.locator("#help")).to_be_hidden()
         keyboard.press("t")
-        assert watched.run("getComputedStyle(document.documentElement).colorScheme") == "dark"
-        assert watched.run(CONTRAST) == []
+        watched.expect("getComputedStyle(document.documentElement).colorScheme", "dark")
+        watched.expect(CONTRAST, [])
         for number in (2, 3, 4):
             keyboard.press("j")
-            watched.settle()
-            assert watched.in_view(f"#t{number}")
+            watched.expect_in_view(f"#t{number}")
         keyboard.press("o")
-        assert watched.run("[...document.querySelectorAll('#t4 details:not(.more)')].every((fold) => fold.open)")
+        watched.until("[...document.querySelectorAll('#t4 details:not(.more)')].every((fold) => fold.open)")
         link = watched.page.locator(".item.prompt > .at").first
         link.focus()
         keyboard.press("Enter")
         watched.until("document.getElementById('toast').textContent !== ''")
         name = watched.run("location.hash.slice(1)")
         assert watched.page.locator(".item.prompt").first.get_attribute("id") == name
-        assert watched.run("navigator.clipboard.readText()") == f"{hard_page.as_uri()}#{name}"
+        watched.expect("navigator.clipboard.readText()", f"{hard_page.as_uri()}#{name}")
         watched.page.click(".outline li:nth-child(5) a")
-        watched.settle()
-        assert watched.in_view("#t5")
+        watched.expect_in_view("#t5")
         watched.check(hard_page)
     with opened(chromium, hard_page, width=390) as watched:
-        assert not watched.page.is_visible(".outline ol")
+        outline = watched.page.locator(".outline ol")
+        expect(outline).to_be_hidden()
         watched.page.click(".outline summary")
         watched.page.click(".outline li:nth-child(5) a")
-        watched.settle()
-        assert watched.in_view("#t5")
-        assert not watched.page.is_visible(".outline ol")
+        watched.expect_in_view("#t5")
+        expect(outline).to_be_hidden()
 
 
 def test_everything_can_be_read_without_a_script(chromium: Browser, hard_page: Path) -> None:
     with opened(chromium, hard_page, java_script_enabled=False) as watched:
         assert watched.page.is_visible(".outline li:nth-child(20) a")
         body = watched.page.locator(".item.thinking .body").first
-        assert not body.is_visible()
+        expect(body).to_be_hidden()
         watched.page.locator(".item.thinking summary").first.click()
-        assert body.is_visible()
+        expect(body).to_be_visible()
         assert watched.complaints == []
 
 
@@ -331,16 +321,16 @@ def test_the_list_of_sessions_can_be_filtered_and_sorted(chromium: Browser, page
             assert len(watched.run(shown)) == 20
             watched.page.keyboard.press("/")
             watched.page.keyboard.type("GAUGE ebb")
-            assert set(watched.run(shown)) == {f"Ebb {number:02}x" for number in range(0, 20, 2)}
-            assert watched.page.inner_text("#find-count") == "10 of 20"
+            expect(watched.page.locator("#find-count")).to_have_text("10 of 20")
+            watched.expect(f"{shown}.sort()", [f"Ebb {number:02}x" for number in range(0, 20, 2)])
             watched.page.keyboard.type(" 12X")
-            assert watched.run(shown) == ["Ebb 12x"]
+            watched.expect(shown, ["Ebb 12x"])
             watched.page.keyboard.press("Escape")
             watched.page.select_option("#sort", "prompts")
-            assert watched.run(shown) == [f"Ebb {number:02}x" for number in range(19, -1, -1)]
+            watched.expect(shown, [f"Ebb {number:02}x" for number in range(19, -1, -1)])
             watched.page.select_option("#sort", "")
-            assert len(watched.run(shown)) == 20
-            assert watched.run("document.querySelectorAll('.group .session').length") == 20
+            watched.expect(f"{shown}.length", 20)
+            expect(watched.page.locator(".group .session")).to_have_count(20)
             watched.check(path)
 
 
@@ -351,6 +341,5 @@ def test_a_folded_subagent_opens_for_a_link_into_it(chromium: Browser, pages: Pa
     path = pages / "agent.html"
     path.write_text("".join(page(tree([turn(1, item("1", "tool", title="Task", thread=inner))]))), encoding="utf-8")
     with opened(chromium, path, hash="#magent-33") as watched:
-        watched.settle()
-        assert watched.in_view("#magent-33")
+        watched.expect_in_view("#magent-33")
         watched.check(path)

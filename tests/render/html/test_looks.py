@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from hansard.model.display import Checklist, Console, Diff, Plain, Prose
 from hansard.render.html import page
@@ -82,7 +83,6 @@ def test_find_looks_over_line_ends_and_odd_letters(chromium: Browser, looked_at:
         watched.page.keyboard.press("/")
         watched.page.keyboard.type(words)
         watched.page.keyboard.press("Enter")
-        watched.until("document.getElementById('find-count').textContent !== ''")
-        found = watched.page.inner_text("#find-count")
-        assert found == ("nothing found" if words.startswith("\u0131") else "1 of 1")
+        found = "nothing found" if words.startswith("\u0131") else "1 of 1"
+        expect(watched.page.locator("#find-count")).to_have_text(found)
         watched.check(looked_at)
