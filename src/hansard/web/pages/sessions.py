@@ -31,7 +31,7 @@ _GROUPS = 15
 _IN_GROUP = 8
 _LIVE = timedelta(minutes=10)
 _NO_KEY = "-"  # in an address: the group of what has no project or no day
-_PARTS = ("page", "list", "rows")
+_PARTS = ("page", "list", "rows", "pane")
 _BY_TEXT = ("title", "project")
 COLUMNS = (
     ("ended", "When", ""),
@@ -125,7 +125,7 @@ async def show(request: Request) -> Response:
         found = _found(h, listing, cursor, within, request.app.state.zone)
         if part == "page":
             found |= {"projects": h.field_values("project"), "models": h.field_values("model"), "tags": h.tags()}
-        template = {"page": "sessions.html", "list": "sessions_list.html", "rows": "sessions_rows.html"}[part]
+        template = {"page": "sessions.html"}.get(part, f"sessions_{part}.html")
         return html(request, template, title="Sessions", at="/sessions", **found)
 
     drawn: Response = await request.app.state.engines.read(answer)

@@ -6,7 +6,7 @@ const outline = document.getElementById("outline");
 const list = outline?.querySelector("ol");
 const context = document.getElementById("context");
 const course = document.getElementById("course");
-const WIDE = matchMedia("(min-width: 68rem)");
+const WIDE = matchMedia("(min-width: 60rem)");
 let marked = 0;
 
 export function mark() {

@@ -1,0 +1,148 @@
+// The session list beside a transcript: filtered in the query language, current, and where it was when another session is opened.
+import { keys } from "./app.js";
+import { complete } from "./completion.js";
+import { goOn, nodes, piece } from "./listing.js";
+import { onNews } from "./live.js";
+
+const root = document.documentElement;
+const pane = document.getElementById("pane");
+const body = document.getElementById("pane-body");
+const form = document.getElementById("pane-form");
+const filter = document.getElementById("pane-filter");
+const toggle = document.getElementById("pane-toggle");
+const current = document.getElementById("session").dataset.session;
+const DOCKED = matchMedia("(min-width: 75rem)"); // beside the transcript; else it opens over it
+
+const rows = () => [...body.querySelectorAll("li[data-session]")];
+const currentRow = () => rows().find((row) => row.dataset.session === current);
+
+function store(storage, value) {
+  try { storage.setItem("hansard-pane", value); } catch { /* no storage: until the next page */ }
+}
+
+function remember() {
+  if (body.querySelector("ol")) store(sessionStorage, JSON.stringify({ query: filter.value, html: body.innerHTML, top: body.scrollTop }));
+}
+
+// -- shown or not
+
+const isShown = () => (DOCKED.matches ? !root.classList.contains("pane-closed") : root.classList.contains("pane-drawer"));
+
+function show(on) {
+  if (DOCKED.matches) {
+    root.classList.toggle("pane-closed", !on);
+    store(localStorage, on ? "open" : "closed");
+  } else {
+    root.classList.toggle("pane-drawer", on);
+  }
+  toggle.setAttribute("aria-expanded", String(on));
+  if (on) reveal();
+}
+
+function reveal() {
+  const row = currentRow();
+  if (!row) return;
+  const [inner, outer] = [row.getBoundingClientRect(), body.getBoundingClientRect()];
+  if (inner.top < outer.top || inner.bottom > outer.bottom) body.scrollTop += inner.top - outer.top - outer.height / 3;
+}
+
+// -- rows
+
+function mark() {
+  for (const link of body.querySelectorAll("a[aria-current]")) link.removeAttribute("aria-current");
+  currentRow()?.querySelector("a").setAttribute("aria-current", "page");
+}
+
+/** Rows as they are now: those that are here change or move, and what was fetched beyond them stays. */
+function merge(fresh) {
+  const list = body.querySelector("ol");
+  const focused = document.activeElement?.closest("#pane-body li")?.dataset.session;
+  const known = new Map(rows().map((row) => [row.dataset.session, row]));
+  const came = [...fresh.querySelectorAll("li[data-session]")];
+  const top = body.scrollTop;
+  let place = list.firstElementChild;
+  for (const row of came) {
+    const old = known.get(row.dataset.session);
+    if (old?.textContent === row.textContent) {
+      if (old === place) place = place.nextElementSibling; else list.insertBefore(old, place);
+      continue;
+    }
+    if (old === place) place = place.nextElementSibling;
+    old?.remove();
+    list.insertBefore(row, place);
+  }
+  mark();
+  body.scrollTop = top;
+  if (focused) rows().find((row) => row.dataset.session === focused)?.querySelector("a").focus({ preventScroll: true });
+}
+
+let running = null;
+async function refresh(isNew) {
+  running?.abort();
+  running = new AbortController();
+  const { signal } = running;
+  const asked = new URLSearchParams({ part: "pane" });
+  if (filter.value.trim()) asked.set("q", filter.value.trim());
+  try {
+    const fresh = nodes(await piece(`/sessions?${asked}`, signal));
+    if (signal.aborted) return;
+    if (!isNew && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
+    else { body.replaceChildren(fresh); mark(); reveal(); }
+    pane.dataset.ready = "";
+  } catch { /* the next change of the store or of the filter will do */ }
+}
+
+let timer = 0;
+filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => refresh(true), 180); });
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  clearTimeout(timer);
+  await refresh(true);
+  rows()[0]?.querySelector("a").focus();
+});
+complete(filter);
+goOn(body, (href) => { const asked = new URL(href, location).searchParams; asked.set("part", "pane"); return `/sessions?${asked}`; }, mark);
+
+// -- from one session to the next
+
+async function step(by) {
+  const all = rows();
+  const at = all.findIndex((row) => row.dataset.session === current);
+  const next = at < 0 ? all[by > 0 ? 0 : -1] : all[at + by];
+  if (next) { remember(); location.assign(next.querySelector("a").href); }
+}
+
+function focusList() {
+  show(true);
+  (currentRow() ?? rows()[0])?.querySelector("a").focus();
+}
+
+pane.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && isShown() && !DOCKED.matches) { show(false); toggle.focus(); event.stopPropagation(); return; }
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!by || (event.target === filter && document.querySelector("[role=listbox]:not([hidden])"))) return;
+  const links = [...body.querySelectorAll("li a")];
+  const at = links.indexOf(document.activeElement);
+  if (at < 0 && by < 0) return;
+  event.preventDefault();
+  (links[at + by] ?? (by < 0 ? filter : links[at]))?.focus();
+});
+document.addEventListener("pointerdown", (event) => {
+  if (!DOCKED.matches && isShown() && !pane.contains(event.target) && !event.target.closest("#pane-open")) show(false);
+});
+toggle.addEventListener("click", () => show(!isShown()));
+document.getElementById("pane-open")?.addEventListener("click", () => show(!isShown()));
+DOCKED.addEventListener("change", () => { root.classList.remove("pane-drawer"); toggle.setAttribute("aria-expanded", String(isShown())); });
+addEventListener("pagehide", remember);
+
+keys.on("J", () => step(1), "Next session");
+keys.on("K", () => step(-1), "Previous session");
+keys.on("l", () => show(!isShown()), "Show or hide the session list");
+keys.on("s", focusList, "Go to the session list");
+keys.on("S", () => { show(true); filter.focus(); filter.select(); }, "Filter the session list");
+
+toggle.setAttribute("aria-expanded", String(isShown()));
+mark();
+reveal();
+refresh(false);
+onNews(() => refresh(false));
