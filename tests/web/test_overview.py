@@ -15,7 +15,9 @@ import pytest
 from playwright.sync_api import expect
 
 import hansard
+from hansard.demo.history import write_history
 from hansard.model.ledger import Limit
+from hansard.render.series import week_hours_of
 from hansard.render.words import row_cost, short
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
@@ -64,7 +66,7 @@ def test_figures_are_the_engine_s(client: httpx.Client, engine: Hansard) -> None
     rows = {row.key["day"]: row for row in engine.usage(by="day", timezone="UTC").rows}
     weeks = {row.key["week"]: row for row in engine.usage(by="week", timezone="UTC").rows}
 
-    first, second = figures(client.get("/").text)
+    first, second, whole = figures(client.get("/").text)
 
     for shown, found, was in ((first, day, before), (second, week, last)):
         assert shown["Sessions"][0] == f"{found.sessions:,}"
@@ -76,6 +78,46 @@ def test_figures_are_the_engine_s(client: httpx.Client, engine: Hansard) -> None
     for shown, row in ((first, rows.get(f"{today:%Y-%m-%d}")), (second, weeks.get(f"{monday:%G-W%V}"))):
         assert shown["Cost"][0] == (row_cost(row) if row else "$0.00")
         assert shown["Tokens"][0] == short(row.tokens if row else 0)
+    done, used = (
+        engine.activity(),
+        engine.usage(by="total").totals,
+    )  # as `hansard` and `hansard usage --by total` show them
+    assert whole["Cost"][0] == row_cost(used)
+    assert whole["Tokens"][0] == short(used.tokens)
+    assert [whole[name][0] for name in ("Sessions", "Projects", "Prompts", "Tool calls")] == [
+        f"{count:,}" for count in (done.sessions, done.projects, done.prompts, done.tool_calls)
+    ]
+
+
+def test_where_this_week_is_empty_the_last_active_one_is_shown(tmp_path: Path) -> None:
+    ended = datetime(2025, 3, 14, 12, tzinfo=UTC)
+    write_history(tmp_path / "claude", now=ended)
+    with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as h:
+        h.sync()
+        last = max(h.usage(by="day", timezone="UTC").rows, key=lambda row: row.key["day"] or "")
+    with site(tmp_path / "home", tmp_path / "claude") as old, old.client() as client:
+        page = client.get("/").text
+    assert "Last active day" in page
+    assert "Last active week" in page
+    assert "This week" not in page
+    first = figures(page)[0]
+    assert first["Cost"][0] == row_cost(last)
+    assert "Nothing was used" not in page
+    assert "30 days up to" in page
+
+
+def test_hours_of_the_week_add_up_to_the_report(engine: Hansard) -> None:
+    report = engine.usage(by="hour", timezone="UTC")
+    hours = week_hours_of(report)
+    assert sum(amount.size for amount in hours.values()) == report.totals.cost_usd
+    assert all(0 <= day < 7 and 0 <= hour < 24 for day, hour in hours)
+
+
+def test_the_most_expensive_sessions(client: httpx.Client, engine: Hansard) -> None:
+    part = client.get("/").text.partition('id="top-title"')[2]
+    listed = re.findall(r'<li><a href="/sessions/([^"]+)"', part)
+    assert listed == [one.session_id for one in engine.sessions(sort="cost", limit=len(listed)).sessions]
+    assert len(listed) > 3
 
 
 def test_every_figure_leads_to_a_page(client: httpx.Client) -> None:
@@ -86,7 +128,7 @@ def test_every_figure_leads_to_a_page(client: httpx.Client) -> None:
 
 
 def test_figures_lead_to_what_they_count(client: httpx.Client, engine: Hansard) -> None:
-    for glance in figures(client.get("/").text):
+    for glance in figures(client.get("/").text)[:2]:
         href = glance["Sessions"][2]
         assert href is not None
         asked = parse_qs(urlsplit(href).query)
@@ -129,7 +171,8 @@ def test_the_calendar_leads_to_the_sessions_of_its_days(client: httpx.Client, en
         start = datetime.fromisoformat(day).replace(tzinfo=UTC)
         assert html.unescape(href) == f"/sessions?since={day}&until={day}"
         assert engine.sessions(since=start, until=start + DAY, limit=1).total == int(count)
-    assert len(re.findall(r'<rect class="h\d"', page)) - 5 == 52 * 7 + today.weekday() + 1  # five are the legend
+    calendar = page.partition('id="year"')[2].partition("</section>")[0]
+    assert len(re.findall(r'<rect class="h\d"', calendar)) - 5 == 52 * 7 + today.weekday() + 1  # five are the legend
 
 
 @pytest.mark.parametrize("heat", ["cost", "tokens"])

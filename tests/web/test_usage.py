@@ -186,6 +186,18 @@ def test_the_chart_adds_up_to_the_report(client: httpx.Client, engine: Hansard) 
     assert sum(values) == engine.usage(by="total").totals.tokens
 
 
+@pytest.mark.parametrize(("by", "stack"), [("project", "model"), ("model", "project"), ("session", "model")])
+def test_the_chart_is_by_what_the_table_is_by(client: httpx.Client, engine: Hansard, by: str, stack: str) -> None:
+    page = client.get("/usage", params={"by": by, "range": "all"}).text
+    chart = page.partition('id="chart"')[2].partition("</section>")[0]
+    assert f"by {by}</h2>" in chart
+    assert f'aria-current="true">by {stack}</a>' in chart
+    bars = re.findall(r"<li><a[^>]*>.*?</li>", chart.partition("</ol>")[0], re.DOTALL)
+    rows = sorted(engine.usage(by=by, timezone="UTC").rows, key=lambda row: -(row.cost_usd or 0))
+    sums = [sum(map(Decimal, re.findall(r'data-value="([^"]+)"', bar))) for bar in bars]
+    assert sums == [row.cost_usd or 0 for row in rows[: len(bars)]]
+
+
 def test_every_bar_leads_to_what_it_shows(client: httpx.Client) -> None:
     page = client.get("/usage", params={"range": "all", "by": "week"}).text
     parts = re.findall(r'<a href="([^"]+)" tabindex="-1"><title>[^<]*</title><rect class="s[1-7]" [^>]*data-value="([^"]+)"', page)  # fmt: skip

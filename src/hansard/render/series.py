@@ -193,7 +193,7 @@ def timeline(
         raise UsageError(f"bars need a time; choose among --by {', '.join(STEPS[:-1])}")
     measure, zone = measure or measure_of(report), zone_of(report)
     second = next((name for name in report.by if name != asked), None)
-    names, places, keys = _series(report, measure, second)
+    names, places, keys = series_of(report, measure, second)
     rows: list[tuple[datetime | None, int, Amount]] = [
         (_start(asked, row.key[asked]), places[row.key[second]] if second else 0, measure.of(row))
         for row in report.rows
@@ -227,7 +227,7 @@ def timeline(
     return Timeline(asked, second, step, tuple(bars), names, _length(asked, known), earlier, keys)
 
 
-def _series(
+def series_of(
     report: UsageReport, measure: Measure, dimension: str | None
 ) -> tuple[tuple[str, ...], dict[Key, int], tuple[Key, ...]]:
     """The names of the series, the greatest first, the place of every key of the dimension among them, and their keys."""
@@ -327,6 +327,20 @@ def days_of(report: UsageReport, measure: Measure | None = None) -> dict[date, A
         if start is not None:
             sums[start.date()] = sums.get(start.date(), Amount()) + measure.of(row)
     return dict(sorted(sums.items()))
+
+
+def week_hours_of(report: UsageReport, measure: Measure | None = None) -> dict[tuple[int, int], Amount]:
+    """What a report by hour has at each hour of each weekday, Monday being 0."""
+    if "hour" not in report.by:
+        raise UsageError("hours of the week need hours: --by hour")
+    measure = measure or measure_of(report)
+    sums: dict[tuple[int, int], Amount] = {}
+    for row in report.rows:
+        start = _start("hour", row.key["hour"])
+        if start is not None:
+            place = start.weekday(), start.hour
+            sums[place] = sums.get(place, Amount()) + measure.of(row)
+    return sums
 
 
 def year_of(report: UsageReport, days: Iterable[date], today: date) -> tuple[date, date]:

@@ -108,6 +108,7 @@ class ReportRequest:
     sort: str
     order: str
     skip: int
+    has_stack: bool = False  # it was chosen
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class ReportRequest:
             **named,
             **conditions,
             "work": self.work,
-            "stack": None if self.stack == "model" else self.stack,
+            "stack": self.stack if self.has_stack else None,
             "measure": self.measure,
             "sort": None if self.sort == usual_sort(self.by) else self.sort,
             "order": None if self.order == "desc" else self.order,
@@ -177,6 +178,7 @@ def parse_report_request(request: Request) -> ReportRequest:
         asked.choice("sort", SORTS, usual_sort(by)),
         asked.choice("order", ORDERS, "desc"),
         asked.number("skip", 0, 0, 1_000_000),
+        asked.text("stack") is not None,
     )
     asked.done()
     return wish

@@ -1,4 +1,4 @@
-"""Where things stand, each in a few figures: today, this week, the present five-hour block, the budgets."""
+"""Where things stand, each in a few figures: today, this week, all of the history, the current five-hour block, the budgets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hansard.model.time import BLOCK
 from hansard.query.activity_series import PAUSE
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS
+from hansard.render.series import date_text
 from hansard.render.words import budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.web.charts.scale import per_cent
 from hansard.web.urls import place
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hansard.model.current import CurrentUsage
     from hansard.model.ledger import BillingBlock, Budget, UsageRow
     from hansard.query.activity_series import Happened
+    from hansard.web.answer_cache import AnswerCache
 
 
 _DAY = timedelta(days=1)
@@ -46,56 +48,94 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class SummaryCard:
-    """Today, or this week."""
+    """Today, this week, or all of the history."""
 
     name: str
     when: str
     figures: tuple[Figure, ...]
 
 
-def summary_cards(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> list[SummaryCard]:
-    """Today and this week, each figure beside the one before."""
-    today = zone.local(now).date()
+def summary_cards(h: Hansard, zone: Zone, timezone: str | None, now: datetime, kept: AnswerCache) -> list[SummaryCard]:
+    """Today and this week, or the last active day and its week where this one is empty; and all of the history."""
+    cards, is_empty = _day_and_week(h, zone, timezone, now, None)
+    state = h.state()
+    if is_empty:
+        last = kept.answer(("last", state), lambda: h.usage(by="total", timezone=timezone, now=now).totals.last_at)
+        if last is not None:
+            day = zone.local(last).date()
+            cards, _ = kept.answer(("last", state, day), lambda: _day_and_week(h, zone, timezone, now, day))
+    return [*cards, kept.answer(("all time", state), lambda: _all_time(h, zone, timezone, now))]
+
+
+def _day_and_week(
+    h: Hansard, zone: Zone, timezone: str | None, now: datetime, day: date | None
+) -> tuple[list[SummaryCard], bool]:
+    """A day and its week, each figure beside the one before, and whether nothing happened in that week; None is today."""
+    today = day or zone.local(now).date()
     monday = today - _DAY * today.weekday()
     starts = {day: zone.midnight(day) for day in (today - _DAY, today, today + _DAY)}
     weeks = [zone.midnight(monday + _DAY * days) for days in (-7, 0, 7)]
-    day, before, week, last = h.happened(
+    in_day, before, week, last = h.happened(
         (starts[today], starts[today + _DAY]),
         (starts[today - _DAY], starts[today]),
         (weeks[1], weeks[2]),
         (weeks[0], weeks[1]),
     )
     used = {
-        name: {row.key[name]: row for row in h.usage(by=name, since=since, timezone=timezone, now=now).rows}
+        name: {
+            row.key[name]: row for row in h.usage(by=name, since=since, until=weeks[2], timezone=timezone, now=now).rows
+        }
         for name, since in (("day", starts[today - _DAY]), ("week", weeks[0]))
     }
     keys = [_week_key(monday), _week_key(monday - _DAY * 7)]
-    return [
+    is_now = day is None
+    cards = [
         SummaryCard(
-            "Today",
-            f"{today:%A}",
+            "Today" if is_now else "Last active day",
+            f"{today:%A}" if is_now else f"{today:%A}, {date_text(today)}",
             tuple(
                 _figures(
                     ("day", today.isoformat(), today, today),
-                    (day, used["day"].get(today.isoformat())),
+                    (in_day, used["day"].get(today.isoformat())),
                     (before, used["day"].get((today - _DAY).isoformat())),
-                    "yesterday",
+                    "yesterday" if is_now else "the day before",
                 )
             ),
         ),
         SummaryCard(
-            "This week",
-            "since Monday",
+            "This week" if is_now else "Last active week",
+            "since Monday" if is_now else f"from Monday, {date_text(monday)}",
             tuple(
                 _figures(
-                    ("week", keys[0], monday, today),
+                    ("week", keys[0], monday, today if is_now else monday + _DAY * 6),
                     (week, used["week"].get(keys[0])),
                     (last, used["week"].get(keys[1])),
-                    "last week",
+                    "last week" if is_now else "the week before",
                 )
             ),
         ),
     ]
+    return cards, not week.sessions and keys[0] not in used["week"]
+
+
+def _all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> SummaryCard:
+    """All of the history, by the functions of `hansard status` and `hansard usage --by total`."""
+    done = h.activity()
+    used = h.usage(by="total", timezone=timezone, now=now).totals
+    explained = place("/explain", by="total") if used.api_messages else None
+    since = f"since {date_text(zone.local(used.first_at).date())}" if used.first_at else ""
+    return SummaryCard(
+        "All time",
+        since,
+        (
+            Figure("Cost", row_cost(used), href=explained),
+            Figure("Tokens", short(used.tokens), href=explained, title=f"{used.tokens:,}"),
+            Figure("Sessions", f"{done.sessions:,}", href="/sessions"),
+            Figure("Projects", f"{done.projects:,}", href="/sessions?group=project"),
+            Figure("Prompts", f"{done.prompts:,}", href="/prompts"),
+            Figure("Tool calls", f"{done.tool_calls:,}", href="/tools"),
+        ),
+    )
 
 
 def _figures(

@@ -14,6 +14,7 @@ from hansard.web.charts.scale import pixels
 
 _CELL, _STEP = 12, 15
 _LEFT, _TOP = 30, 18
+_HOUR_STEP = 22
 _NAMED = (0, 2, 4)  # weekdays that are named
 _APART = 3  # weeks between the names of months
 SHADES = 4
@@ -39,6 +40,22 @@ def heat(cells: Mapping[date, Cell], first: date, last: date, *, label: str, not
         + "".join(_names(first, last, monday))
         + "".join(_days(cells, first, last, monday, nothing))
         + "</svg>"
+    )
+
+
+def week_hours(cells: Mapping[tuple[int, int], Cell], *, label: str) -> Markup:
+    """The hours of a week: a row for each weekday, a column for each hour."""
+    drawn = [f'<text x="0" y="{_TOP + day * _STEP + 10}">{name}</text>' for day, name in enumerate(DAYS)]
+    drawn += [f'<text x="{_LEFT + hour * _HOUR_STEP}" y="11">{hour:02}</text>' for hour in range(0, 24, 3)]
+    for (day, hour), cell in sorted(cells.items()):
+        shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
+        drawn.append(
+            f'<g><title>{escaped(cell.title)}</title><rect class="{shade}" x="{_LEFT + hour * _HOUR_STEP}"'
+            f' y="{_TOP + day * _STEP}" width="{_HOUR_STEP - 3}" height="{_CELL}" rx="2.5"/></g>'
+        )
+    size = f"0 0 {_LEFT + 24 * _HOUR_STEP} {_TOP + 7 * _STEP}"
+    return Markup(  # noqa: S704 - as above
+        f'<svg class="chart hours" viewBox="{size}" role="img" aria-label="{escaped(label)}">{"".join(drawn)}</svg>'
     )
 
 

@@ -11,8 +11,21 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hansard.render.html.escaping import escaped
-from hansard.render.series import DAYS, MONTHS, Amount, Measure, date_text, level, levels_of, step_key, timeline
-from hansard.web.charts.heatmap import SHADES, Cell, heat
+from hansard.render.series import (
+    DAYS,
+    MONTHS,
+    Amount,
+    Measure,
+    date_text,
+    level,
+    levels_of,
+    names_of,
+    series_of,
+    step_key,
+    timeline,
+)
+from hansard.web.charts.heatmap import SHADES, Cell, heat, week_hours
+from hansard.web.charts.scale import per_cent
 from hansard.web.charts.stacked import Column, Part, stacked
 
 if TYPE_CHECKING:
@@ -25,6 +38,7 @@ Explain = Callable[[Sequence[str], Sequence[str | None]], str]
 
 _OTHERS = 7  # the colour of what has no series of its own
 _MOST = 100  # bars
+_GROUPS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +51,7 @@ class UsageChart:
     is_empty: bool
     earlier: int  # bars that were left out
     unpriced: bool  # something has no price and is in no bar
+    fewer: int = 0  # smaller groups that have no bar
 
 
 def draw_spending(
@@ -175,6 +190,70 @@ def draw_year(
 
     cells = {day: Cell(shade(amount), f"{named(day)}\n{told(amount)}", lead(day)) for day, amount in inside.items()}
     return heat(cells, first, last, label=label, nothing=lambda day: f"{named(day)}\nnothing")
+
+
+def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -> Markup:
+    """The amounts of the hours of a week, darker where there is more."""
+    bounds = levels_of(hours.values(), SHADES)
+
+    def cell(day: int, hour: int) -> Cell:
+        amount = hours.get((day, hour), Amount(Decimal(0)))
+        shade = None if amount.value is None else level(amount, bounds, SHADES) if amount.size > 0 else 0
+        told = f"{measure.title}  {measure.text(amount)}" if (day, hour) in hours else "nothing"
+        return Cell(shade, f"{DAYS[day]} {hour:02}:00 to {(hour + 1) % 24:02}:00\n{told}")
+
+    most = max(hours, key=lambda place: hours[place].size, default=None)
+    busiest = "" if most is None else f"; most on {DAYS[most[0]]} at {most[1]:02}:00"
+    cells = {(day, hour): cell(day, hour) for day in range(7) for hour in range(24)}
+    return week_hours(cells, label=f"{measure.title} by weekday and hour{busiest}")
+
+
+def draw_groups(report: UsageReport, *, measure: Measure, explain: Explain, most: int = _GROUPS) -> UsageChart:
+    """One bar for each key of a report's first dimension, the greatest first, stacked by its second one."""
+    by = report.by[0]
+    split = report.by[1] if len(report.by) > 1 else None
+    names, places, keys = series_of(report, measure, split)
+    sums: dict[str | None, dict[int, Amount]] = {}
+    titles: dict[str | None, str] = {}
+    for row in report.rows:
+        key, place = row.key[by], places[row.key[split]] if split else 0
+        parts = sums.setdefault(key, {})
+        parts[place] = parts.get(place, Amount()) + measure.of(row)
+        titles[key] = row.about.get("title", "")
+    whole = {key: sum(parts.values(), Amount()) for key, parts in sums.items()}
+    ordered = sorted(sums, key=lambda key: (-whole[key].size, key or ""))
+    shown, rest = ordered[:most], ordered[most:]
+    top = max((whole[key].size for key in shown), default=Decimal(0)) or Decimal(1)
+    called = [titles[key] or name for key, name in zip(shown, names_of(by, shown), strict=True)]
+    rows = []
+    for key, name in zip(shown, called, strict=True):
+        at, bars = Decimal(0), []
+        for place, amount in sorted(sums[key].items()):
+            series = place if place < len(keys) or not names else _OTHERS
+            told = f"{name}\n{names[min(place, len(names) - 1)] if names else measure.title}  {measure.text(amount)}"
+            size = f'x="{per_cent(float(at / top))}" width="{per_cent(float(amount.size / top))}"'
+            bars.append(
+                f'<g><title>{escaped(told)}</title><rect class="s{series % 8 + 1}" {size} height="12"'
+                f' data-value="{amount.size}"/></g>'
+            )
+            at += amount.size
+        rows.append(
+            f'<li><a href="{escaped(explain((by,), (key,)))}" title="{escaped(key or "")}">{escaped(name)}</a>'
+            f'<svg class="chart bars" height="12" aria-hidden="true">{"".join(bars)}</svg>'
+            f"<b>{escaped(measure.text(whole[key]))}</b></li>"
+        )
+    entries = [
+        LegendEntry(
+            name,
+            measure.text(sum((parts[place] for parts in sums.values() if place in parts), Amount())),
+            explain((split,), (keys[place],)) if split and place < len(keys) else None,
+            series=None if place < len(keys) else _OTHERS,
+        )
+        for place, name in enumerate(names)
+    ]
+    chart = Markup(f'<ol class="group-bars">{"".join(rows)}</ol>')  # noqa: S704 - every text in it went through escaped()
+    unpriced = any(amount.partly for amount in whole.values())
+    return UsageChart(chart, legend(entries), by, not rows, 0, unpriced, len(rest))
 
 
 @dataclass(frozen=True, slots=True)

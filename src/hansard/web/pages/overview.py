@@ -1,4 +1,4 @@
-"""Overview: today and this week, what goes on just now, a year at a glance, where the money went."""
+"""Overview: today, this week and all time, what goes on just now, a year and a week at a glance, where the money went."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
-from hansard.render.series import WEEKS, Amount, Measure, days_of, measure_of, year_of
+from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
 from hansard.render.words import cost, many, row_cost
 from hansard.web.charts.heatmap import shades
-from hansard.web.charts.usage import draw_spending, draw_year
+from hansard.web.charts.usage import draw_spending, draw_week_hours, draw_year
 from hansard.web.params import Params
 from hansard.web.responses import html
 from hansard.web.summary_cards import block_of, budget_of, summary_cards
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
+    from hansard.model.ledger import UsageReport
     from hansard.model.sessions import Session
 
-_RECENT, _PINNED = 8, 6
+_RECENT, _PINNED, _TOP = 8, 6, 7
 _LIVE = timedelta(minutes=5)
 _DAY = timedelta(days=1)
 _CLEANUP_SECONDS = 20.0
@@ -117,7 +118,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     current = h.current(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
     return {
-        "glances": summary_cards(h, zone, settings.timezone, now),
+        "glances": summary_cards(h, zone, settings.timezone, now, request.app.state.cache),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
@@ -152,7 +153,20 @@ def _charts(request: Request, h: Hansard, now: datetime, chosen: dict[str, str])
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
     year = kept.answer(("year", *known, *chosen.values()), lambda: _year(request, h, now, chosen))
     spending = kept.answer(("spending", *known, *chosen.values()), lambda: _spending(request, h, now, chosen))
-    return {**year, **spending}
+    hours = kept.answer(("hours", h.state()), lambda: _hours(request, h, now))
+    return {**year, **spending, **hours}
+
+
+def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
+    """When the work is done, by weekday and hour; and the sessions that cost most."""
+    report = h.usage(by="hour", timezone=request.app.state.settings.timezone, now=now)
+    measure = measure_of(report) if report.rows else Measure(is_money=True)
+    top = [session for session in h.sessions(sort="cost", limit=_TOP).sessions if session.cost_usd]
+    return {
+        "hours": draw_week_hours(week_hours_of(report, measure), measure),
+        "hours_title": measure.title,
+        "top": [_listed(session, None) for session in top],
+    }
 
 
 def _switches(name: str, chosen: dict[str, str], choices: dict[str, str]) -> list[Switch]:
@@ -215,31 +229,39 @@ def _session_days(h: Hansard, zone: Zone, first: date, last: date) -> dict[date,
 
 def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
-    today = zone.local(now).date()
-    first = today - _DAY * (int(chosen["days"]) - 1)
-    since = first.isoformat()
-    report = h.usage(
-        by=("day", chosen["split"]),
-        since=zone.midnight(first),
-        timezone=request.app.state.settings.timezone,
-        now=now,
-    )
+    timezone = request.app.state.settings.timezone
+    days = int(chosen["days"])
+    today = last = zone.local(now).date()
+
+    def used(last: date) -> UsageReport:
+        bounds = zone.midnight(last - _DAY * (days - 1)), zone.midnight(last + _DAY)
+        return h.usage(by=("day", chosen["split"]), since=bounds[0], until=bounds[1], timezone=timezone, now=now)
+
+    report = used(last)
+    if not report.rows and (at := h.usage(by="total", timezone=timezone, now=now).totals.last_at) is not None:
+        last = zone.local(at).date()  # the last days in which there was any
+        report = used(last)
+    first = last - _DAY * (days - 1)
+    when = {"since": first.isoformat(), "until": None if last == today else last.isoformat()}
     measure = measure_of(report) if report.rows else Measure(is_money=True)
     drawn = draw_spending(
         report,
-        today,
+        last,
         measure=measure,
-        explain=lambda by, key: place("/explain", by=",".join(by), key=key, since=since),
-        span=(first, today),
+        explain=lambda by, key: place("/explain", by=",".join(by), key=key, **when),
+        span=(first, last),
     )
     return {
         "spending": drawn,
         "spent": row_cost(report.totals),
-        "spent_href": place("/explain", by="total", since=since) if report.rows else None,
+        "spent_href": place("/explain", by="total", **when) if report.rows else None,
+        "spent_in": f"{days} days" + ("" if last == today else f" up to {date_text(last)}"),
         "measure": measure.title,
         "splits": _switches("split", chosen, _SPLITS),
         "spans": _switches("days", chosen, _SPANS),
-        "usage_href": place("/usage", by="day", stack=chosen["split"], range=f"{chosen['days']}d"),
+        "usage_href": place(
+            "/usage", by="day", stack=chosen["split"], **({"range": f"{days}d"} if last == today else when)
+        ),
     }
 
 

@@ -13,8 +13,8 @@ from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.sums import MODES
 from hansard.query.language import parse
 from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
-from hansard.render.series import Measure, measure_of
-from hansard.web.charts.usage import draw_spending
+from hansard.render.series import STEPS, Measure, measure_of
+from hansard.web.charts.usage import draw_groups, draw_spending
 from hansard.web.period import RANGES
 from hansard.web.report_request import MEASURES, STACKS, parse_report_request
 from hansard.web.report_table import make_table
@@ -82,7 +82,6 @@ async def show(request: Request) -> Response:
             prices=data_words(report.pricing.data),
             command=wish.command(),
             csv=wish.at("/usage.csv"),
-            stacks=_stacks(wish),
             block=blocks["block"],
             budgets=_budgets(h, wish, request),
             rates=_rates(h),
@@ -143,20 +142,19 @@ def _choices(wish: ReportRequest) -> dict[str, Any]:
     }
 
 
-def _stacks(wish: ReportRequest) -> list[Choice]:
-    return [
-        Choice(f"by {name}" if name != "none" else "whole", wish.at(stack=name), wish.stack == name) for name in STACKS
-    ]
+def _stacks(wish: ReportRequest, shown: str) -> list[Choice]:
+    return [Choice(f"by {name}" if name != "none" else "whole", wish.at(stack=name), shown == name) for name in STACKS]
 
 
 def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageReport) -> dict[str, Any]:
-    by = (_step(wish, report), *((wish.stack,) if wish.stack != "none" else ()))
+    by = _chart_by(wish, report)
     key = ("chart", h.state(), by, wish.measure, wish.chosen.span.today, *wish.chosen.identity)
     measure, drawn = request.app.state.cache.answer(key, lambda: _draw(h, wish, by))
     shown = "cost" if measure.is_money else "tokens"
     return {
         "drawn": drawn,
         "measure": measure,
+        "stacks": _stacks(wish, by[1] if len(by) > 1 else "none"),
         "measures": [Choice(name, wish.at(measure=name), name == shown) for name in MEASURES],
     }
 
@@ -164,16 +162,26 @@ def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageRepor
 def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure, UsageChart]:
     report = h.usage(by=by, **wish.chosen.conditions)
     measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
+    if by[0] not in STEPS:
+        return measure, draw_groups(report, measure=measure, explain=wish.chosen.explain)
     span = wish.chosen.span
     days = span.days if report.rows else None
     return measure, draw_spending(report, span.today, measure=measure, explain=wish.chosen.explain, span=days)
 
 
+def _chart_by(wish: ReportRequest, report: UsageReport) -> tuple[str, ...]:
+    """What the bars are by, and what they are stacked by: what the table is by, as far as a chart can show it."""
+    times = [name for name in wish.by if name in STEPS]
+    groups = [name for name in wish.by if name not in (*STEPS, "block", "total")]
+    bar = times[0] if times else groups[0] if groups else _step(wish, report)
+    stack = wish.stack
+    if stack == "model" and not wish.has_stack:  # nobody chose one
+        stack = next((name for name in groups if name != bar), "project" if bar == "model" else "model")
+    return (bar,) if stack in ("none", bar) else (bar, stack)
+
+
 def _step(wish: ReportRequest, report: UsageReport) -> str:
-    """The time that the bars are of: the report's own, or one that fits how long it lasts."""
-    for name in wish.by:
-        if name in ("hour", "day", "week", "month"):
-            return name
+    """The time that bars are of, for a report by no time: it suits how long the report lasts."""
     first, last = wish.chosen.span.since or report.totals.first_at, report.totals.last_at
     if first is not None and last is not None and last - first <= _HOURS:
         return "hour"
