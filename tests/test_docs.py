@@ -12,7 +12,7 @@ import click
 import pytest
 
 from hansard import config, errors
-from hansard.cli.app import COMMANDS, hansard
+from hansard.cli.app import COMMANDS, USAGE_BY, hansard
 from hansard.demo.history import write_history
 from hansard.directories import HOME_VARIABLE
 from hansard.engine import Hansard
@@ -37,6 +37,7 @@ def options_of(command: click.Command) -> set[str]:
 
 
 def section(name: str) -> str:
+    name = "usage" if name in USAGE_BY else name
     found = re.search(rf"^### hansard {name}\n(.*?)(?=^##|\Z)", page("cli.md"), re.MULTILINE | re.DOTALL)
     assert found, f"docs/cli.md has no section on `hansard {name}`"
     return found[1]

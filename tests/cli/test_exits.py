@@ -125,7 +125,7 @@ def test_every_trouble_is_one_message_and_its_code(
         (["sessions", "--since", "soon"], 2, "invalid date"),
         (["sessions", "--cursor", "x"], 2, "cursor"),
         (["projects", "--bogus"], 2, "No such option"),
-        (["session"], 2, "did you mean 'sessions'?"),
+        (["sesions"], 2, "did you mean 'sessions'?"),
         (["show", "@last", "--json", "--markdown"], 2, "choose one"),
         (["restore", "@last"], 2, "--to"),
         (["demo"], 2, "makes its own root"),

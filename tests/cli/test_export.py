@@ -25,7 +25,7 @@ def test_the_conditions_are_those_of_the_list() -> None:
         assert command is not None
         return {option for param in command.params if isinstance(param, click.Option) for option in param.opts}
 
-    assert options("sessions") - options("export") == {"--sort", "--reverse", "--limit", "--cursor"}
+    assert options("sessions") - options("export") == {"--sort", "--reverse", "-n", "--limit", "--page", "--cursor"}
 
 
 def test_one_session_to_a_file(run: Run, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_equal_texts_once(run: Run) -> None:
 
 def test_pages(run: Run) -> None:
     shown = run("prompts", "--limit", "1")
-    assert "1 of 2 prompts; --limit 0 shows all" in shown.stderr
+    assert "1 of 2 prompts; --page 2 shows the next, --limit 0 shows all" in shown.stderr
     assert len(run("prompts", "--limit", "0").stdout.splitlines()) == 3
     first = json.loads(run("prompts", "--limit", "1", "--json").stdout)
     second = json.loads(run("prompts", "--limit", "1", "--cursor", first["next_cursor"], "--json").stdout)

@@ -158,14 +158,12 @@ def test_context(run: Run, root: Path) -> None:
 
 def test_pages(run_demo: Run) -> None:
     seen: list[str] = []
-    cursor: list[str] = []
-    for _ in range(100):
-        result = run_demo("search", "gauge", "--limit", "4", *cursor)
+    for page in range(1, 100):
+        result = run_demo("search", "gauge", "-n", "4", "--page", str(page))
         seen += [line[:8] for line in result.stdout.splitlines() if line[:1].strip() and not line.startswith("- ")]
-        if "more: --cursor " not in result.stderr:
+        if f"--page {page + 1} shows the next" not in result.stderr:
             break
-        assert " places in 4 sessions\nmore: " in result.stderr
-        cursor = ["--cursor", result.stderr.rpartition(" ")[2].strip()]
+        assert " matches in 4 sessions; --page " in result.stderr
     assert len(seen) == len(set(seen)) > 4
     found = answer(run_demo, "gauge", "--limit", "1000")["hits"]
     assert set(seen) == {hit["session_id"][:8] for hit in found if hit["session_id"]}
@@ -209,7 +207,7 @@ def test_the_syntax_needs_no_store(tmp_path: Path) -> None:
         (["tide", "--no-verify"], 0),
         (["-role:user", "--limit", "5"], 2),
         (["-C", "0", "tide"], 1),
-        (["tide", "-n"], 1),
+        (["tide", "-q"], 1),
         (["-rf", "tide"], 1),
     ],
 )
@@ -277,10 +275,10 @@ def test_what_is_not_indexed_yet_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     assert run("search", "tide").stderr == (
         "a note\nhansard: 3.0 MiB are not indexed yet: another process is syncing\n"
         "the newest 20,000 places were counted; there are more\n"
-        "1 of more than 7 places in 1 session\nmore: --cursor next\n"
+        "1 of more than 7 matches in 1 session; --page 2 shows the next\n"
     )
     assert "not indexed yet: run `hansard sync`" in run("search", "tide", "--no-sync", "--json").stderr
-    assert "1 of more than 7 places\n" in run("search", "tide", "--group", "none").stderr
+    assert "1 of more than 7 matches; --page 2 shows the next\n" in run("search", "tide", "--group", "none").stderr
 
 
 def test_a_store_without_anything(tmp_path: Path) -> None:

@@ -22,12 +22,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sessions": (READ, "List sessions, the newest first."),
     "projects": (READ, "List projects and what happened in them."),
     "prompts": (READ, "List every prompt ever typed, the newest first, or those with some words."),
+    "files": (READ, "List the files that sessions changed, or the history of one."),
+    "tools": (READ, "Report calls, failures and durations per tool, or list the calls of one."),
     "related": (READ, "List sessions like this one, and why."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restored first if need be."),
     "web": (READ, "Show everything in the browser, live."),
     "grep": (READ, "Search every kept byte with a regular expression."),
     "usage": (COUNT, "Report tokens and money, by day, model, project or anything else."),
+    "daily": (COUNT, "Short for `usage --by day`; all options of usage apply."),
+    "weekly": (COUNT, "Short for `usage --by week`."),
+    "monthly": (COUNT, "Short for `usage --by month`."),
+    "session": (COUNT, "Short for `usage --by session`."),
     "blocks": (COUNT, "Report five-hour blocks, and where the present one leads."),
     "explain": (COUNT, "Show any figure down to the lines, the rates and the arithmetic behind it."),
     "reconcile": (COUNT, "Set our total beside what others count, and say why they differ."),
@@ -51,6 +57,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": (MORE, "Print the documented schema of the databases."),
     "completion": (MORE, "Print the completion script of a shell."),
 }
+USAGE_BY = {"daily": "day", "weekly": "week", "monthly": "month", "session": "session"}
+"""Commands that are `usage --by` under a name that users of other tools know."""
 
 
 class Commands(click.Group):
@@ -64,6 +72,10 @@ class Commands(click.Group):
         """Import the command's module."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in USAGE_BY:
+            from hansard.cli.commands.usage import usage_by
+
+            return usage_by(cmd_name, USAGE_BY[cmd_name])
         from importlib import import_module
 
         command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)

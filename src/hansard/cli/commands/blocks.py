@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.list_options import limit_option
 from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import Period, counts, filter_line, period
@@ -82,6 +83,9 @@ class _Answer:
 @counts
 @click.option("--recent", is_flag=True, help="Of the last three days.")
 @click.option("--active", is_flag=True, help="Only the present one.")
+@click.option("--order", type=click.Choice(["asc", "desc"]), default="asc", help="Oldest or newest first.")
+@click.option("--reverse", is_flag=True, help="Newest first, the same as --order desc.")
+@limit_option(0, text="Show only the latest N blocks; 0 shows all.")
 @click.option("--gaps/--no-gaps", default=True, help="Whether to tell of the pauses between them.")
 @click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
 @click.option("--live", is_flag=True, help="Stay, and show the last days until ctrl-c.")
@@ -105,6 +109,9 @@ def blocks(
     model: str | None,
     recent: bool,
     active: bool,
+    order: str,
+    reverse: bool,
+    limit: int,
     gaps: bool,
     as_csv: bool,
     live: bool,
@@ -118,6 +125,7 @@ def blocks(
       hansard blocks --recent
       hansard blocks --active --json
       hansard blocks --since 2w --no-gaps
+      hansard blocks --reverse -n 10
       hansard blocks --live
     """
     if cli.as_json and as_csv:
@@ -135,6 +143,7 @@ def blocks(
         return
     with cli.reading(settings) as h:
         answer = _ask(h, asked)
+    answer = _arranged(answer, limit, newest_first=reverse or order == "desc")
     if cli.as_json:
         cli.emit(answer)
     elif as_csv:
@@ -178,6 +187,15 @@ def _ask(h: Hansard, asked: _Request) -> _Answer:
     return _Answer(tuple(shown), found.pricing, models)
 
 
+def _arranged(answer: _Answer, limit: int, *, newest_first: bool) -> _Answer:
+    """The latest blocks, without a gap before the first of them, in the order that was asked for."""
+    blocks = answer.blocks
+    if limit:
+        starts = [number for number, block in enumerate(blocks) if not block.is_gap]
+        blocks = blocks[starts[-limit] :] if len(starts) > limit else blocks
+    return replace(answer, blocks=blocks[::-1] if newest_first else blocks)
+
+
 # -- for people
 
 
@@ -214,7 +232,8 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     from hansard.render.reports import pause
     from hansard.render.words import row_cost
 
-    used = [(block, block.usage) for block in answer.blocks if block.usage is not None]
+    blocks = sorted(answer.blocks, key=lambda block: block.start)
+    used = [(block, block.usage) for block in blocks if block.usage is not None]
     costs = aligned([row_cost(usage) for _, usage in used])
     start = "%Y-%m-%d %H:%M" if columns > _NARROW else "%m-%d %H:%M"
     rows = [
@@ -231,14 +250,14 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
     ]
     header, *lines = table(_COLUMNS, rows, columns, paint)
     waiting = iter(lines)
-    shown = [header]
-    for number, block in enumerate(answer.blocks):
+    shown = []
+    for number, block in enumerate(blocks):
         if block.is_gap:
-            shown.append(paint(fit(f"  {pause(answer.blocks, number)} pause", columns), "dim"))
+            shown.append(paint(fit(f"  {pause(blocks, number)} pause", columns), "dim"))
         else:
             line = next(waiting)
             shown.append(paint(clean(line).rstrip(), "bold") if block.is_active else line)
-    return shown
+    return [header, *(shown if blocks[:1] == [*answer.blocks[:1]] else reversed(shown))]
 
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.cli.list_options import limit_option
 from hansard.cli.usage_options import counts, period
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.sums import MODES
@@ -18,13 +19,7 @@ from hansard.ledger.sums import MODES
 @click.option("--query", metavar="QUERY", help="Only what fits, in the language of `hansard search`.")
 @counts
 @click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
-@click.option(
-    "--limit",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many messages, the dearest first; 0: all.",
-)
+@limit_option(20, text="Show at most this many messages, the most expensive first; 0 shows all.")
 @reads
 @pass_context
 def explain(
@@ -51,7 +46,7 @@ def explain(
       hansard explain 2026-W18 --project tidewater
       hansard explain msg_01XFDUDYJgAACzvnptvVoYEL
       hansard explain --by day,model 2026-05-01 claude-opus-4-6
-      hansard explain --by branch - --since 30d --limit 0
+      hansard explain --by branch - --since 30d -n 0
       hansard explain --since 7d --json
     """
     settings = cli.settings()

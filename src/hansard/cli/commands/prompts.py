@@ -10,6 +10,7 @@ import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
+from hansard.cli.list_options import limit_option, more_note, page_options, read_page
 from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.query.prompts import SOURCES
@@ -18,7 +19,7 @@ from hansard.render.words import full as in_full
 from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
-    from hansard.model.prompts import Prompt
+    from hansard.model.prompts import Prompt, PromptPage
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
@@ -39,10 +40,10 @@ _COLUMNS = (
 @click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
 @click.option("--source", type=click.Choice(SOURCES), help="Of one kind; history: no transcript has it.")
 @click.option("--unique", is_flag=True, help="The same text once, with how often it was typed.")
-@click.option("--reverse", is_flag=True, help="The oldest first.")
+@click.option("--reverse", is_flag=True, help="Reverse the order: oldest first.")
 @click.option("--full", is_flag=True, help="Whole texts, not a line of each.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at most; 0: all.")
-@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended: next_cursor of --json.")
+@limit_option(50)
+@page_options
 @reads
 @pass_context
 def prompts(
@@ -56,6 +57,7 @@ def prompts(
     reverse: bool,
     full: bool,
     limit: int,
+    page: int,
     cursor: str | None,
 ) -> None:
     """List every prompt ever typed, the newest first; QUERY chooses those with some words.
@@ -69,27 +71,31 @@ def prompts(
       hansard prompts --unique --source command
     """
     with cli.reading() as h:
-        page = h.prompts(
-            " ".join(query) or None,
-            project=project,
-            since=since,
-            until=until,
-            source=source,
-            unique=unique,
-            ascending=reverse,
-            limit=limit or None,
-            cursor=cursor,
-        )
+
+        def ask(cursor: str | None) -> PromptPage:
+            return h.prompts(
+                " ".join(query) or None,
+                project=project,
+                since=since,
+                until=until,
+                source=source,
+                unique=unique,
+                ascending=reverse,
+                limit=limit or None,
+                cursor=cursor,
+            )
+
+        found = read_page(ask, page, cursor)
     if cli.as_json:
-        cli.emit(page)
-    elif page.prompts and full:
-        cli.say(_texts(page.prompts, cli.width(), cli.paint()))
-    elif page.prompts:
-        cli.say(_table(page.prompts, cli.width(), cli.paint(), unique=unique))
-    if page.prompts and page.next_cursor is not None and not cli.as_json:
-        note(f"{len(page.prompts):,} of {page.total:,} prompts; --limit 0 shows all")
-    if not page.prompts:
-        note("hansard: no prompt fits" if page.total == 0 else "hansard: no further prompt")
+        cli.emit(found)
+    elif found.prompts and full:
+        cli.say(_texts(found.prompts, cli.width(), cli.paint()))
+    elif found.prompts:
+        cli.say(_table(found.prompts, cli.width(), cli.paint(), unique=unique))
+    if found.prompts and found.next_cursor is not None and not cli.as_json:
+        note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
+    if not found.prompts:
+        note("hansard: no prompt fits" if found.total == 0 else "hansard: no further prompt")
         if typo := prompts.meant(query):
             note(typo)
         raise click.exceptions.Exit(1)

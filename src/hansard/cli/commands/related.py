@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.list_options import limit_option
 from hansard.cli.output.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, project_name, when
@@ -34,7 +35,7 @@ _RELATIONS = {
 
 @click.command(cls=Command)
 @click.argument("session")
-@click.option("--limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many at most; 0: all.")
+@limit_option(10)
 @reads
 @pass_context
 def related(cli: Context, session: str, limit: int) -> None:
@@ -42,7 +43,7 @@ def related(cli: Context, session: str, limit: int) -> None:
 
     Examples:
       hansard related @last
-      hansard related 'flaky login' --limit 3
+      hansard related 'flaky login' -n 3
       hansard related 3f2a91 --json
     """
     with cli.reading() as h:

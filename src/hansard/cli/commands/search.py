@@ -8,6 +8,7 @@ import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads, warn
 from hansard.cli.dates import Moment
+from hansard.cli.list_options import limit_option, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.errors import UsageError
 from hansard.model.search import SearchPage
@@ -21,7 +22,7 @@ _SHOWN = 60
 
 @click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--limit", type=click.IntRange(min=1), help="How many at most; unless told 10 sessions, or 20 hits.")
+@limit_option(None, least=1, text="Show at most this many; by default 10 sessions, or 20 hits.")
 @click.option(
     "--group",
     type=click.Choice(["session", "none"]),
@@ -36,7 +37,7 @@ _SHOWN = 60
 @click.option("-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="So many lines around hits.")
 @click.option("--count", is_flag=True, help="Only how many places there are.")
 @click.option("--facets", is_flag=True, help="Also how they spread over projects, tools, kinds and months.")
-@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended.")
+@page_options
 @click.option("--syntax", is_flag=True, help="Explain the query language.")
 @reads
 @pass_context
@@ -52,6 +53,7 @@ def search(
     context: int,
     count: bool,
     facets: bool,
+    page: int,
     cursor: str | None,
     syntax: bool,
 ) -> None:
@@ -81,31 +83,35 @@ def search(
         return
     by_session = group == "session" if group is not None else not cli.as_json
     with cli.reading() as h:
-        page = h.search(
-            text,
-            limit=limit or (_SESSIONS if by_session else _HITS),
-            cursor=cursor,
-            group=by_session,
-            sort=sort,
-            context=context,
-            facets=facets,
-            project=project,
-            since=since,
-            until=until,
-            now=moment,
-        )
+
+        def ask(cursor: str | None) -> SearchPage:
+            return h.search(
+                text,
+                limit=limit or (_SESSIONS if by_session else _HITS),
+                cursor=cursor,
+                group=by_session,
+                sort=sort,
+                context=context,
+                facets=facets,
+                project=project,
+                since=since,
+                until=until,
+                now=moment,
+            )
+
+        found = read_page(ask, page, cursor)
     if cli.as_json:
         left_out = {"sessions"} if not by_session else set()
         left_out |= {"facets"} if not facets else set()
-        cli.emit({key: value for key, value in plain(page).items() if key not in left_out})
-    elif page.hits:
-        _show(cli, page, moment)
-    _tell(cli, page)
-    if not page.hits:
+        cli.emit({key: value for key, value in plain(found).items() if key not in left_out})
+    elif found.hits:
+        _show(cli, found, moment)
+    _tell(cli, found, page)
+    if not found.hits:
         if cursor is not None:
             warn("there is no further place")
         else:
-            warn(_nothing(text, query, page.notes))
+            warn(_nothing(text, query, found.notes))
         raise click.exceptions.Exit(1)
 
 
@@ -137,7 +143,7 @@ def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
     cli.say(lines)
 
 
-def _tell(cli: Context, page: SearchPage) -> None:
+def _tell(cli: Context, page: SearchPage, number: int) -> None:
     """What the reader should know about the page."""
     for text in page.notes if page.hits else ():
         note(text)
@@ -151,7 +157,7 @@ def _tell(cli: Context, page: SearchPage) -> None:
     total = f"more than {page.total:,}" if page.truncated else f"{page.total:,}"
     if page.next_cursor is not None:
         inside = f" in {many(len(page.sessions), 'session')}" if page.sessions else ""
-        note(f"{len(page.hits):,} of {total} places{inside}\nmore: --cursor {page.next_cursor}")
+        note(f"{len(page.hits):,} of {total} matches{inside}; --page {number + 1} shows the next")
 
 
 def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:

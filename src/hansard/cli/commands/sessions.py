@@ -7,9 +7,11 @@ from typing import Any
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.cli.output.session_table import session_table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.session_filters import session_filters
+from hansard.model.sessions import SessionPage
 from hansard.query.sessions import SORTS
 
 
@@ -17,10 +19,9 @@ from hansard.query.sessions import SORTS
 @click.argument("query", nargs=-1)
 @session_filters
 @click.option("--all", "debris", is_flag=True, help="Also those in which nothing was said.")
-@click.option("--sort", type=click.Choice(list(SORTS)), default="ended", show_default=True, help="What to order by.")
-@click.option("--reverse", is_flag=True, help="The other way round.")
-@click.option("--limit", type=click.IntRange(min=0), default=50, show_default=True, help="How many at most; 0: all.")
-@click.option("--cursor", metavar="CURSOR", help="Go on where a page ended: next_cursor of --json.")
+@sort_options(SORTS, "ended")
+@limit_option(50)
+@page_options
 @reads
 @pass_context
 def sessions(
@@ -31,6 +32,7 @@ def sessions(
     sort: str,
     reverse: bool,
     limit: int,
+    page: int,
     cursor: str | None,
 ) -> None:
     """List sessions, the newest first; QUERY selects them in the language of `hansard search`.
@@ -42,27 +44,27 @@ def sessions(
       hansard sessions 'flaky login -tool:WebFetch'
       hansard sessions 'file:parser.py is:error since:30d'
       hansard sessions --tool WebFetch --errors
-      hansard sessions --sort tokens --limit 10
+      hansard sessions --sort tokens -n 10
       hansard sessions --gone --json
     """
     with cli.reading() as h:
-        page = h.sessions(
-            " ".join(query) or None,
-            debris=debris,
-            sort=sort,
-            ascending=(sort not in ("title", "project")) if reverse else None,
-            limit=limit or None,
-            cursor=cursor,
-            **conditions,
-        )
+        ascending = (sort not in ("title", "project")) if reverse else None
+        text = " ".join(query) or None
+
+        def ask(cursor: str | None) -> SessionPage:
+            return h.sessions(
+                text, debris=debris, sort=sort, ascending=ascending, limit=limit or None, cursor=cursor, **conditions
+            )
+
+        found = read_page(ask, page, cursor)
         progress = h.sync_progress()
     if cli.as_json:
-        cli.emit(page)
-    elif page.sessions:
-        cli.say(session_table(page.sessions, now(), cli.width(), cli.paint()))
-        if page.next_cursor is not None:
-            note(f"{len(page.sessions):,} of {page.total:,} sessions; --limit 0 shows all")
-    if not page.sessions:
+        cli.emit(found)
+    elif found.sessions:
+        cli.say(session_table(found.sessions, now(), cli.width(), cli.paint()))
+        if found.next_cursor is not None:
+            note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
+    if not found.sessions:
         none = f"no session so far: {progress.words}" if progress else "no session fits"
-        note(f"hansard: {none if page.total == 0 else 'no further session'}")
+        note(f"hansard: {none if found.total == 0 else 'no further session'}")
         raise click.exceptions.Exit(1)

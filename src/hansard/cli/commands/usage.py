@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.list_options import limit_option, sort_options
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import UsageError
@@ -32,9 +33,9 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
 @click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
 @click.option("--breakdown", is_flag=True, help="Below each row what it used of each model.")
 @click.option("--work", is_flag=True, help="Also what tools did: calls, errors, time, lines.")
-@click.option("--sort", type=click.Choice(list(SORTS)), help="What to order by; else times in order, the rest by cost.")
-@click.option("--order", type=click.Choice(["asc", "desc"]), help="The smallest or the largest first.")
-@click.option("--limit", type=click.IntRange(min=0), default=0, help="How many rows at most; the total is of all.")
+@sort_options(SORTS, None, text="Sort by this; by default times in order, everything else by cost.")
+@click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first.")
+@limit_option(0, text="Show at most this many rows; the total still covers all.")
 @click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
 @click.option("--check", is_flag=True, help="Only the budgets of the configuration; exit code 1 when one is over.")
 @click.option("--chart", type=click.Choice(_PICTURES), help="A picture instead of the table.")
@@ -54,6 +55,7 @@ def usage(
     breakdown: bool,
     work: bool,
     sort: str | None,
+    reverse: bool,
     order: str | None,
     limit: int,
     as_csv: bool,
@@ -68,7 +70,7 @@ def usage(
     Examples:
       hansard usage --since 30d
       hansard usage --by month,model
-      hansard usage --by session --sort cost --limit 10
+      hansard usage --by session --sort cost -n 10
       hansard usage --by project 'since:2026-05 -model:haiku'
       hansard usage --by week --breakdown --work
       hansard usage --chart calendar
@@ -80,7 +82,7 @@ def usage(
         raise UsageError("--json and --csv are two answers: choose one")
     if check:
         others = (*query, by, since, until, project, model, sort, order, chart, plot)
-        if any(value is not None for value in others) or breakdown or work or limit:
+        if any(value is not None for value in others) or breakdown or work or limit or reverse:
             raise UsageError("--check looks at the budgets of the configuration: leave the other options out")
         _check(cli, settings, timezone, as_csv=as_csv)
         return
@@ -112,8 +114,9 @@ def usage(
     found = len(report.rows)
     if found and kind is not None:
         _picture(cli, report, kind, when, plot, shown=chart is not None and not cli.as_json and not as_csv)
-    if limit:
-        report = replace(report, rows=report.rows[:limit])
+    if limit or reverse:
+        rows = report.rows[::-1] if reverse else report.rows
+        report = replace(report, rows=rows[: limit or None])
     if cli.as_json:
         from hansard.model.serialize import plain
 
@@ -127,6 +130,29 @@ def usage(
     if not found:
         note("hansard: no message fits")
         raise click.exceptions.Exit(1)
+
+
+def usage_by(name: str, by: str) -> click.Command:
+    """The same command by another name, its rows those of `by` unless it is told otherwise."""
+    from copy import copy
+
+    command = copy(usage)
+    command.name = name
+    command.params = [copy(param) for param in usage.params]
+    for param in command.params:
+        if param.name == "by":
+            param.default = by
+    command.help = f"""Report tokens and money by {by}: short for `hansard usage --by {by}`.
+
+    All options of `hansard usage` apply.
+
+    Examples:
+      hansard {name}
+      hansard {name} --since 20260501 --until 20260531
+      hansard {name} --breakdown --order desc
+      hansard {name} --json
+    """
+    return command
 
 
 def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:

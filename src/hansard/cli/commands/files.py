@@ -1,0 +1,240 @@
+"""`hansard files`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.dates import Moment
+from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
+from hansard.cli.output.tables import Column, table
+from hansard.errors import NotFound, UsageError
+from hansard.query.files import SORTS
+from hansard.render.text import Paint, one_line
+from hansard.render.words import duration, project_name, short, tool_name, when
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model.calls import Call, ChangedFile, FileHistory, FilePage
+
+_ALL = 1 << 40
+_FILES = (
+    Column("LAST", style="dim"),
+    Column("ID", rank=2, style="cyan"),
+    Column("FILE", least=30),
+    Column("CHANGES", right=True),
+    Column("LINES", right=True),
+    Column("SESSIONS", right=True, rank=1),
+    Column("PROJECT", least=8, rank=3, style="green"),
+)
+_HISTORY = (
+    Column("WHEN", style="dim"),
+    Column("ID", style="cyan"),
+    Column("TURN", right=True),
+    Column("TOOL"),
+    Column("LINES", right=True),
+    Column("TOOK", right=True, rank=2),
+    Column("SESSION", least=20, rank=1),
+    Column("", rank=3, style="yellow"),
+)
+
+
+@click.command(cls=Command)
+@click.argument("words", nargs=-1, metavar="[WORDS|PATH]...")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
+@click.option("--since", type=Moment(), help="Changed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
+@click.option("--until", type=Moment(end=True), help="Changed before the end of that day, or before that time.")
+@click.option("--reads", "with_reads", is_flag=True, help="With PATH: also the calls that only read it, or failed.")
+@click.option("--diff", is_flag=True, help="With PATH: show each change as a diff.")
+@sort_options(SORTS, "last")
+@limit_option(50)
+@page_options
+@reads
+@pass_context
+def files(
+    cli: Context,
+    words: tuple[str, ...],
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    with_reads: bool,
+    diff: bool,
+    sort: str,
+    reverse: bool,
+    limit: int,
+    page: int,
+    cursor: str | None,
+) -> None:
+    """List the files that sessions changed, the latest first; with the PATH of one, its history.
+
+    WORDS must all be in the path. PATH is a file as tool calls name it, or relative to the current directory; part of a
+    path is enough if only one file matches.
+
+    Examples:
+      hansard files --since 7d
+      hansard files parser --sort changes -n 10
+      hansard files src/tide/parser.py
+      hansard files src/tide/parser.py --diff
+      hansard files --project tidewater --json
+    """
+    wanted: dict[str, Any] = {"project": project, "since": since, "until": until}
+    text = " ".join(words)
+    with cli.reading() as h:
+        path = _path(h, text, wanted, must=with_reads or diff)
+        if path is not None:
+            _show_history(cli, h, path, wanted, reads=with_reads, diff=diff, limit=limit, page=page, cursor=cursor)
+            return
+        ascending = (sort != "path") if reverse else None
+
+        def ask(cursor: str | None) -> FilePage:
+            return h.files(text or None, sort=sort, ascending=ascending, limit=limit or _ALL, cursor=cursor, **wanted)
+
+        found = read_page(ask, page, cursor)
+    if cli.as_json:
+        cli.emit(found)
+    elif found.files:
+        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint()))
+        if found.next_cursor is not None:
+            note(more_note(len(found.files), f"{found.total:,}", "files", page))
+    if not found.files:
+        note("hansard: no file matches")
+        raise click.exceptions.Exit(1)
+
+
+def _path(h: Hansard, text: str, wanted: dict[str, Any], *, must: bool) -> str | None:
+    """The one file that is meant; None where a list of files is."""
+    looks_like_path = "/" in text or "\\" in text or must
+    if not text or not looks_like_path:
+        if must:
+            raise UsageError("--reads and --diff need the PATH of a file")
+        return None
+    for path in dict.fromkeys((text, os.path.abspath(text))):
+        try:
+            h.file_history(path, limit=1, **wanted)
+        except NotFound:
+            continue
+        return path
+    ending = f"/{text.lstrip('/')}"
+    found = h.files(text, limit=200, **wanted).files
+    matching = [item.path for item in found if item.path.replace("\\", "/").endswith(ending)] or [
+        item.path for item in found
+    ]
+    if len(matching) == 1:
+        return matching[0]
+    if must and matching:
+        raise UsageError(f"{len(matching)} files match {text!r}: give more of the path")
+    if must:
+        raise NotFound(f"no tool call names the file {text}")
+    return None
+
+
+def _show_history(
+    cli: Context,
+    h: Hansard,
+    path: str,
+    wanted: dict[str, Any],
+    *,
+    reads: bool,
+    diff: bool,
+    limit: int,
+    page: int,
+    cursor: str | None,
+) -> None:
+    step = limit or _ALL
+    history = h.file_history(path, reads=reads, limit=step, cursor=cursor, **wanted)
+    for before in range(1, page):
+        if history.page.next_cursor is None:
+            raise NotFound(f"there is no page {page}: the last page is {before}")
+        history = h.file_history(path, reads=reads, limit=step, cursor=history.page.next_cursor, **wanted)
+    if cli.as_json:
+        cli.emit(history)
+        return
+    cli.say(_lines(h, history, cli.width(), cli.paint(), diff=diff))
+    if history.page.next_cursor is not None:
+        note(more_note(len(history.page.calls), f"{history.page.total:,}", "calls", page))
+
+
+def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff: bool) -> Iterator[str]:
+    yield paint(one_line(history.path), "heading")
+    yield paint(
+        f"{short(history.changes)} changes, +{short(history.added)} -{short(history.removed)} lines,"
+        f" {short(history.sessions)} sessions, {short(history.reads)} other calls",
+        "dim",
+    )
+    yield ""
+    calls = history.page.calls
+    turns = _turns(h, calls)
+    rows = [
+        (
+            when(call.at, now()),
+            one_line(call.session_id[:8]),
+            turns.get(number, ""),
+            tool_name(call.tool),
+            f"+{short(call.added)} -{short(call.removed)}" if call.change is not None else "",
+            "" if call.duration_ms is None else duration(call.duration_ms),
+            one_line(call.title[:400]) or "(untitled)",
+            "failed" if call.is_error else "" if call.change is not None else "read",
+        )
+        for number, call in enumerate(calls)
+    ]
+    header, *lines = table(_HISTORY, rows, columns, paint)
+    yield header
+    for line, call in zip(lines, calls, strict=True):
+        yield line
+        if diff and call.change is not None:
+            yield from _diff(h, call, columns, paint)
+
+
+def _turns(h: Hansard, calls: Sequence[Call]) -> dict[int, str]:
+    """The turn of each call that its session's own thread shows, by its place in the list."""
+    starts: dict[str, list[int]] = {}
+    turns: dict[int, str] = {}
+    for number, call in enumerate(calls):
+        if call.agent_id or not call.is_shown:
+            continue
+        if call.session_id not in starts:
+            starts[call.session_id] = [start.offset for start in h.read(call.session_id).starts]
+        turn = sum(offset <= call.offset for offset in starts[call.session_id])
+        turns[number] = str(turn) if turn else ""
+    return turns
+
+
+def _diff(h: Hansard, call: Call, columns: int, paint: Paint) -> Iterator[str]:
+    """What a call changed, as the record has it."""
+    from hansard.render.terminal.parts import Board
+    from hansard.thread.views import view
+
+    try:
+        read = h.tool_call(
+            call.transcript,
+            call.offset,
+            call.block,
+            session_id=call.session_id,
+            root=call.root,
+            generation=call.generation,
+        )
+    except NotFound:
+        yield paint("    the change is no longer in the record", "dim")
+        return
+    shown = view(read, "")
+    board = Board(columns, paint.enabled).narrower(4)
+    for part in shown.results or shown.parts:
+        yield from ("    " + line for line in board.part(part))
+    yield ""
+
+
+def _row(item: ChangedFile) -> tuple[str, ...]:
+    return (
+        when(item.last_at, now()),
+        one_line(item.last_session_id[:8]),
+        one_line(item.path),
+        short(item.changes),
+        f"+{short(item.added)} -{short(item.removed)}",
+        short(item.sessions),
+        project_name(item.project),
+    )

@@ -1,0 +1,192 @@
+"""`hansard tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
+from hansard.cli.output.tables import Column, table
+from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.usage_options import counts, filter_line, period
+from hansard.errors import NotFound, UsageError
+from hansard.render.text import Paint, one_line
+from hansard.render.words import duration, short, tool_name, when
+
+if TYPE_CHECKING:
+    from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
+
+SORTS: dict[str, Callable[[ToolSums], Any]] = {
+    "calls": lambda sums: sums.calls,
+    "tool": lambda sums: sums.tool.casefold(),
+    "failed": lambda sums: sums.errors,
+    "rate": lambda sums: sums.errors / sums.calls,
+    "median": lambda sums: -1 if sums.median_ms is None else sums.median_ms,
+    "p95": lambda sums: -1 if sums.p95_ms is None else sums.p95_ms,
+    "time": lambda sums: sums.duration_ms,
+    "lines": lambda sums: sums.lines_added + sums.lines_removed,
+    "sessions": lambda sums: sums.sessions,
+    "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
+}
+_ALL = 1 << 40
+_TOOLS = (
+    Column("TOOL", least=12),
+    Column("CALLS", right=True),
+    Column("FAILED", right=True),
+    Column("FAILED %", right=True, rank=3),
+    Column("MEDIAN", right=True, rank=2),
+    Column("P95", right=True, rank=4),
+    Column("TIME", right=True, rank=1),
+    Column("LINES", right=True, rank=6),
+    Column("SESSIONS", right=True, rank=5),
+    Column("LAST", rank=7, style="dim"),
+)
+_CALLS = (
+    Column("WHEN", style="dim"),
+    Column("ID", style="cyan"),
+    Column("", style="red"),
+    Column("TOOK", right=True),
+    Column("CALL", least=28),
+    Column("RESULT", least=20, rank=1, style="dim"),
+)
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", nargs=-1, type=click.UNPROCESSED, metavar="[TOOL] [QUERY]...")
+@counts
+@click.option("--failed", is_flag=True, help="With TOOL: only the calls that failed, and how.")
+@click.option("--slowest", is_flag=True, help="With TOOL: the slowest calls first.")
+@sort_options(SORTS, "calls")
+@limit_option(None, text="Show at most this many; 0 shows all. All tools by default, but 50 calls of a TOOL.")
+@page_options
+@reads
+@pass_context
+def tools(
+    cli: Context,
+    query: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    timezone: str | None,
+    project: str | None,
+    model: str | None,
+    failed: bool,
+    slowest: bool,
+    sort: str,
+    reverse: bool,
+    limit: int | None,
+    page: int,
+    cursor: str | None,
+) -> None:
+    """Report calls, failures and durations per tool; with a TOOL, list its calls.
+
+    QUERY chooses calls in the language of `hansard search`. Calls count once, however many copies of a transcript have them.
+
+    Examples:
+      hansard tools --since 30d
+      hansard tools --sort failed -n 10
+      hansard tools Bash --failed
+      hansard tools Bash --slowest -n 5
+      hansard tools project:tidewater --json
+    """
+    settings = cli.settings()
+    span = period(settings, timezone, since, until)
+    wanted: dict[str, Any] = {"project": project, "model": model, "since": span.since, "until": span.until}
+    wanted["timezone"] = span.timezone
+    with cli.reading(settings) as h:
+        name, words = _tool(query, h.field_values("tool", limit=10_000), must=failed or slowest)
+        text = " ".join(words) or None
+        report = h.tools(text, name=name, now=now(), **wanted)
+        found = None
+        if name is not None:
+
+            def ask(cursor: str | None) -> CallPage:
+                return h.calls(
+                    text,
+                    name=name,
+                    kind="errors" if failed else "all",
+                    sort="slowest" if slowest else "newest",
+                    subjects=True,
+                    outputs=failed,
+                    limit=(50 if limit is None else limit) or _ALL,
+                    cursor=cursor,
+                    **wanted,
+                )
+
+            found = read_page(ask, page, cursor)
+    report = _sorted(report, sort, limit if name is None else None, reverse=reverse)
+    if cli.as_json:
+        cli.emit(report if found is None else {"tool": report.totals, "calls": found})
+    elif report.totals.calls:
+        filters = filter_line(words, since=since, until=until, project=project, model=model)
+        cli.say([*_tool_table(report, cli.width(), cli.paint(), total=name is None), *map(one_line, filters)])
+        if found is not None and found.calls:
+            cli.say(["", *_call_table(found.calls, cli.width(), cli.paint())])
+            if found.next_cursor is not None:
+                note(more_note(len(found.calls), f"{found.total:,}", "calls", page))
+    if not report.totals.calls or (found is not None and not found.calls):
+        note("hansard: no call matches")
+        raise click.exceptions.Exit(1)
+
+
+def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str | None, tuple[str, ...]]:
+    """The tool that the first word names, in any case, and the rest of the query."""
+    if query and ":" not in query[0]:
+        names = {name.casefold(): name for name in known}
+        if (name := names.get(query[0].casefold())) is not None:
+            return name, query[1:]
+        near = get_close_matches(query[0].casefold(), names, n=1)
+        hint = f"; did you mean {names[near[0]]}?" if near else "; `hansard tools` lists them"
+        raise NotFound(f"no tool is called {query[0]!r}{hint}")
+    if must:
+        raise UsageError("--failed and --slowest need a TOOL")
+    return None, query
+
+
+def _sorted(report: ToolReport, sort: str, limit: int | None, *, reverse: bool) -> ToolReport:
+    tools = sorted(report.tools, key=lambda sums: sums.tool)
+    tools.sort(key=SORTS[sort], reverse=(sort != "tool") != reverse)
+    return replace(report, tools=tuple(tools[: limit or None]))
+
+
+def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) -> list[str]:
+    rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
+    if total:
+        rows.append(_row(report.totals, "Total"))
+    return table(_TOOLS, rows, columns, paint)
+
+
+def _row(sums: ToolSums, name: str) -> tuple[str, ...]:
+    lines = sums.lines_added + sums.lines_removed
+    return (
+        name,
+        f"{sums.calls:,}",
+        f"{sums.errors:,}" if sums.errors else "",
+        f"{100 * sums.errors / sums.calls:.1f}" if sums.errors else "",
+        "" if sums.median_ms is None else duration(sums.median_ms),
+        "" if sums.p95_ms is None else duration(sums.p95_ms),
+        duration(sums.duration_ms) if sums.duration_ms else "",
+        f"+{short(sums.lines_added)} -{short(sums.lines_removed)}" if lines else "",
+        f"{sums.sessions:,}",
+        when(sums.last_at, now()),
+    )
+
+
+def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
+    shown = _CALLS if any(call.output for call in calls) else _CALLS[:-1]
+    rows = [
+        (
+            when(call.at, now()),
+            one_line(call.session_id[:8]),
+            "✗" if call.is_error else "",
+            "" if call.duration_ms is None else duration(call.duration_ms),
+            one_line(call.subject or call.path or ""),
+            one_line(call.output or ""),
+        )[: len(shown)]
+        for call in calls
+    ]
+    return table(shown, rows, columns, paint)
