@@ -8,6 +8,7 @@ WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
@@ -22,10 +23,10 @@ endif
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-run: install ## install, then run hansard on your own history (it offers a demo where there is none)
+run: $(STAMP) ## install, then run hansard on your own history (it offers a demo where there is none)
 	@"$(BIN)/hansard"
 
-install: $(STAMP) ## make .venv with every dependency at its pinned version
+install: $(DEV_STAMP) ## make .venv with everything that tests, checks and benchmarks need too, at its pinned version
 
 $(STAMP): pyproject.toml constraints.txt
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -37,6 +38,11 @@ $(STAMP): pyproject.toml constraints.txt
 	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt
 	@"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation -e .
 	@printf '%s\n' "$(CURDIR)" > "$(STAMP)"
+
+$(DEV_STAMP): $(STAMP) constraints-dev.txt
+	@echo "Installing what tests and checks need (once) ..." >&2
+	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt -r constraints-dev.txt
+	@touch "$(DEV_STAMP)"
 
 test: check browser ## install, check, run every test
 	"$(BIN)/python" -m pytest -n $(WORKERS)
@@ -76,7 +82,7 @@ bench: install ## print the table of measurements beside their budgets
 soak: install ## kill syncs at random moments, a thousand times, and check that nothing was lost
 	"$(BIN)/python" tools/soak.py $(ARGS)
 
-pin: install ## resolve the newest dependencies into constraints.txt
+pin: install ## resolve the newest dependencies into constraints.txt and constraints-dev.txt
 	"$(BIN)/python" tools/pin.py
 
 clean: ## remove .venv and every cache

@@ -1,7 +1,8 @@
-"""Write constraints.txt: every dependency in one exact version, with the hashes of all files that may be installed for it.
+"""Write constraints.txt and constraints-dev.txt: every dependency in one exact version, with the hashes of all files that may be installed.
 
-The resolver is pip itself, with whatever index it is configured to use. What it finds for this machine is completed with what the same
-versions need on the other systems and Pythons we support, so that one file serves all of them. The file names no address.
+The first file has what running needs, the second what tests, checks and benchmarks need besides. The resolver is pip itself, with whatever
+index it is configured to use. What it finds for this machine is completed with what the same versions need on the other systems and Pythons
+we support, so that the files serve all of them. They name no address.
 
     .venv/bin/python tools/pin.py        # or: make pin
 """
@@ -19,6 +20,7 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +39,14 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = (("linux", "Linux", "posix"), ("darwin", "Darwin", "posix"), ("win32", "Windows", "nt"))
 PLATFORM_TAGS = ("any", "manylinux", "musllinux", "macosx", "win32", "win_")
-HEADER = """\
-# Every dependency of Hansard, of its tests and of its benchmarks. Made by `make pin`; do not edit by hand.
+RUNNING = """\
+# Every dependency of Hansard and of its extras, and what installs it. Made by `make pin`; do not edit by hand.
 #     pip install --require-hashes -r constraints.txt
 #     pip install --no-deps --no-build-isolation -e .
+"""
+DEVELOPMENT = """\
+# What tests, checks and benchmarks need besides constraints.txt. Made by `make pin`; do not edit by hand.
+#     pip install --require-hashes -r constraints.txt -r constraints-dev.txt
 """
 
 
@@ -59,13 +65,13 @@ class Pin:
         return " \\\n".join([f"{self.name}=={self.version}{where}", *(f"    --hash=sha256:{h}" for h in self.hashes)])
 
 
-def wanted() -> list[str]:
-    """Read what pyproject.toml asks for: the dependencies, every extra and every group."""
+def wanted() -> tuple[list[str], list[str]]:
+    """Read what pyproject.toml asks for: to run Hansard with every extra, and to work on it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = project["dependency-groups"]
     extras: dict[str, list[str]] = project["project"]["optional-dependencies"]
-    more = (line for several in (extras, groups) for group in several.values() for line in group)
-    return [*project["project"]["dependencies"], *more]
+    running = [*project["project"]["dependencies"], *groups.pop("build"), *chain(*extras.values())]
+    return running, [*chain(*groups.values())]
 
 
 def resolve(requirements: list[str]) -> dict[str, dict[str, Any]]:
@@ -95,23 +101,42 @@ def applies(marker: Marker | None) -> list[bool]:
     return [marker is None or marker.evaluate(env) for env in environments()]
 
 
-def resolve_everywhere() -> dict[str, tuple[dict[str, Any], str | None]]:
+def needed(item: dict[str, Any]) -> list[Requirement]:
+    """List what a distribution needs in any of our environments."""
+    needs = (Requirement(line) for line in item["metadata"].get("requires_dist", []))
+    return [need for need in needs if any(applies(need.marker))]
+
+
+def resolve_everywhere(requirements: list[str]) -> dict[str, tuple[dict[str, Any], str | None]]:
     """Resolve for this machine, then add what the chosen versions need elsewhere, until nothing is missing."""
-    requirements = wanted()
+    roots = names(requirements)
     while True:
         found = resolve(requirements)
         needs: dict[str, list[Requirement]] = {}
         for item in found.values():
-            for line in item["metadata"].get("requires_dist", []):
-                need = Requirement(line)
-                if any(applies(need.marker)):
-                    needs.setdefault(canonicalize_name(need.name), []).append(need)
+            for need in needed(item):
+                needs.setdefault(canonicalize_name(need.name), []).append(need)
         missing = [f"{need.name}{need.specifier}" for name in needs.keys() - found.keys() for need in needs[name]]
         if not missing:
             break
-        requirements += sorted(set(missing))
-    roots = {canonicalize_name(Requirement(line).name) for line in wanted()}
+        requirements = [*requirements, *sorted(set(missing))]
     return {name: (item, None if name in roots else marker_for(needs[name])) for name, item in found.items()}
+
+
+def names(requirements: list[str]) -> set[str]:
+    """Give the canonical names of requirements."""
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
+
+
+def closure(roots: set[str], found: dict[str, tuple[dict[str, Any], str | None]]) -> set[str]:
+    """Add to some distributions whatever they need, directly or not."""
+    reached: set[str] = set()
+    waiting = list(roots)
+    while waiting:
+        if (name := waiting.pop()) not in reached:
+            reached.add(name)
+            waiting += [canonicalize_name(need.name) for need in needed(found[name][0])]
+    return reached
 
 
 def marker_for(needs: list[Requirement]) -> str | None:
@@ -197,19 +222,28 @@ def usable(filename: str, version: str) -> bool:
 
 
 def main() -> None:
-    """Resolve, collect the hashes, and replace constraints.txt."""
+    """Resolve, collect the hashes, and replace both files."""
     where = indexes()
     pins = []
-    for name, (item, marker) in sorted(resolve_everywhere().items()):
+    running, development = wanted()
+    found = resolve_everywhere([*running, *development])
+    for name, (item, marker) in sorted(found.items()):
         version = item["metadata"]["version"]
         hashes = {item["download_info"]["archive_info"]["hashes"]["sha256"]}
         for index in where:
             hashes |= {digest for file, digest in listed_files(index, name).items() if usable(file, version)}
         pins.append(Pin(name, version, marker, tuple(sorted(hashes))))
         print(f"{name}=={version}: {len(hashes)} files", file=sys.stderr)
-    target = ROOT / "constraints.txt"
+    to_run = closure(names(running), found)
+    write("constraints.txt", RUNNING, [pin for pin in pins if pin.name in to_run])
+    write("constraints-dev.txt", DEVELOPMENT, [pin for pin in pins if pin.name not in to_run])
+
+
+def write(name: str, header: str, pins: list[Pin]) -> None:
+    """Replace one file of pins as a whole."""
+    target = ROOT / name
     fresh = target.with_suffix(".new")
-    fresh.write_text(HEADER + "".join(f"{pin}\n" for pin in pins), encoding="utf-8", newline="\n")
+    fresh.write_text(header + "".join(f"{pin}\n" for pin in pins), encoding="utf-8", newline="\n")
     os.replace(fresh, target)
 
 
