@@ -192,7 +192,9 @@ def test_no_letter_typed_into_a_box_is_a_shortcut(demo: Site, chromium: Browser,
             expect(box).to_be_focused()
         field = page.locator("input[type=search]:visible").first
         field.fill("words")
-        field.press("Escape")  # clears it
+        field.press("Escape")  # closes its list, if that has come already
+        if field.input_value():
+            field.press("Escape")  # clears it
         expect(field).to_have_value("")
         page.keyboard.type("d")
         expect(field).to_have_value("d")
