@@ -316,7 +316,7 @@ class Hansard:
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from hansard.query.activity import count_activity
 
@@ -590,7 +590,7 @@ class Hansard:
         **conditions: Unpack[Conditions],
     ) -> Facets:
         """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
-        from dataclasses import replace
+        from msgspec.structs import replace
 
         from hansard.query.search.facets import count_facets
         from hansard.query.search.pages import Search, SearchRequest

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hansard.cli.output.hits import HitStyle, facet_lines, hit_lines, session_lines, snippet_lines
 from hansard.model.search import Facets, Hit, LineLocation, SessionHits
@@ -83,7 +83,7 @@ def test_colours_change_nothing_but_colours() -> None:
     ],
 )
 def test_labels(more: dict[str, object], label: str) -> None:
-    line = grouped(replace(HIT, **more))[1]  # type: ignore[arg-type]
+    line = grouped(replace(HIT, **more))[1]
     assert line.startswith(f"  {label}  10:00  ")
 
 
@@ -105,7 +105,7 @@ def test_labels(more: dict[str, object], label: str) -> None:
     ],
 )
 def test_the_command_that_opens_the_place(more: dict[str, object], command: str) -> None:
-    assert grouped(replace(HIT, **more))[1].endswith(f"  {command}")  # type: ignore[arg-type]
+    assert grouped(replace(HIT, **more))[1].endswith(f"  {command}")
 
 
 def test_without_a_session_there_is_nothing_to_open() -> None:

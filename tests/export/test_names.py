@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hansard.export.names import LONGEST, is_name, name_sessions, slug
 from hansard.model.sessions import Session
@@ -21,7 +21,7 @@ IDS = st.text(min_size=1, max_size=60) | st.uuids().map(str) | st.sampled_from([
 
 
 def a_session(session_id: str, title: str, at: datetime | None = None) -> Session:
-    values: dict[str, object] = dict.fromkeys(Session.__slots__, 0)
+    values: dict[str, object] = dict.fromkeys(Session.__struct_fields__, 0)
     return Session(**{**values, "session_id": session_id, "title": title, "started_at": at})  # type: ignore[arg-type]
 
 

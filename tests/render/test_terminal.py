@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from hansard.record.store import Record
 from hansard.sources.claude_code import open_roots

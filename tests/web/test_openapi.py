@@ -9,14 +9,18 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET, UnsetType, field
 
-from hansard.model.schema import Schemas, Shape
+from hansard.model import display, explain, ledger
+from hansard.model.display import Part
+from hansard.model.schema import schema_components
+from hansard.model.sessions import Remarks
 from hansard.web.api import ENDPOINTS, ROUTES
 from hansard.web.api.endpoint import JSON, Endpoint
 from hansard.web.api.openapi import described
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     import httpx
     from schemathesis import BaseSchema
 
+MODULES = (display, explain, ledger)
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 EXAMPLES = 12  # of each operation, in both ways; the same ones in every run
 _RARE = ("/api/files/history", "/api/sessions/{session}/notes/{number}")  # examples name what is there by luck
@@ -212,9 +217,8 @@ def test_a_value_fits_its_schema_and_a_wrong_one_does_not(own: Site) -> None:
     with engine.open(own.settings.home) as h:
         session, report = h.session("@last"), h.usage(by=("day", "model"), breakdown=True, work=True)
     for kind, value in ((Session, session), (UsageReport, report)):
-        schemas = Schemas()
-        top = schemas.of(kind)
-        validator = jsonschema.Draft202012Validator({**top, "$defs": schemas.definitions})
+        (top,), definitions = schema_components([kind])
+        validator = jsonschema.Draft202012Validator({**top, "$defs": definitions})
         plain = json.loads(encoded(value))
         validator.validate(plain)
         for name in plain:
@@ -222,30 +226,22 @@ def test_a_value_fits_its_schema_and_a_wrong_one_does_not(own: Site) -> None:
             assert not validator.is_valid(plain | {name: {"no": {"such": "value"}}})
 
 
-def test_shapes_add_and_leave_out() -> None:
-    from hansard.model.sessions import Remarks
+def test_fields_with_a_default_are_always_there_and_unset_ones_may_be_missing() -> None:
+    class More(Remarks, frozen=True):
+        extra: int = 3
+        others: dict[str, int] = field(default_factory=dict)
+        rare: int | UnsetType = UNSET
 
-    schemas = Schemas()
-    schemas.of(Shape("More", Remarks, (("extra", int),), frozenset({"notes"})))
-    more = schemas.definitions["More"]
-    assert more["properties"]["extra"] == {"type": "integer"}
-    assert "notes" in more["properties"]
-    assert more["required"] == ["session_id", "title", "renamed", "pinned", "tags", "extra"]
-
-
-def test_two_kinds_of_one_name_are_refused() -> None:
-    schemas = Schemas()
-    schemas.of(Shape("Thing"))
-    with pytest.raises(TypeError, match="two kinds are called Thing"):
-        schemas.of(Shape("Thing", fields=(("more", int),)))
+    _, definitions = schema_components([More])
+    assert definitions["More"]["properties"]["extra"] == {"type": "integer"}
+    assert definitions["More"]["required"] == [*Remarks.__struct_fields__, "extra", "others"]
+    assert "rare" in definitions["More"]["properties"]
 
 
-def test_what_has_no_schema_is_told() -> None:
-    @dataclass(frozen=True)
-    class Odd:
-        def as_plain(self) -> dict[str, Any]:
-            return {}
-
-    for kind in (Odd, complex, set[int]):
-        with pytest.raises(TypeError):
-            Schemas().of(kind)
+def test_every_value_that_is_written_in_its_own_way_is_described_so() -> None:
+    """`as_plain` is code: msgspec knows the fields and not what it makes of them."""
+    definitions = described(ENDPOINTS, "hansard-1")["components"]["schemas"]
+    assert all(name.isidentifier() for name in definitions), "two classes have the same name"
+    parts = {part.__name__ for part in get_args(Part)}  # whose `as_plain` only adds the tag
+    kinds = [kind for module in MODULES for kind in vars(module).values() if hasattr(kind, "as_plain")]
+    assert {kind.__name__ for kind in kinds} & set(definitions) - parts == {"CallFacts", "Pricing", "UsageRow"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.display import Item
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from hansard.model.display import Turn
     from hansard.thread.thread import Thread
 
-_FIELDS = tuple(field.name for field in fields(Item) if field.name != "thread")
+_FIELDS = tuple(name for name in Item.__struct_fields__ if name != "thread")
 # Of the lines that are no items: every line has the same fields, each of the same type.
 _NO_ITEM: dict[str, Any] = {
     **dict.fromkeys(_FIELDS, ""),

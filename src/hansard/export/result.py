@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
+class ExportedFile(Struct, frozen=True):
     """One file of an export."""
 
     path: str
@@ -15,16 +14,14 @@ class ExportedFile:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class NotExported:
+class NotExported(Struct, frozen=True):
     """A session that could not be drawn, or whose file somebody has changed; the others were exported."""
 
     session_id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What an export wrote and what it left as it was."""
 
     to: str

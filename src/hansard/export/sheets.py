@@ -61,7 +61,7 @@ def names_of(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 def flat(row: UsageRow) -> dict[str, Any]:
     """A row of usage as one line of a sheet."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     cells = row.as_plain()
     cells.pop("breakdown", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
@@ -80,6 +79,6 @@ def _listing(sessions: Sequence[Session]) -> Iterator[bytes]:
     from hansard.export.sheets import sheet
     from hansard.model.sessions import Session
 
-    names = [field.name for field in fields(Session)]
+    names = list(Session.__struct_fields__)
     rows: Iterator[list[Any]] = ([getattr(session, name) for name in names] for session in sessions)
     return sheet(names, rows)

@@ -122,8 +122,9 @@ def burn_rate(cost: Decimal | None, stretch: BlockSpan, now: int) -> Decimal | N
 
 def _projected(block: BillingBlock, stretch: BlockSpan, now: int) -> BillingBlock:
     """The active block with how fast it is being used, measured from its first message to now."""
-    from dataclasses import replace
     from decimal import Decimal
+
+    from msgspec.structs import replace
 
     row = block.usage
     passed = now - stretch.first

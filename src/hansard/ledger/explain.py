@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from operator import mul
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from hansard.errors import NotFound, UsageError
 from hansard.index.schema import QUARTER

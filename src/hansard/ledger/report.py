@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.ledger.calendar import Zone

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from hansard.ledger.sums import Sums
 from hansard.model.ledger import UsageRow, Work

@@ -1,4 +1,4 @@
 """The frozen values that every room above the indexes speaks in. None of them carries a storage id; times are aware UTC.
 
-Import them from their modules: making a dataclass takes most of a millisecond, and no command needs them all.
+Import them from their modules: no command needs them all.
 """

@@ -5,19 +5,16 @@ Forks, replays and former generations repeat calls: each counts once here, for t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A tool call as lists show it, and where it stands."""
 
     tool: str
-    at: datetime | None
+    at: Timestamp | None
     path: str | None  # the file that it reads or changes
     change: str | None  # create, update, edit, notebook; None: it changed no file
     added: int  # lines
@@ -40,8 +37,7 @@ class Call:
     output: str | None = None  # how its result begins, on one line; None where that was not asked for, or there is none
 
 
-@dataclass(frozen=True, slots=True)
-class CallPage:
+class CallPage(Struct, frozen=True):
     """A page of calls; pass `next_cursor` to get the next one."""
 
     calls: tuple[Call, ...]
@@ -49,8 +45,7 @@ class CallPage:
     total: int  # over all pages
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedFile(Struct, frozen=True):
     """A file that tool calls changed, by its path as they name it."""
 
     path: str
@@ -59,12 +54,11 @@ class ChangedFile:
     added: int  # lines
     removed: int
     sessions: int  # that changed it
-    last_at: datetime | None
+    last_at: Timestamp | None
     last_session_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FilePage:
+class FilePage(Struct, frozen=True):
     """A page of changed files; pass `next_cursor` to get the next one. The sums are over all pages."""
 
     files: tuple[ChangedFile, ...]
@@ -75,8 +69,7 @@ class FilePage:
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedFolder:
+class ChangedFolder(Struct, frozen=True):
     """A folder with changed files in it, at any depth; folders that hold nothing but one other are one with it."""
 
     path: str
@@ -84,11 +77,10 @@ class ChangedFolder:
     changes: int
     added: int
     removed: int
-    last_at: datetime | None
+    last_at: Timestamp | None
 
 
-@dataclass(frozen=True, slots=True)
-class FolderPage:
+class FolderPage(Struct, frozen=True):
     """What lies in a folder: folders and files, the last changed first."""
 
     under: str  # empty: the top
@@ -98,8 +90,7 @@ class FolderPage:
     is_truncated: bool  # there are more than are listed
 
 
-@dataclass(frozen=True, slots=True)
-class FileHistory:
+class FileHistory(Struct, frozen=True):
     """Everything that tool calls did to one file, and a page of it, the newest first."""
 
     path: str
@@ -109,13 +100,12 @@ class FileHistory:
     added: int
     removed: int
     sessions: int  # that changed it
-    first_at: datetime | None  # of its changes
-    last_at: datetime | None
+    first_at: Timestamp | None  # of its changes
+    last_at: Timestamp | None
     page: CallPage
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSums:
+class ToolSums(Struct, frozen=True):
     """What the calls of one tool add up to, or those of all."""
 
     tool: str  # empty in the totals
@@ -129,12 +119,11 @@ class ToolSums:
     lines_added: int
     lines_removed: int
     sessions: int
-    first_at: datetime | None
-    last_at: datetime | None
+    first_at: Timestamp | None
+    last_at: Timestamp | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolDay:
+class ToolDay(Struct, frozen=True):
     """The calls of one day."""
 
     day: str  # 2026-01-31, in the report's time zone
@@ -142,13 +131,12 @@ class ToolDay:
     errors: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToolReport:
+class ToolReport(Struct, frozen=True):
     """Every tool, the most used first; they add up to the totals, which are the ledger's `Work`."""
 
     timezone: str
-    since: datetime | None
-    until: datetime | None
+    since: Timestamp | None
+    until: Timestamp | None
     tools: tuple[ToolSums, ...]
     totals: ToolSums
     days: tuple[ToolDay, ...]  # those on which there were any, in order; calls of unknown time are in none

@@ -6,94 +6,87 @@ whoever draws them makes them safe for their place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
+from msgspec import Struct
+from msgspec.structs import asdict
 
-    from hansard.model.ledger import Tokens
-    from hansard.model.sessions import Session
-    from hansard.model.threads import Agent
+from hansard.model.fields import PlainDecimal, Timestamp
+from hansard.model.ledger import Tokens
+from hansard.model.sessions import Session
+from hansard.model.threads import Agent
 
 PERSISTED = "whole output from a file beside the transcript"
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class _Part(Struct, frozen=True, tag_field="part", tag=str.lower):
+    @property
+    def part(self) -> str:
+        """What it is called in JSON: its class in lower case."""
+        return type(self).__name__.lower()
+
+    def as_plain(self) -> dict[str, Any]:
+        """One object, with what it is called."""
+        return {**asdict(self), "part": self.part}
+
+
+class Prose(_Part, frozen=True):
     """Markdown, as models write it."""
 
     text: str
-    part: str = "prose"
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(_Part, frozen=True):
     """Text as it is."""
 
     text: str
-    part: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(_Part, frozen=True):
     """A file or a piece of one, a command, a query, JSON."""
 
     text: str
     language: str = ""  # a short name that Pygments knows, or empty
     path: str = ""
     first_line: int = 0  # 0: it has no line numbers
-    part: str = "code"
 
 
-@dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(_Part, frozen=True):
     """What changed in a file: lines that begin with a plus, a minus or a space, under headers that begin with @@."""
 
     text: str
     path: str = ""
-    part: str = "diff"
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(_Part, frozen=True):
     """What a program wrote; its colours are in it, and whatever else it tried."""
 
     text: str
-    part: str = "console"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(_Part, frozen=True):
     """Names with short values."""
 
     pairs: tuple[tuple[str, str], ...]
-    part: str = "facts"
 
 
-@dataclass(frozen=True, slots=True)
-class Checklist:
+class Checklist(_Part, frozen=True):
     """Todos, tasks, or a question's options: each with its state."""
 
     items: tuple[tuple[str, str], ...]  # (pending, in_progress, completed, deleted, chosen, open), text
-    part: str = "checklist"
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(_Part, frozen=True):
     """An image or a document in the transcript."""
 
     media_type: str
     data: str  # base64
-    part: str = "picture"
 
 
 Part = Prose | Plain | Code | Diff | Console | Facts | Checklist | Picture
 
 
-@dataclass(frozen=True, slots=True)
-class CallFacts:
+class CallFacts(Struct, frozen=True):
     """What is short to say about a tool call; in JSON a list of words."""
 
     change: tuple[int, int] | None = None  # lines added and removed
@@ -111,8 +104,7 @@ class CallFacts:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """One thing said or done."""
 
     anchor: str  # unique in its thread, and the same in every drawing: byte offset of the line, and the block in it
@@ -120,7 +112,7 @@ class Item:
         str  # prompt, reply, thinking, tool, command, bash, output, compaction, summary, error, notification, note, ...
     )
     who: str  # user, assistant, client
-    at: datetime | None
+    at: Timestamp | None
     title: str  # of a tool: its name; else empty
     subject: str  # what a tool's call is about, on one line
     facts: CallFacts
@@ -138,22 +130,20 @@ class Item:
     thread: Thread | None = None  # of the subagent that the call made
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A prompt and all that followed from it."""
 
     number: int
     items: tuple[Item, ...]
-    started_at: datetime | None
-    ended_at: datetime | None
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
     api_messages: int  # that this session owns; subagents of the turn included
     tokens: Tokens
-    cost_usd: Decimal | None  # None where something was used and nothing of it has a price
+    cost_usd: PlainDecimal | None  # None where something was used and nothing of it has a price
     is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     """The turns of a session, or of a subagent."""
 
     agent: Agent | None
@@ -161,8 +151,7 @@ class Thread:
     not_shown: dict[str, int]  # records that say nothing to a reader, by kind
 
 
-@dataclass(frozen=True, slots=True)
-class Display:
+class Display(Struct, frozen=True):
     """A whole session."""
 
     session: Session

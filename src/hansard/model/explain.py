@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
-
-    from hansard.model.ledger import Pricing, Rate, UsageRow
+from hansard.model.fields import PlainDecimal, Timestamp
+from hansard.model.ledger import Pricing, Rate, UsageRow
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(Struct, frozen=True):
     """One class of tokens at one rate: `count` at `price` is `cost_usd`."""
 
     name: str  # as a row of a report calls it: input_tokens, ..., web_searches
     count: int
-    price: Decimal | None  # dollars per million tokens, per thousand searches; None: not known
-    cost_usd: Decimal | None  # None: this is not how the cost was found
+    price: PlainDecimal | None  # dollars per million tokens, per thousand searches; None: not known
+    cost_usd: PlainDecimal | None  # None: this is not how the cost was found
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedRate:
+class ExplainedRate(Struct, frozen=True):
     """What the messages at one rate add up to; the costs of all of these are the figure."""
 
     rate: Rate
@@ -31,11 +25,10 @@ class ExplainedRate:
     messages: int
     lower_bound_messages: int
     charges: tuple[Charge, ...]
-    cost_usd: Decimal | None
+    cost_usd: PlainDecimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedLine:
+class ExplainedLine(Struct, frozen=True):
     """A line about a message: where it stands, what it states, and what of that counts."""
 
     number: int  # from 1, the owner first
@@ -46,7 +39,7 @@ class ExplainedLine:
     offset: int
     length: int
     uuid: str | None
-    at: datetime | None
+    at: Timestamp | None
     session_id: str
     agent_id: str
     stop_reason: str | None
@@ -57,15 +50,14 @@ class ExplainedLine:
     cache_write_5m_tokens: int
     cache_write_1h_tokens: int
     web_searches: int
-    recorded_usd: Decimal | None
+    recorded_usd: PlainDecimal | None
     is_owner: bool
     wins: tuple[str, ...]  # the classes that count as it states them
     copy: str | None  # in another transcript than the owner, by: fork, replay, ..., generation, file, session
     note: str = ""  # why it states nothing
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedClass:
+class ExplainedClass(Struct, frozen=True):
     """How one class of a message was counted and charged."""
 
     name: str
@@ -73,16 +65,15 @@ class ExplainedClass:
     line: int | None  # number of the first line that states it; None: no line states any
     why: str  # only line, all lines agree, maximum of n lines, ...
     remainder: int  # of the flat cache write, which no lifetime claims: counted as 5 minutes
-    price: Decimal | None
-    cost_usd: Decimal | None
+    price: PlainDecimal | None
+    cost_usd: PlainDecimal | None
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedMessage:
+class ExplainedMessage(Struct, frozen=True):
     """An API message: whose it is, its lines, what won, and the arithmetic."""
 
     key: str
-    at: datetime | None
+    at: Timestamp | None
     model: str
     session_id: str
     title: str
@@ -99,21 +90,20 @@ class ExplainedMessage:
     prompt_tokens: int  # by which the rate's size is chosen
     rate: Rate
     found_by: str  # rate, recorded, unpriced
-    recorded_usd: Decimal | None
-    cost_usd: Decimal | None
+    recorded_usd: PlainDecimal | None
+    cost_usd: PlainDecimal | None
     agrees: bool  # its lines, read again, give what the ledger has
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """A figure, the arithmetic that gives it, and the dearest of its messages; `shown` and `rest` add up to it."""
 
     by: tuple[str, ...]
     key: dict[str, str | None]
     timezone: str
-    since: datetime | None
-    until: datetime | None
+    since: Timestamp | None
+    until: Timestamp | None
     figure: UsageRow
     rates: tuple[ExplainedRate, ...]
     messages: tuple[ExplainedMessage, ...]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from msgspec import Struct
+
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """One generation of a log in the record."""
 
     root: str
@@ -27,12 +25,11 @@ class Transcript:
     records: int
     issues: int
     version: str
-    first_at: datetime | None
-    last_at: datetime | None
+    first_at: Timestamp | None
+    last_at: Timestamp | None
 
 
-@dataclass(frozen=True, slots=True)
-class SideFile:
+class SideFile(Struct, frozen=True):
     """A small file beside the transcripts: a plan, a memory, an overflowed tool result, ..."""
 
     root: str
@@ -41,11 +38,10 @@ class SideFile:
     session_id: str
     agent_id: str
     size: int
-    modified_at: datetime | None
+    modified_at: Timestamp | None
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """A relation between two sessions (or a session and a subagent that replays it)."""
 
     source: str
@@ -54,13 +50,12 @@ class Link:
     turn: int | None = None  # of a fork or branch: the last of its source's turns that it copied
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """What one tool call did to one file."""
 
     session_id: str
     agent_id: str
-    at: datetime | None
+    at: Timestamp | None
     path: str
     change: str  # create, update, edit, notebook
     added: int
@@ -69,8 +64,7 @@ class FileChange:
     patch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(Struct, frozen=True):
     """One entry of a todo list or task list, as its file last said."""
 
     session_id: str
@@ -79,8 +73,7 @@ class Todo:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class IssueExample:
+class IssueExample(Struct, frozen=True):
     """One place with an issue: bytes of a transcript."""
 
     transcript: str
@@ -90,8 +83,7 @@ class IssueExample:
     session_id: str = ""  # empty: of none, as in history.jsonl
 
 
-@dataclass(frozen=True, slots=True)
-class IssueKind:
+class IssueKind(Struct, frozen=True):
     """Issues of one kind, with a few places to look at."""
 
     reason: str
@@ -99,8 +91,7 @@ class IssueKind:
     examples: tuple[IssueExample, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """A record kind or a field that Hansard does not know yet."""
 
     version: str
@@ -122,8 +113,7 @@ class RestoreAction(StrEnum):
     """It cannot be written on this system, or not inside the target."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreItem:
+class RestoreItem(Struct, frozen=True):
     """One file to give back."""
 
     path: str

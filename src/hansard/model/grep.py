@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class GrepFile:
+class GrepFile(Struct, frozen=True):
     """A file of the record that was searched: one generation of a log, or one state of a small file."""
 
     root: str
@@ -19,8 +18,7 @@ class GrepFile:
     agent_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class GrepLine:
+class GrepLine(Struct, frozen=True):
     """A line of the record that matches, or one near it; bytes are counted from the line's beginning."""
 
     file: GrepFile
@@ -33,8 +31,7 @@ class GrepLine:
     text_at: int  # where in the line the text begins
 
 
-@dataclass(frozen=True, slots=True)
-class GrepCount:
+class GrepCount(Struct, frozen=True):
     """How many lines of a file match."""
 
     file: GrepFile

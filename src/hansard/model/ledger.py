@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from operator import add
+from typing import Any
 
-if TYPE_CHECKING:
-    from datetime import date, datetime
-    from decimal import Decimal
+from msgspec import Struct
+from msgspec.structs import asdict, astuple
+
+from hansard.model.fields import PlainDecimal, Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(Struct, frozen=True):
     """What API messages used, by class."""
 
     input: int = 0
@@ -23,28 +24,27 @@ class Tokens:
 
     def __add__(self, other: Tokens) -> Tokens:
         """Both together."""
-        return Tokens(*(getattr(self, item.name) + getattr(other, item.name) for item in fields(self)))
+        return Tokens(*map(add, astuple(self), astuple(other)))
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """What one model costs, at a time, for a size of prompt: dollars per million tokens and per thousand searches."""
 
     model: str  # as the transcripts name it
     service_tier: str
     speed: str
     inference_geo: str
-    since: datetime | None  # valid from, None: always was
-    until: datetime | None  # and before
+    since: Timestamp | None  # valid from, None: always was
+    until: Timestamp | None  # and before
     above: int | None  # for prompts of more tokens than this
     upto: int | None  # and of at most so many
     priced_as: str | None  # the model in the price data; None: no price is known
-    input: Decimal | None
-    output: Decimal | None
-    cache_read: Decimal | None
-    cache_write_5m: Decimal | None
-    cache_write_1h: Decimal | None
-    web_search: Decimal | None
+    input: PlainDecimal | None
+    output: PlainDecimal | None
+    cache_read: PlainDecimal | None
+    cache_write_5m: PlainDecimal | None
+    cache_write_1h: PlainDecimal | None
+    web_search: PlainDecimal | None
     source: str
     notes: tuple[str, ...] = ()
 
@@ -59,17 +59,16 @@ class Rate:
         return self.priced_as is not None
 
 
-@dataclass(frozen=True, slots=True)
-class PriceOverride:
+class PriceOverride(Struct, frozen=True):
     """A price that the user sets for a model, in the units of `Rate`; what is left out follows from `input`."""
 
     model: str  # as the transcripts name it, with or without its date
-    input: Decimal
-    output: Decimal
-    cache_read: Decimal | None = None
-    cache_write_5m: Decimal | None = None
-    cache_write_1h: Decimal | None = None
-    web_search: Decimal | None = None
+    input: PlainDecimal
+    output: PlainDecimal
+    cache_read: PlainDecimal | None = None
+    cache_write_5m: PlainDecimal | None = None
+    cache_write_1h: PlainDecimal | None = None
+    web_search: PlainDecimal | None = None
     since: date | None = None  # from the beginning of that day in UTC
     until: date | None = None  # to the beginning of that day
     above: int | None = None  # only for prompts of more tokens than this
@@ -77,19 +76,17 @@ class PriceOverride:
     service_tier: str | None = None  # only in this tier
 
 
-@dataclass(frozen=True, slots=True)
-class PriceData:
+class PriceData(Struct, frozen=True):
     """Where the rates come from."""
 
     source: str  # genai-prices
     version: str  # of the package whose data it is, or that fetched it
     dated: str  # the day of the newest price in it
-    fetched_at: datetime | None  # None: the data that came with the package
+    fetched_at: Timestamp | None  # None: the data that came with the package
     overrides: int  # how many prices the configuration adds
 
 
-@dataclass(frozen=True, slots=True)
-class Pricing:
+class Pricing(Struct, frozen=True):
     """By which prices a report was made, and what about them is not certain."""
 
     data: PriceData
@@ -98,15 +95,10 @@ class Pricing:
 
     def as_plain(self) -> dict[str, Any]:
         """One flat object."""
-        return {
-            **{item.name: getattr(self.data, item.name) for item in fields(self.data)},
-            "mode": self.mode,
-            "notes": self.notes,
-        }
+        return {**asdict(self.data), "mode": self.mode, "notes": self.notes}
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What tools did."""
 
     calls: int = 0
@@ -117,11 +109,10 @@ class Work:
 
     def __add__(self, other: Work) -> Work:
         """Both together."""
-        return Work(*(getattr(self, item.name) + getattr(other, item.name) for item in fields(self)))
+        return Work(*map(add, astuple(self), astuple(other)))
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(Struct, frozen=True):
     """One row of a report, or its total."""
 
     key: dict[str, str | None]  # dimension: value, in the order asked for; None: not known
@@ -137,12 +128,12 @@ class UsageRow:
     unpriced_messages: int  # in no cost
     recorded_messages: int  # their cost is what the client wrote
     understated_messages: int  # fast, or elsewhere, at the standard rate because no other is known
-    cost_usd: Decimal | None  # of what has a price; None where nothing has
-    cache_saved_usd: Decimal | None  # what cache reads would have cost more as plain input
-    cache_extra_usd: Decimal | None  # what cache writes cost more than plain input
+    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
+    cache_saved_usd: PlainDecimal | None  # what cache reads would have cost more as plain input
+    cache_extra_usd: PlainDecimal | None  # what cache writes cost more than plain input
     unpriced_models: tuple[str, ...]
-    first_at: datetime | None
-    last_at: datetime | None
+    first_at: Timestamp | None
+    last_at: Timestamp | None
     progress_only_messages: int = 0  # of subagents whose transcripts are gone: only progress records show them
     work: Work | None = None
     breakdown: tuple[UsageRow, ...] = ()  # the same by model
@@ -160,7 +151,7 @@ class UsageRow:
 
     def as_plain(self) -> dict[str, Any]:
         """One flat object, the key first; without what was not asked for."""
-        rest = {item.name: getattr(self, item.name) for item in fields(self)}
+        rest = asdict(self)
         key, about = rest.pop("key"), rest.pop("about")
         flat = {**key, **about, **key, **rest}
         if not self.breakdown:
@@ -170,63 +161,58 @@ class UsageRow:
         return flat
 
 
-@dataclass(frozen=True, slots=True)
-class UsageReport:
+class UsageReport(Struct, frozen=True):
     """Rows that add up to the totals, by which dimensions, and at which prices."""
 
     by: tuple[str, ...]
     timezone: str
-    since: datetime | None
-    until: datetime | None
+    since: Timestamp | None
+    until: Timestamp | None
     rows: tuple[UsageRow, ...]
     totals: UsageRow
     pricing: Pricing
 
 
-@dataclass(frozen=True, slots=True)
-class BillingBlock:
+class BillingBlock(Struct, frozen=True):
     """Five hours from the first message after a pause, as the plans' limits count; or the pause between two."""
 
-    start: datetime
-    end: datetime
+    start: Timestamp
+    end: Timestamp
     is_gap: bool
     is_active: bool
     usage: UsageRow | None  # None in a gap
-    burn_usd_per_hour: Decimal | None = None  # only of the active one
+    burn_usd_per_hour: PlainDecimal | None = None  # only of the active one
     burn_tokens_per_minute: int | None = None
-    projected_usd: Decimal | None = None
+    projected_usd: PlainDecimal | None = None
     projected_tokens: int | None = None
     remaining_minutes: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Blocks:
+class Blocks(Struct, frozen=True):
     """Blocks in order, at which prices."""
 
     blocks: tuple[BillingBlock, ...]
     pricing: Pricing
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """How much may be spent in a period, by a project or by all."""
 
     period: str  # day, week, month
-    limit_usd: Decimal
-    warn_at: Decimal  # the share of it from which on it is near
+    limit_usd: PlainDecimal
+    warn_at: PlainDecimal  # the share of it from which on it is near
     project: str | None = None  # a path, or a part of one
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A limit of the configuration and how much of it is spent."""
 
     period: str  # day, week, month
     project: str | None  # None: everything
-    limit_usd: Decimal
-    spent_usd: Decimal | None  # None where nothing of it has a price
+    limit_usd: PlainDecimal
+    spent_usd: PlainDecimal | None  # None where nothing of it has a price
     unpriced_messages: int  # not in what is spent
     lower_bound_messages: int
-    share: Decimal  # spent / limit
+    share: PlainDecimal  # spent / limit
     state: str  # ok, near, over
-    since: datetime
+    since: Timestamp

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from msgspec import Struct
+
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A file or a part of the record that is in quarantine: everything else goes on without it until it changes."""
 
     stage: str
@@ -15,7 +15,7 @@ class Problem:
     subject: str
     """The source file, or the session."""
     reason: str
-    since: datetime | None
+    since: Timestamp | None
 
     @property
     def is_kept(self) -> bool:

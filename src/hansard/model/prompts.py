@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Struct, frozen=True):
     """Something a human typed."""
 
     text: str
     source: str  # prompt, queued, command, bash, history
-    at: datetime | None
+    at: Timestamp | None
     session_id: str | None  # old lines of history.jsonl name none
     project: str
     session_kept: bool  # False: the transcript was gone before Hansard first looked
@@ -25,8 +22,7 @@ class Prompt:
     offset: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class PromptPage:
+class PromptPage(Struct, frozen=True):
     """Prompts, and where the next page begins when there is one."""
 
     prompts: tuple[Prompt, ...]

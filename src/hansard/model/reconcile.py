@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from decimal import Context
+from typing import Any
 
-if TYPE_CHECKING:
-    from decimal import Decimal
+from msgspec import Struct
+from msgspec.structs import asdict, astuple
 
-    from hansard.model.ledger import Pricing
+from hansard.model.fields import PlainDecimal
+from hansard.model.ledger import Pricing
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """What a way of counting adds up to, or how much more it is than another; None where it does not say."""
 
     messages: int | None  # what it takes for one answer
@@ -22,7 +22,7 @@ class Counted:
     cache_write_tokens: int
     cache_write_1h_tokens: int | None  # of these, the ones kept for an hour
     web_searches: int
-    cost_usd: Decimal | None  # of what has a price
+    cost_usd: PlainDecimal | None  # of what has a price
     unpriced_messages: int = 0  # in no cost
 
     @property
@@ -32,11 +32,11 @@ class Counted:
 
     def __add__(self, other: Counted) -> Counted:
         """Both together."""
-        return Counted(*map(_plus, self._values(), other._values()))
+        return Counted(*map(_plus, astuple(self), astuple(other)))
 
     def __neg__(self) -> Counted:
         """As much less."""
-        return Counted(*map(_minus, self._values()))
+        return Counted(*map(_minus, astuple(self)))
 
     def __sub__(self, other: Counted) -> Counted:
         """How much more it is."""
@@ -44,17 +44,14 @@ class Counted:
 
     def __bool__(self) -> bool:
         """Whether there is anything in it."""
-        return any(self._values())
+        return any(astuple(self))
 
     def as_plain(self) -> dict[str, Any]:
         """One object; what has no price at all costs nothing that is known."""
-        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        plain = asdict(self)
         if self.messages and self.unpriced_messages == self.messages:
             plain["cost_usd"] = None
         return plain
-
-    def _values(self) -> list[Any]:
-        return [getattr(self, item.name) for item in fields(self)]
 
 
 def _minus(value: Any) -> Any:
@@ -67,13 +64,10 @@ def _plus(one: Any, other: Any) -> Any:
     if isinstance(one, int):
         return one + other
     # The numbers of a history have more digits than a sum of the usual precision keeps.
-    from decimal import Context
-
     return Context(prec=200).add(one, other)
 
 
-@dataclass(frozen=True, slots=True)
-class DifferenceStep:
+class DifferenceStep(Struct, frozen=True):
     """One cause of a difference, and its size."""
 
     cause: str  # a word for programs
@@ -81,8 +75,7 @@ class DifferenceStep:
     amount: Counted
 
 
-@dataclass(frozen=True, slots=True)
-class CountingMethod:
+class CountingMethod(Struct, frozen=True):
     """A way of counting: from ours to its total, cause by cause; the steps add up to the difference."""
 
     name: str  # lines, ccusage, agentsview, tokscale, cost-state, stats-cache
@@ -100,13 +93,12 @@ class CountingMethod:
 
     def as_plain(self) -> dict[str, Any]:
         """One object, with the difference."""
-        plain = {item.name: getattr(self, item.name) for item in fields(self)}
+        plain = asdict(self)
         steps, notes = plain.pop("steps"), plain.pop("notes")
         return {**plain, "difference": self.difference, "steps": steps, "notes": notes}
 
 
-@dataclass(frozen=True, slots=True)
-class ClientDifference:
+class ClientDifference(Struct, frozen=True):
     """A session in which the client's own totals of a model are not what its transcripts show."""
 
     session_id: str
@@ -116,8 +108,7 @@ class ClientDifference:
     difference: Counted
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCheck:
+class ClientCheck(Struct, frozen=True):
     """The client's own totals, session by session."""
 
     sessions: int  # that have any
@@ -125,8 +116,7 @@ class ClientCheck:
     differing: tuple[ClientDifference, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PeerModel:
+class PeerModel(Struct, frozen=True):
     """What is left over of one model."""
 
     model: str
@@ -135,8 +125,7 @@ class PeerModel:
     unexplained: Counted
 
 
-@dataclass(frozen=True, slots=True)
-class PeerCheck:
+class PeerCheck(Struct, frozen=True):
     """The real output of another tool beside our simulation of its rule."""
 
     tool: str
@@ -148,8 +137,7 @@ class PeerCheck:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciliation:
+class Reconciliation(Struct, frozen=True):
     """Our totals, and every other way of counting beside them."""
 
     ours: Counted

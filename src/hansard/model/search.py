@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class LineLocation:
+class LineLocation(Struct, frozen=True):
     """Where something stands: a line of a transcript."""
 
     session_id: str
@@ -18,8 +15,7 @@ class LineLocation:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A text that answers a search: a prompt, a reply, a tool's call or result, a title, ..."""
 
     session_id: str
@@ -35,7 +31,7 @@ class Hit:
     agent_id: str | None
     is_error: bool
     is_current: bool  # False: of a generation of its transcript that is not read, see docs/storage.md
-    timestamp: datetime | None
+    timestamp: Timestamp | None
     snippet: str
     highlights: tuple[tuple[int, int], ...]  # of the snippet: from, to
     before: tuple[str, ...]  # lines, where they were asked for
@@ -44,22 +40,20 @@ class Hit:
     others: tuple[LineLocation, ...]  # where the same record stands too: forks, replays, former generations
 
 
-@dataclass(frozen=True, slots=True)
-class SessionHits:
+class SessionHits(Struct, frozen=True):
     """A session and the best of what was found in it."""
 
     session_id: str
     project: str
     title: str
-    started_at: datetime | None
-    ended_at: datetime | None
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
     matches: int  # of the texts that were weighed
     score: float
     hits: tuple[Hit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Facets:
+class Facets(Struct, frozen=True):
     """How many of the matching texts there are of each kind, most first."""
 
     project: tuple[tuple[str, int], ...]
@@ -72,8 +66,7 @@ class Facets:
     day: tuple[tuple[str, int], ...] = ()  # the latest first
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPage:
+class SearchPage(Struct, frozen=True):
     """One page of what a search found."""
 
     hits: tuple[Hit, ...]

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import fields, is_dataclass
+import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
-if TYPE_CHECKING:
-    from decimal import Decimal
+from msgspec import Struct
 
 
 def plain(value: Any) -> Any:
     """A value as JSON knows it: snake_case keys, times as ISO 8601 UTC, money as decimal strings."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
     if isinstance(value, datetime):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if hasattr(value, "as_plain"):  # a value whose parts stand side by side in JSON
-        return plain(value.as_plain())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, Decimal):
+        return money(value)
+    if isinstance(value, Struct):
+        if hasattr(value, "as_plain"):  # its parts stand side by side in JSON
+            return plain(value.as_plain())
+        return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
-    # No decimal can be here unless somebody loaded the module, which costs start-up more than this look.
-    decimal = sys.modules.get("decimal")
-    return money(value) if decimal is not None and isinstance(value, decimal.Decimal) else value
+    return value
 
 
 def money(value: Decimal) -> str:
@@ -35,20 +36,7 @@ def money(value: Decimal) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value of the model as JSON in UTF-8, without a newline."""
-    import json
-
-    value = plain(value)
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
-        return json.dumps(value).encode()
-
-
-def encoded(value: Any) -> bytes:
-    """A value of the model, or a dict of such, as one line of JSON in UTF-8; valid for every reader, whatever transcripts hold."""
-    import json
-
+    """A value of the model, or a dict of such, as JSON in UTF-8; valid for every reader, whatever transcripts hold."""
     value = plain(value)
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -56,9 +44,14 @@ def encoded(value: Any) -> bytes:
         value = _finite(value)
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     try:
-        return text.encode() + b"\n"
+        return text.encode()
     except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
-        return json.dumps(value, allow_nan=False).encode() + b"\n"
+        return json.dumps(value, allow_nan=False).encode()
+
+
+def encoded(value: Any) -> bytes:
+    """The same as one line."""
+    return json_bytes(value) + b"\n"
 
 
 def _finite(value: Any) -> Any:

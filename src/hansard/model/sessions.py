@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
+from hansard.model.fields import PlainDecimal, Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One session: its main transcript and the subagents it started."""
 
     session_id: str
@@ -19,8 +15,8 @@ class Session:
     title: str
     title_source: str  # yours, custom, agent, ai, summary, prompt, command, none
     first_prompt: str
-    started_at: datetime | None
-    ended_at: datetime | None
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
     prompts: int
     commands: int
     messages: int
@@ -41,7 +37,7 @@ class Session:
     cache_write_tokens: int
     api_messages: int  # counted once over all sessions: a fork owns only what it added
     lower_bound_messages: int
-    cost_usd: Decimal | None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
     unpriced_models: tuple[str, ...]  # what these did is not in cost_usd
     source_state: str  # live, gone, rewritten (the file is there and has less of it)
     cwd: str
@@ -62,8 +58,7 @@ class Session:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """What the client needs to go on with a session."""
 
     session: Session
@@ -71,8 +66,7 @@ class Resumption:
     is_gone: bool  # its transcript must be restored into `config` first
 
 
-@dataclass(frozen=True, slots=True)
-class Remarks:
+class Remarks(Struct, frozen=True):
     """What the user said about a session, also about one that only history.jsonl knows."""
 
     session_id: str
@@ -83,16 +77,14 @@ class Remarks:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(Struct, frozen=True):
     """A tag and how many sessions have it."""
 
     tag: str
     sessions: int
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """Sessions, and where the next page begins when there is one."""
 
     sessions: tuple[Session, ...]
@@ -100,8 +92,7 @@ class SessionPage:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class SessionGroup:
+class SessionGroup(Struct, frozen=True):
     """Sessions of one project or of one day, and what they add up to."""
 
     by: str  # project, day
@@ -115,15 +106,14 @@ class SessionGroup:
     files_changed: int
     lines_added: int
     lines_removed: int
-    last_at: datetime | None
-    cost_usd: Decimal | None  # of what has a price; None where nothing has
+    last_at: Timestamp | None
+    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
     is_lower_bound: bool  # some messages have no price, or were cut off
     sessions: tuple[Session, ...]  # the first of them, in the order that was asked for
     next_cursor: str | None  # of the sessions in it
 
 
-@dataclass(frozen=True, slots=True)
-class SessionGroups:
+class SessionGroups(Struct, frozen=True):
     """Groups of sessions, the latest first, and where the next page begins when there is one."""
 
     groups: tuple[SessionGroup, ...]
@@ -132,8 +122,7 @@ class SessionGroups:
     sessions: int  # in all of them
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A directory that sessions were started in; worktrees count with their repository."""
 
     project: str
@@ -149,15 +138,14 @@ class Project:
     files_changed: int
     lines_added: int
     lines_removed: int
-    first_at: datetime | None
-    last_at: datetime | None
+    first_at: Timestamp | None
+    last_at: Timestamp | None
     directories: tuple[str, ...]
     live_sessions: int
-    cost_usd: Decimal | None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None  # of what has a price; None where nothing has
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """What happened in a stretch of time."""
 
     sessions: int  # active in it
@@ -169,6 +157,6 @@ class Activity:
     output_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
-    cost_usd: Decimal | None = None  # of what has a price; None where nothing has
+    cost_usd: PlainDecimal | None = None  # of what has a price; None where nothing has
     lower_bound_messages: int = 0  # their output tokens are only lower bounds
     unpriced_messages: int = 0  # in no cost

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from datetime import datetime
+from msgspec import Struct, field
+
+from hansard.model.fields import Timestamp
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True):
     """A tool call with its result."""
 
     tool_use_id: str
@@ -18,7 +17,7 @@ class ToolCall:
     input: Any
     output: str | None
     is_error: bool
-    at: datetime | None
+    at: Timestamp | None
     duration_ms: int | None
     path: str | None
     change: str | None
@@ -31,12 +30,11 @@ class ToolCall:
     result_offset: int | None = None  # of the line with the result
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One thing said or done in a conversation, in reading order."""
 
     kind: str  # prompt, command, bash, reply, thinking, tool, compaction, error, notification, note, interruption, unreadable, ...
-    at: datetime | None
+    at: Timestamp | None
     text: str
     uuid: str | None
     transcript: str
@@ -49,8 +47,7 @@ class Entry:
     queued: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Struct, frozen=True):
     """A place where a prompt was replaced or an answer made again."""
 
     parent_uuid: str
@@ -58,8 +55,7 @@ class Fork:
     uuids: tuple[str, ...]  # the first record of each branch
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """A subagent and the call that made it."""
 
     agent_id: str
@@ -70,14 +66,13 @@ class Agent:
     tool_use_id: str | None
     linked_by: str
     warmup: bool
-    started_at: datetime | None
-    ended_at: datetime | None
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
     messages: int
     tool_calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """A thread to read: a session's own, or one subagent's."""
 
     session_id: str

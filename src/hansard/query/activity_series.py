@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import find_copies, find_prompt_copies
@@ -55,8 +56,7 @@ _STINTS = f"""
 Span = tuple[int, int]  # milliseconds: from, up to
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
+class Happened(Struct, frozen=True):
     """What happened in one stretch of time."""
 
     since: datetime

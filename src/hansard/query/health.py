@@ -7,11 +7,13 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from hansard.errors import HansardError
+from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.model.time import from_milliseconds
@@ -32,20 +34,18 @@ _EXAMPLES = 3
 _SAMPLE = 256  # chunks of 256 KiB: a fraction of a second
 
 
-@dataclass(frozen=True, slots=True)
-class Doomed:
+class Doomed(Struct, frozen=True):
     """A transcript that the client will delete, and whether its bytes are kept."""
 
     path: str
     root: str
     session_id: str
-    deleted_at: datetime  # not before
+    deleted_at: Timestamp  # not before
     size: int
     kept: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NotKept:
+class NotKept(Struct, frozen=True):
     """A file under a source root that is not kept, and why."""
 
     path: str
@@ -53,8 +53,7 @@ class NotKept:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnfollowedLink:
+class UnfollowedLink(Struct, frozen=True):
     """A link in a source root that leads out of it, and how many files that were kept through it are not updated any more."""
 
     path: str
@@ -63,8 +62,7 @@ class UnfollowedLink:
     is_own_data: bool  # Hansard's own, which is never read
 
 
-@dataclass(frozen=True, slots=True)
-class RootStatus:
+class RootStatus(Struct, frozen=True):
     """One source root as it is now."""
 
     path: str
@@ -78,8 +76,7 @@ class RootStatus:
     unfollowed_links: tuple[UnfollowedLink, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """The store at a glance."""
 
     home: str
@@ -98,7 +95,7 @@ class Status:
     record_bytes: int
     index_bytes: int
     text_bytes: int
-    last_sync: datetime | None
+    last_sync: Timestamp | None
     """When the sources were last looked at in full, whether or not there was anything new."""
     sync_error: str | None
     """Why a sync after that did not come to its end."""
@@ -230,8 +227,7 @@ def _disk(home: str, name: str) -> int:
     return total
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something `hansard doctor` noticed, and what to do about it."""
 
     level: str  # ok, note, warning, error
@@ -239,8 +235,7 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """What `hansard doctor` found."""
 
     findings: tuple[Finding, ...]

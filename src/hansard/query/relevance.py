@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.index.lines import Lines, items
+from hansard.model.search import Hit, SessionHits
 from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import leaf_strings
 from hansard.parse.texts import texts
 from hansard.query.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
 
 if TYPE_CHECKING:
-    from hansard.model.search import Hit, LineLocation, SessionHits
+    from hansard.model.search import LineLocation
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -29,8 +31,7 @@ DEPTH = 10
 _SHOWN = 160  # characters of a passage in a report
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The first hits and the first sessions for a question."""
 
     hits: Sequence[Hit]
@@ -40,8 +41,7 @@ class Answer:
 Ask = Callable[[str], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """How one class of questions was answered; shares of 1, a mean of 1/rank."""
 
     kind: str
@@ -54,8 +54,7 @@ class Score:
     session_mrr: float
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """A question that no hit among the first answered, and what came first instead."""
 
     kind: str
@@ -68,8 +67,7 @@ class Miss:
     first: str  # its snippet; empty when nothing was found
 
 
-@dataclass(frozen=True, slots=True)
-class Relevance:
+class Relevance(Struct, frozen=True):
     """The scores of all classes that the history has questions for."""
 
     seed: int
@@ -80,8 +78,7 @@ class Relevance:
     misses: tuple[Miss, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranks:
+class Ranks(Struct, frozen=True):
     """Where the answer to one question stood among the hits and among the sessions; None: not among the first."""
 
     kind: str

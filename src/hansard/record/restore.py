@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct
 
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
 from hansard.files import DIRECTORY_MODE, FILE_MODE
@@ -38,8 +39,7 @@ class Layout(StrEnum):
     """DIR/<root name>/projects/..."""
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What a restore did."""
 
     written: int

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 import apsw
+from msgspec import Struct, field
 
 from hansard.errors import StoreCorrupt, UsageError
 from hansard.record import chain, layout
@@ -23,8 +23,7 @@ _METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out")
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """Bytes that the broken record cannot give back."""
 
     path: str
@@ -33,8 +32,7 @@ class Loss:
     length: int
 
 
-@dataclass(slots=True)
-class SalvageReport:
+class SalvageReport(Struct):
     """What was taken over into the new record, and what was lost."""
 
     files: int = 0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from hansard.record.chain import LOG, LogProof, first_hash, next_hash
 from hansard.record.schema import CHUNK
@@ -28,8 +30,7 @@ SOURCE_DIFFERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(Struct, frozen=True):
     """Something the record cannot give back, or gives back other than the source has it."""
 
     path: str
@@ -40,8 +41,7 @@ class Mismatch:
     snapshot: int | None = None
 
 
-@dataclass(slots=True)
-class VerifyReport:
+class VerifyReport(Struct):
     """What was looked at and what was found."""
 
     transcripts: int = 0

@@ -84,7 +84,7 @@ def stated(line: ExplainedLine) -> str:
 
 def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
     """Rates that differ in nothing but a tier or place without a price of its own, as one."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from hansard.pricing.cost import EXACT
 

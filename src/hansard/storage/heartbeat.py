@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
 _VERIFIED = "last-verify.json"
@@ -71,8 +72,7 @@ def heartbeat(home: str) -> Heartbeat:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SyncProgress:
+class SyncProgress(Struct, frozen=True):
     """How far the sync is that is going on, in whatever process."""
 
     phase: str  # reading, indexing, text

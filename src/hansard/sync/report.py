@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 
@@ -16,8 +17,7 @@ _MANY_FILES = 20  # that are noted as soon as they are known
 DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """How far a sync is; the same object is passed again and again, and each phase counts from nothing."""
 
     phase: str = "reading"  # reading: from the sources; indexing: what only the record had; text: the full text
@@ -85,8 +85,7 @@ class ProgressReporter:
             clear_progress(self._home)
 
 
-@dataclass(frozen=True, slots=True)
-class SyncReport:
+class SyncReport(Struct, frozen=True):
     """What a sync did."""
 
     transcripts: int = 0  # logs that the roots hold now

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.pricing.settle import Prices

@@ -7,12 +7,12 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import apsw
+from msgspec.structs import replace
 
 from hansard.errors import StoreBusy
 from hansard.index.store import IndexDamaged, discard

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+
+from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, Item, Part, Picture, Turn

@@ -11,8 +11,9 @@ import contextlib
 import logging
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hansard.engine import Hansard
 from hansard.errors import HansardError
@@ -29,8 +30,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between attempts to keep cur
 _MOST_STREAMS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """What open pages are told."""
 
     revision: int  # another number: something has changed

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from hansard.model.display import CallFacts, Item, Part, Plain, Thread, Turn
 from hansard.model.ledger import Tokens
@@ -20,8 +21,8 @@ def session(**values: Any) -> Session:
     """A session of which only what is given is told."""
     empty: dict[str, Any] = {"str": "", "int": 0, "bool": False}
     made: dict[str, Any] = {
-        item.name: empty.get(str(item.type), () if str(item.type).startswith("tuple") else None)
-        for item in fields(Session)
+        name: empty.get(kind, () if kind.startswith("tuple") else None)
+        for name, kind in Session.__annotations__.items()
     }
     made |= {"session_id": "5e551011", "project": "/src/tide", "title": "High water", "source_state": "live"}
     return Session(**{**made, **values})

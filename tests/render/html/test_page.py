@@ -163,7 +163,7 @@ def test_payloads_in_every_place_of_a_transcript_are_only_text(tmp_path: Path) -
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_in_every_field_of_a_session_and_an_item_are_only_text(payload: str) -> None:
-    words = {name: payload for name in session().__dataclass_fields__ if isinstance(getattr(session(), name), str)}
+    words = {name: payload for name in session().__struct_fields__ if isinstance(getattr(session(), name), str)}
     lists = dict.fromkeys(
         ("models", "branches", "versions", "unpriced_models", "pull_requests", "tags", "notes"), (payload,)
     )

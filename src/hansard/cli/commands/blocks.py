@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
@@ -23,6 +24,7 @@ from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import Period, counts, filter_line, period
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
+from hansard.model.ledger import BillingBlock, Pricing
 from hansard.model.time import BLOCK
 from hansard.render.text import Paint, clean, fit, one_line
 from hansard.render.words import duration, many, model_name, short
@@ -30,7 +32,6 @@ from hansard.render.words import duration, many, model_name, short
 if TYPE_CHECKING:
     from hansard.cli.context import Context
     from hansard.engine import Hansard
-    from hansard.model.ledger import BillingBlock, Pricing
 
 
 _RECENT = timedelta(days=3)
@@ -47,8 +48,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """What the user wants to see of the blocks."""
 
     query: str | None
@@ -60,8 +60,7 @@ class _Request:
     gaps: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """Blocks, and which models each of them used, by the time it begins."""
 
     blocks: tuple[BillingBlock, ...]

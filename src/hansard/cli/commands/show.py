@@ -7,11 +7,11 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Command, Context, pass_context, program, reads, warn
 from hansard.errors import NotFound, UsageError

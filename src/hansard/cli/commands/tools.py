@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option, sort_options

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from hansard.model.ledger import Rate, Tokens
 from hansard.model.time import to_milliseconds

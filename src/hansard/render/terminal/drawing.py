@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again

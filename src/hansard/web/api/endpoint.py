@@ -70,7 +70,7 @@ class Endpoint:
     path: str
     summary: str
     handler: Callable[..., Any]
-    answer: Any  # the type of what the handler gives, or a `Shape`
+    answer: Any  # the type that describes what the handler gives
     path_parameters: tuple[Text | Number, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     body: tuple[Text, ...] = ()  # the fields of the JSON object that must be sent

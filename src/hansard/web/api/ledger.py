@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, defstruct
+from msgspec.structs import replace
 
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
 from hansard.ledger.sums import MODES
 from hansard.model.explain import Explanation
 from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
-from hansard.model.schema import Shape
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
@@ -33,8 +34,27 @@ from hansard.web.api.parameters import (
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
 _MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")
-_BLOCK = Shape("BlockOfModels", BillingBlock, (("models", list[str]),))
-_BUDGETS = ("budgets", list[Budget])
+
+
+class UsageAnswer(UsageReport, frozen=True):
+    """Rows that add up to the totals, as many as were asked for."""
+
+    budgets: list[Budget] | UnsetType = UNSET
+    rows_left_out: int | UnsetType = UNSET
+
+
+class BlockOfModels(BillingBlock, frozen=True, kw_only=True):
+    """A block and the models that were used in it."""
+
+    models: list[str]
+
+
+class BlocksAnswer(Struct, frozen=True):
+    """Blocks in order, as many as were asked for, at which prices."""
+
+    blocks: list[BlockOfModels]
+    pricing: Pricing
+    blocks_left_out: int | UnsetType = UNSET
 
 
 def _usage(call: Call) -> dict[str, Any]:
@@ -120,12 +140,7 @@ ENDPOINTS = (
         "/api/usage",
         "Tokens and money by any dimension; the rows add up to the totals",
         _usage,
-        Shape(
-            "UsageAnswer",
-            UsageReport,
-            (_BUDGETS, ("rows_left_out", int)),
-            frozenset({"budgets", "rows_left_out"}),
-        ),
+        UsageAnswer,
         parameters=(
             *_COUNTED,
             ChoiceList("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
@@ -141,11 +156,7 @@ ENDPOINTS = (
         "/api/blocks",
         "Five-hour blocks, the pauses between them, and where the present one leads",
         _blocks,
-        Shape(
-            "BlocksAnswer",
-            fields=(("blocks", list[_BLOCK]), ("pricing", Pricing), ("blocks_left_out", int)),  # type: ignore[valid-type]
-            optional=frozenset({"blocks_left_out"}),
-        ),
+        BlocksAnswer,
         parameters=(
             *_COUNTED,
             Flag("active", "Only the present one."),
@@ -175,7 +186,7 @@ ENDPOINTS = (
         "/api/budgets",
         "How much of each limit of the configuration is spent",
         _budgets,
-        Shape("Budgets", fields=(_BUDGETS,)),
+        defstruct("Budgets", [("budgets", list[Budget])]),
         parameters=(TIMEZONE,),
     ),
     Endpoint(
@@ -183,7 +194,7 @@ ENDPOINTS = (
         "/api/prices",
         "The dated rates of the history's models, and where they come from",
         _prices,
-        Shape("Prices", fields=(("rates", list[Rate]), ("data", PriceData))),
+        defstruct("Prices", [("rates", list[Rate]), ("data", PriceData)]),
         parameters=(Text("text", "A part of a model's name."),),
         steady=True,
     ),

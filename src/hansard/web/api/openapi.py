@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from hansard import __version__
-from hansard.model.schema import Schemas
+from hansard.model.schema import Schema, schema_components
 from hansard.web.api.endpoint import JSON, Call, Endpoint
 from hansard.web.api.parameters import ChoiceList, Number, Parameter, RepeatedText, Text
 
-Schema = dict[str, Any]
 _PLACE = "#/components/schemas/"
 _REFUSALS = {
     400: (("bad_request",), "A parameter, the query, a cursor or the body makes no sense"),
@@ -37,11 +36,12 @@ _OTHERS = ("method_not_allowed",)  # told at paths that this document describes,
 
 def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
     """The description of a server whose cookie has that name."""
-    schemas = Schemas(_PLACE)
+    endpoints = tuple(endpoints)
+    answers, definitions = schema_components([one.answer for one in endpoints], _PLACE)
     paths: dict[str, Schema] = {}
-    for endpoint in endpoints:
+    for endpoint, answer in zip(endpoints, answers, strict=True):
         path = re.sub(r":\w+\}", "}", endpoint.path)
-        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, schemas)
+        paths.setdefault(path, {})[endpoint.method.lower()] = _operation(endpoint, path, answer)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -71,19 +71,17 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
                 },
             },
             "responses": {str(status): _refusal(status) for status in _REFUSALS},
-            "schemas": dict(sorted(schemas.definitions.items())) | {"Error": _error()},
+            "schemas": definitions | {"Error": _error()},
         },
     }
 
 
-def _operation(endpoint: Endpoint, path: str, schemas: Schemas) -> Schema:
+def _operation(endpoint: Endpoint, path: str, content: Schema) -> Schema:
     words = [word.strip("{}") for word in path.removeprefix("/api/").replace(".", "/").split("/")]
     given = [_parameter(one, "path") for one in endpoint.path_parameters]
     given += [_parameter(one, "query") for one in endpoint.parameters]
-    content = {"type": "string"} if endpoint.kind != JSON else schemas.of(endpoint.answer)
-    answer: Schema = {"description": "The answer", "content": {endpoint.kind: {"schema": content}}}
-    if endpoint.answer is bytes:
-        answer["content"] = {endpoint.kind: {}}
+    schema = {} if endpoint.answer is bytes else {"schema": content}
+    answer: Schema = {"description": "The answer", "content": {endpoint.kind: schema}}
     if endpoint.steady:
         answer["headers"] = {"ETag": {"description": "For If-None-Match.", "schema": {"type": "string"}}}
     responses: Schema = {"200": answer}

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from hansard.model.prompts import PromptPage
-from hansard.model.schema import Shape
-from hansard.model.search import SearchPage
+from hansard.model.search import Facets, SearchPage, SessionHits
 from hansard.model.serialize import plain
 from hansard.query.prompts import SOURCES
 from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Number, RequiredText
+
+
+class SearchAnswer(SearchPage, frozen=True, kw_only=True):
+    """One page of what a search found, without what was not asked for."""
+
+    sessions: tuple[SessionHits, ...] | UnsetType = UNSET  # type: ignore[assignment]
+    facets: Facets | UnsetType | None = UNSET  # type: ignore[assignment]
 
 
 def _search(call: Call) -> dict[str, Any]:
@@ -51,7 +59,7 @@ ENDPOINTS = (
         "/api/search",
         "Anything that was ever said or done, the best first",
         _search,
-        Shape("SearchAnswer", SearchPage, optional=frozenset({"sessions", "facets"})),
+        SearchAnswer,
         parameters=(
             RequiredText("q", QUERY.help),
             PROJECT,

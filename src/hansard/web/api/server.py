@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import defstruct
 from starlette.responses import Response, StreamingResponse
 
-from hansard.model.schema import Shape
+from hansard.model.fields import Timestamp
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
@@ -80,7 +81,7 @@ ENDPOINTS = (
         "/api/tags",
         "Every tag and how many sessions have it",
         _tags,
-        Shape("Tags", fields=(("tags", list[Tagged]),)),
+        defstruct("Tags", [("tags", list[Tagged])]),
         steady=True,
     ),
     Endpoint("GET", "/api/revision", "What the events tell: whether the store has changed", _revision, News),
@@ -97,6 +98,6 @@ ENDPOINTS = (
         "/api/links",
         "A link that lets one more browser in, once, within five minutes",
         _link,
-        Shape("LoginLink", fields=(("link", str), ("expires_at", datetime))),
+        defstruct("LoginLink", [("link", str), ("expires_at", Timestamp)]),
     ),
 )

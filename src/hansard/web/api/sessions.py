@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import defstruct
+
 from hansard.model.files import FileChange, Link, Todo, Transcript
 from hansard.model.related import Related
-from hansard.model.schema import Shape
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.threads import Agent
 from hansard.query.sessions import SORTS
@@ -118,7 +119,7 @@ ENDPOINTS = (
         f"{_PATH}/agents",
         "Its subagents",
         _agents,
-        Shape("Agents", fields=(("agents", list[Agent]),)),
+        defstruct("Agents", [("agents", list[Agent])]),
         (SESSION,),
         steady=True,
     ),
@@ -127,7 +128,7 @@ ENDPOINTS = (
         f"{_PATH}/links",
         "How it relates to other sessions: forks, continuations",
         _links,
-        Shape("Links", fields=(("links", list[Link]),)),
+        defstruct("Links", [("links", list[Link])]),
         (SESSION,),
         steady=True,
     ),
@@ -136,7 +137,7 @@ ENDPOINTS = (
         f"{_PATH}/related",
         "Sessions like it, the most alike first, and why",
         _related,
-        Shape("RelatedSessions", fields=(("session", Session), ("related", list[Related]))),
+        defstruct("RelatedSessions", [("session", Session), ("related", list[Related])]),
         (SESSION,),
         (Number("limit", "How many at most.", 1, 50, 10),),
         steady=True,
@@ -146,7 +147,7 @@ ENDPOINTS = (
         f"{_PATH}/todos",
         "Its todos and tasks, as their files last said",
         _todos,
-        Shape("Todos", fields=(("todos", list[Todo]),)),
+        defstruct("Todos", [("todos", list[Todo])]),
         (SESSION,),
         steady=True,
     ),
@@ -155,7 +156,7 @@ ENDPOINTS = (
         f"{_PATH}/transcripts",
         "Its logs, former generations included",
         _transcripts,
-        Shape("Transcripts", fields=(("transcripts", list[Transcript]),)),
+        defstruct("Transcripts", [("transcripts", list[Transcript])]),
         (SESSION,),
         steady=True,
     ),
@@ -164,7 +165,7 @@ ENDPOINTS = (
         f"{_PATH}/files",
         "What its tool calls did to files, with patches",
         _files,
-        Shape("FileChanges", fields=(("files", list[FileChange]), ("total", int), ("next", int | None))),
+        defstruct("FileChanges", [("files", list[FileChange]), ("total", int), ("next", int | None)]),
         (SESSION,),
         (
             Text("path", "Of files whose path contains this."),
@@ -178,7 +179,7 @@ ENDPOINTS = (
         "/api/projects",
         "Projects and what happened in them, the most recent first",
         _projects,
-        Shape("Projects", fields=(("projects", list[Project]),)),
+        defstruct("Projects", [("projects", list[Project])]),
         parameters=(Text("text", "A part of the path."), SINCE, UNTIL),
     ),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import defstruct
+
 from hansard.errors import NotFound
 from hansard.model.display import Turn
-from hansard.model.schema import Shape
 from hansard.model.serialize import encoded
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
@@ -48,15 +49,15 @@ ENDPOINTS = (
         "/api/sessions/{session}/turns",
         "What was said and done in it, turn by turn: prompts, replies, tool calls with results, costs",
         _turns,
-        Shape(
+        defstruct(
             "Turns",
-            fields=(
+            [
                 ("session_id", str),
                 ("agent", Agent | None),
                 ("total", int),
                 ("next", int | None),
                 ("turns", list[Turn]),
-            ),
+            ],
         ),
         (SESSION,),
         (

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.model.display import Checklist, Facts, Picture
 from hansard.render.html.escaping import escaped, one_line
@@ -38,8 +41,7 @@ _TICKS = 150  # turns; of more the marks would be a stripe
 WENT_ON = -1  # the number of the session's own line where another branch is shown
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadAddress:
+class ThreadAddress(Struct, frozen=True):
     """Where a thread is read."""
 
     session_id: str
@@ -77,7 +79,7 @@ class ThreadAddress:
 class SessionDrawing(Drawing):
     """Draws windows of one thread."""
 
-    address: ThreadAddress = ThreadAddress("")
+    address: ThreadAddress = field(default_factory=lambda: ThreadAddress(""))
     forks: dict[str, Fork] = field(default_factory=dict)  # by the ids of their first records
     places: dict[str, int] = field(default_factory=dict)  # where these stand
     cut: int = 0  # the number of the turn that began in the window before

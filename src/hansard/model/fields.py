@@ -1,0 +1,12 @@
+"""Types of fields that JSON Schema must be told about: how `serialize.plain` writes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+
+from msgspec import Meta
+
+Timestamp = Annotated[datetime, Meta(tz=True, extra_json_schema={"pattern": "Z$"})]
+PlainDecimal = Annotated[Decimal, Meta(extra_json_schema={"pattern": r"^-?[0-9]+(\.[0-9]+)?$"})]
