@@ -18,7 +18,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test browser check coverage bench soak pin clean
+.PHONY: help run install test browser tmux check coverage bench soak pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -44,7 +44,7 @@ $(DEV_STAMP): $(STAMP) constraints-dev.txt
 	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt -r constraints-dev.txt
 	@touch "$(DEV_STAMP)"
 
-test: check browser ## install, check, run every test
+test: check browser tmux ## install, check, run every test
 	"$(BIN)/python" -m pytest -n $(WORKERS)
 
 # Never fails and never asks for a password: without a browser its tests are skipped.
@@ -62,6 +62,19 @@ browser: ## install Chromium for the tests in a browser, if there is none and ap
 	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
 	{ $$apt update && $$apt install -y --no-install-recommends chromium; } </dev/null >/dev/null 2>&1 || \
 		echo "Chromium could not be installed: the tests in a browser will be skipped." >&2
+
+# The same for tmux.
+tmux: ## install tmux for the tests in a real terminal, if there is none and apt can do it
+	@if command -v tmux >/dev/null; then exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "No tmux, and no apt-get to install it: the tests in a terminal will be skipped." >&2; exit 0; \
+	fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; elif sudo -n true 2>/dev/null; then as_root="sudo -n"; else \
+		echo "No tmux: the tests in a terminal will be skipped. To run them: sudo apt-get install tmux" >&2; exit 0; \
+	fi; \
+	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
+	{ $$apt update && $$apt install -y --no-install-recommends tmux; } </dev/null >/dev/null 2>&1 || \
+		echo "tmux could not be installed: the tests in a terminal will be skipped." >&2
 
 check: install ## lint, formatting, types, layers
 	"$(BIN)/ruff" check

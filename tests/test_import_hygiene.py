@@ -10,6 +10,9 @@ import pytest
 UNWANTED = set(
     "asyncio click duckdb genai_prices httpx2 jinja2 matplotlib mcp pydantic rich starlette textual uvicorn watchfiles".split()
 )
+COMMANDS = (
+    "import hansard.cli.app, hansard.cli.commands.show, hansard.cli.commands.resume, hansard.cli.session_argument"
+)
 STORAGE = {"apsw", "msgspec", "zstandard"}
 
 
@@ -34,3 +37,7 @@ def test_import_hansard_loads_nothing_but_names() -> None:
 )
 def test_the_engine_loads_no_user_interface(statement: str) -> None:
     assert not loaded_by(statement) & UNWANTED
+
+
+def test_commands_load_no_screen_before_they_show_one() -> None:
+    assert not loaded_by(COMMANDS) & {"textual", "rich", "asyncio"}

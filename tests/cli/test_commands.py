@@ -354,3 +354,18 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
         text = run(name, "--help").stdout
         assert f"\n  Examples:\n    hansard {name}" in text
         assert "--json" in text
+
+
+@pytest.mark.parametrize("command", [["resume"], ["related"], ["note"], ["pin"], ["rename", "--remove"], ["cat"]])
+def test_without_a_terminal_a_missing_session_is_said(run: Run, command: list[str]) -> None:
+    assert "Missing argument 'SESSION'" in run(*command, code=2).stderr
+
+
+def test_without_a_terminal_show_means_the_newest(run: Run) -> None:
+    assert run("show").stdout == run("show", "@last").stdout
+
+
+def test_help_is_that_of_the_command(run: Run) -> None:
+    assert run("help").stdout == run("--help").stdout
+    assert run("help", "grep").stdout == run("grep", "--help").stdout
+    assert "did you mean 'search'?" in run("help", "serach", code=2).stderr

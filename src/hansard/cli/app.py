@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": (MORE, "Try Hansard on an invented history."),
     "bench": (MORE, "Measure how well search finds what is in your own history."),
     "schema": (MORE, "Print the documented schema of the databases."),
+    "help": (MORE, "Show help for a command."),
     "completion": (MORE, "Print the completion script of a shell."),
 }
 USAGE_BY = {"daily": "day", "weekly": "week", "monthly": "month", "session": "session"}

@@ -8,11 +8,12 @@ from hashlib import sha256
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.session_argument import choose_session
 from hansard.model.serialize import plain
 
 
 @click.command(cls=Command)
-@click.argument("name", metavar="SESSION|TRANSCRIPT")
+@click.argument("name", metavar="SESSION|TRANSCRIPT", required=False)
 @click.option(
     "--generation",
     type=click.IntRange(min=1),
@@ -21,7 +22,7 @@ from hansard.model.serialize import plain
 )
 @reads
 @pass_context
-def cat(cli: Context, name: str, generation: int | None) -> None:
+def cat(cli: Context, name: str | None, generation: int | None) -> None:
     """Write a transcript's verbatim bytes to stdout.
 
     A session's name means its main transcript; a subagent's id, a path or the end of one means that file.
@@ -32,6 +33,7 @@ def cat(cli: Context, name: str, generation: int | None) -> None:
       hansard cat 3f2a91c0 --generation 1 > before.jsonl
       hansard cat agent-a497335b28b4899ad --json
     """
+    name = choose_session(cli, name)
     with cli.reading() as h:
         _, transcript = h.find_transcript(name, generation=generation)
         pieces = h.cat(name, generation=generation)

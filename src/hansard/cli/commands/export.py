@@ -9,6 +9,7 @@ import click
 from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar, CountBar
 from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.session_argument import choose_session
 from hansard.cli.session_filters import session_filters
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.render.text import one_line
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
 _NAMED_AT_ONCE = 20
+_MISSING = "name the sessions to export, select them with --project or another condition, or use --all"
 
 
 @click.command(cls=QueryCommand)
@@ -68,7 +70,7 @@ def export(
     if to == "-":
         raise UsageError("an export goes to files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
     if not words and not everything and not conditions:
-        raise UsageError("name the sessions to export, say which ones by --project or another condition, or say --all")
+        words = (choose_session(cli, None, missing=_MISSING),)
     from hansard.export.formats import TABULAR, find_format
 
     form = find_format(form, to)

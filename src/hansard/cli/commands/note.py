@@ -9,6 +9,7 @@ import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
 from hansard.cli.context import note as tell
+from hansard.cli.session_argument import choose_session
 from hansard.errors import UsageError
 from hansard.render.text import clean
 
@@ -19,12 +20,12 @@ _MOST_INPUT = 1 << 20  # a note is far shorter; what is longer is refused withou
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", required=False)
 @click.argument("text", nargs=-1)
 @click.option("--remove", "number", metavar="N", type=click.IntRange(min=1), help="Take note number N away.")
 @reads
 @pass_context
-def note(cli: Context, session: str, text: tuple[str, ...], number: int | None) -> None:
+def note(cli: Context, session: str | None, text: tuple[str, ...], number: int | None) -> None:
     """Add a note to a session; without TEXT: show its notes with their numbers. `-` reads the note from stdin.
 
     `note:word` finds sessions by their notes, in `search`, `sessions`, `prompts` and `usage`.
@@ -38,6 +39,7 @@ def note(cli: Context, session: str, text: tuple[str, ...], number: int | None) 
     if text and number is not None:
         raise UsageError("a note is added or taken away, not both: leave the text or --remove out")
     said = _read_stdin() if text == (_STDIN,) else " ".join(text)
+    session = choose_session(cli, session)
     with cli.reading() as h:
         if number is not None:
             found = h.unnote(session, number)

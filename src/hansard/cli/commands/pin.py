@@ -6,10 +6,11 @@ import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
 from hansard.cli.output.session_table import say_remarks
+from hansard.cli.session_argument import choose_session
 
 
 @click.command(cls=Command)
-@click.argument("session", nargs=-1, required=True)
+@click.argument("session", nargs=-1)
 @click.option("--remove", is_flag=True, help="Take the pin away.")
 @reads
 @pass_context
@@ -21,8 +22,9 @@ def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
       hansard pin 3f2a91 --remove
       hansard sessions is:pinned
     """
+    sessions = session or (choose_session(cli, None),)
     with cli.reading() as h:
-        found = h.pin(*session, remove=remove)
+        found = h.pin(*sessions, remove=remove)
     if cli.as_json:
         cli.emit({"sessions": found})
     else:

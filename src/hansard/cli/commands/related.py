@@ -11,6 +11,7 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.output.tables import Column, table
+from hansard.cli.session_argument import choose_session
 from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, project_name, when
 
@@ -34,11 +35,11 @@ _RELATIONS = {
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", required=False)
 @limit_option(10)
 @reads
 @pass_context
-def related(cli: Context, session: str, limit: int) -> None:
+def related(cli: Context, session: str | None, limit: int) -> None:
     """List sessions like this one, the most alike first, and why: links, shared files, shared words.
 
     Examples:
@@ -46,6 +47,7 @@ def related(cli: Context, session: str, limit: int) -> None:
       hansard related 'flaky login' -n 3
       hansard related 3f2a91 --json
     """
+    session = choose_session(cli, session)
     with cli.reading() as h:
         chosen = h.session(session)
         found = h.related(chosen.session_id, limit=limit or None)

@@ -6,16 +6,17 @@ import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
 from hansard.cli.output.session_table import say_remarks
+from hansard.cli.session_argument import choose_session
 from hansard.errors import UsageError
 
 
 @click.command(cls=Command)
-@click.argument("session")
+@click.argument("session", required=False)
 @click.argument("title", nargs=-1)
 @click.option("--remove", is_flag=True, help="Give the session its own title back.")
 @reads
 @pass_context
-def rename(cli: Context, session: str, title: tuple[str, ...], remove: bool) -> None:
+def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bool) -> None:
     """Give a session a title of your own. The transcript is not changed.
 
     Examples:
@@ -24,6 +25,7 @@ def rename(cli: Context, session: str, title: tuple[str, ...], remove: bool) -> 
     """
     if remove == bool(title):
         raise UsageError("give the new title: hansard rename SESSION TITLE..., or --remove without one")
+    session = choose_session(cli, session)
     with cli.reading() as h:
         found = h.rename(session, None if remove else " ".join(title))
     if cli.as_json:

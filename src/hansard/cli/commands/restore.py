@@ -9,6 +9,7 @@ import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
+from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError, WouldOverwrite
 from hansard.render.text import fit_path, one_line
 from hansard.render.words import many, size
@@ -54,8 +55,10 @@ def restore(
       hansard restore 3f2a91c0 --to ~/.claude --touch      so that `claude --resume` finds it again
       hansard restore --all --to /backup/claude
     """
-    if everything == bool(names):
-        raise UsageError("name the sessions to restore, or say --all")
+    if everything and names:
+        raise UsageError("--all restores everything: leave the names out")
+    if not everything and not names:
+        names = (choose_session(cli, None, missing="name the sessions to restore, or use --all"),)
     with cli.reading() as h:
         items = h.plan_restore(None if everything else names, to, all_generations=all_generations)
         if not items:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, program, reads, warn
+from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound
 from hansard.model.files import RestoreAction
 from hansard.render.shell import CLIENT, RESUME_OPTION, command_line
@@ -40,13 +41,13 @@ class ResumeCommand(Command):
 
 
 @click.command(cls=ResumeCommand)
-@click.argument("session")
+@click.argument("session", required=False)
 @click.option("--print", "print_only", is_flag=True, help="Print the command instead of running it; restore nothing.")
 @click.option("--dir", "directory", metavar="DIR", help="Resume in this directory, e.g. after the project was moved.")
 @reads
 @click.pass_context
 @pass_context
-def resume(cli: Context, ctx: click.Context, session: str, print_only: bool, directory: str | None) -> None:
+def resume(cli: Context, ctx: click.Context, session: str | None, print_only: bool, directory: str | None) -> None:
     """Resume a session in Claude Code, in the directory where it was started.
 
     If the client has deleted the session's transcript, it is restored first and dated today, so that the next clean-up leaves it
@@ -58,6 +59,7 @@ def resume(cli: Context, ctx: click.Context, session: str, print_only: bool, dir
       hansard resume 3f2a91c0 --print
       hansard resume 3f2a91c0 --dir ~/src/moved-project
     """
+    session = choose_session(cli, session)
     with cli.reading() as h:
         plan = h.plan_resume(session)
         command = [CLIENT, RESUME_OPTION, plan.session.session_id, *ctx.meta[_OPTIONS]]

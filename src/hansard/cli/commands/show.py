@@ -14,6 +14,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.context import Command, Context, pass_context, program, reads, warn
+from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError
 from hansard.render.text import one_line
 from hansard.render.words import full, many
@@ -32,7 +33,7 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 
 
 @click.command(cls=Command)
-@click.argument("session", metavar="SESSION")
+@click.argument("session", required=False)
 @click.option(
     "--depth",
     type=click.Choice(["prompts", "replies", "tools", "all"]),
@@ -76,7 +77,7 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 @pass_context
 def show(
     cli: Context,
-    session: str,
+    session: str | None,
     depth: str,
     turn: str | None,
     last: int | None,
@@ -112,6 +113,7 @@ def show(
     first, final = _turns(turn)
     from hansard.render.depth import DEPTHS
 
+    session = choose_session(cli, session, default="@last")
     wanted = DEPTHS[depth]
     wanted = wanted._replace(thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
     if follow:
