@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "related": (READ, "List sessions like this one, and why."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restored first if need be."),
+    "open": (READ, "Open a session in the browser."),
     "web": (READ, "Show everything in the browser, live."),
     "grep": (READ, "Search every kept byte with a regular expression."),
     "usage": (COUNT, "Report tokens and money, by day, model, project or anything else."),

@@ -70,7 +70,7 @@ class Auth:
 
     def link(self, token: str, path: str = "/") -> str:
         """What to open to be let in."""
-        return f"{self.url}{path}?token={token}"
+        return login_link(self.url, token, path)
 
     def log_in(self, token: str) -> str | None:
         """The value of a new session cookie for a token, which is used up; None where the token is not valid."""
@@ -112,6 +112,12 @@ class Auth:
         if name in self._names or (self._any_address and address is not None and name == canonical(address)):
             return "pages"
         return "api" if name in LOOPBACK else None
+
+
+def login_link(url: str, token: str, path: str) -> str:
+    """A page's address that lets a browser in; `path` may have a query and a fragment."""
+    page, sign, fragment = path.partition("#")
+    return f"{url}{page}{'&' if '?' in page else '?'}token={token}{sign}{fragment}"
 
 
 def split_host(host: str) -> tuple[str, int]:

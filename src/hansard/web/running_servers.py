@@ -12,6 +12,7 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.export.files import make_folder, write_file
+from hansard.web.auth import login_link
 
 _SECONDS = 10.0  # for an answer
 _SUFFIX = ".json"
@@ -38,8 +39,8 @@ class Running:
         except (OSError, ValueError):
             return False
 
-    def new_link(self) -> dict[str, Any]:
-        """What lets another browser in: `link` and `expires_at`."""
+    def new_link(self, path: str = "/") -> dict[str, Any]:
+        """What lets another browser in at a page: `link` and `expires_at`."""
         try:
             status, answer = self._ask("POST", "/api/links")
         except (OSError, ValueError) as error:
@@ -47,7 +48,8 @@ class Running:
         # Whoever took over the port of a server that died does not know its name.
         if status != 200 or not str(answer.get("link")).startswith(f"{self.url}/"):
             raise NotFound(f"the server on port {self.port} gave no link; end it and start it again")
-        return {"link": answer["link"], "expires_at": answer["expires_at"]}
+        token = answer["link"].rpartition("token=")[2]
+        return {"link": login_link(self.url, token, path), "expires_at": answer["expires_at"]}
 
     def _ask(self, method: str, path: str) -> tuple[int, dict[str, Any]]:
         from http.client import HTTPConnection, HTTPException

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hansard.web.running_servers import Running
     from hansard.web.server import Started
 
-_FOLDER = "web"  # in the data directory: what running servers write
+WEB_FOLDER = "web"  # in the data directory: what running servers write
 _UNSEEN = "No browser has come yet: open the link above yourself."
 _UNKNOWN_NAME = " If it cannot be found there (Safari does not know names under .localhost), start again with: {} web --host-name 127.0.0.1"
 
@@ -64,11 +64,10 @@ def web(
       hansard web --host-name 127.0.0.1
       hansard web --read-only --no-sync
     """
-    from hansard.web.redirect_file import open_in_browser
-    from hansard.web.server import Narrator, is_loopback, serve
+    from hansard.web.server import is_loopback
 
     own = cli.settings()
-    folder = os.path.join(own.home, _FOLDER)
+    folder = os.path.join(own.home, WEB_FOLDER)
     if link:
         if host is not None or host_name is not None or read_only or no_open or demo:
             raise UsageError("--link asks the server that runs: leave its options out; --port says which one")
@@ -83,9 +82,39 @@ def web(
     if not is_loopback(host):
         warn(f"{host} is not loopback: whoever reaches it and has a link can read every session; nothing is encrypted")
 
+    run_server(
+        cli,
+        settings,
+        folder,
+        host=host,
+        host_name=None if host_name is None else _checked(host_name),
+        port=port,
+        read_only=read_only,
+        demo=demo,
+        no_open=no_open,
+    )
+
+
+def run_server(
+    cli: Context,
+    settings: Settings,
+    folder: str,
+    *,
+    host: str = "127.0.0.1",
+    host_name: str | None = None,
+    port: int | None = None,
+    read_only: bool = False,
+    demo: bool = False,
+    no_open: bool = False,
+    path: str = "/",
+) -> None:
+    """Serve until Ctrl-C, and open the browser at a page unless told not to."""
+    from hansard.web.redirect_file import open_in_browser
+    from hansard.web.server import Narrator, serve
+
     def started(server: Started) -> None:
         if cli.as_json:
-            cli.emit(_told(server.running) | {"link": server.link, "host": host, "file": server.file})
+            cli.emit(describe_server(server.running) | {"link": server.link, "host": host, "file": server.file})
         else:
             cli.say([f"Hansard is at {server.link}"])
             note("The link works once, within five minutes. Ctrl-C ends the server.")
@@ -103,11 +132,12 @@ def web(
         ),
         folder=folder,
         host=host,
-        host_name=None if host_name is None else _checked(host_name),
+        host_name=host_name,
         port=port,
         read_only=read_only,
         syncing=demo or not cli.no_sync,
         demo=demo,
+        path=path,
         browser=None if no_open or cli.as_json else open_in_browser,
     )
 
@@ -125,7 +155,7 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
         raise UsageError(f"several servers run, on the ports {ports}: choose one with --port")
     answer = found[0].new_link()
     if cli.as_json:
-        cli.emit(_told(found[0]) | answer)
+        cli.emit(describe_server(found[0]) | answer)
     else:
         cli.say([answer["link"]])
         note("It works once, within five minutes.")
@@ -143,7 +173,8 @@ def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
             )
 
 
-def _told(running: Running) -> dict[str, object]:
+def describe_server(running: Running) -> dict[str, object]:
+    """A server for programs."""
     return {"url": running.url, "port": running.port, "home": running.home, "demo": running.demo}
 
 
