@@ -124,7 +124,7 @@ def test_every_trouble_is_one_message_and_its_code(
         (["show", "@zwei"], 2, "is not a session"),
         (["sessions", "--since", "soon"], 2, "invalid date"),
         (["sessions", "--cursor", "x"], 2, "cursor"),
-        (["projects", "--bogus"], 2, "No such option"),
+        (["projects", "--bogus"], 2, "no such option"),
         (["sesions"], 2, "did you mean 'sessions'?"),
         (["show", "@last", "--json", "--markdown"], 2, "choose one"),
         (["restore", "@last"], 2, "--to"),

@@ -309,7 +309,7 @@ def test_nothing_found(run: Run) -> None:
     nothing = run("usage", "submarine", code=1)
     assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message fits\n")
     typo = run("usage", "--breakdwn", code=2)
-    assert "No such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
+    assert "no such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
     empty = json.loads(run("usage", "submarine", "--json", code=1).stdout)
     assert empty["rows"] == []
     assert empty["totals"]["api_messages"] == 0

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -120,6 +120,8 @@ class Commands(click.Group):
                 stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         try:
             return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            return _fail(_usage_words(error), error.exit_code)
         except BrokenPipeError:
             _quiet()
             raise click.exceptions.Exit(0) from None
@@ -131,6 +133,8 @@ class Commands(click.Group):
             sys.stdout.flush()
         except HansardError as error:
             return _fail(str(error), error.exit_code)
+        except click.ClickException as error:
+            return _fail(_usage_words(error), error.exit_code)
         except KeyboardInterrupt:
             return _fail("stopped", 130)
         except OSError as error:
@@ -145,7 +149,15 @@ class Commands(click.Group):
         return result
 
 
-def _fail(message: str, code: int) -> None:
+def _usage_words(error: click.ClickException) -> str:
+    """What click says of a mistake, in the form of all other errors."""
+    text = error.format_message()
+    text = text[:1].lower() + text[1:].removesuffix(".")
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return text if ctx is None else f"{text}\nTry '{ctx.command_path} --help' for help."
+
+
+def _fail(message: str, code: int) -> NoReturn:
     with contextlib.suppress(BrokenPipeError):
         note(f"hansard: {message}")
     raise click.exceptions.Exit(code)

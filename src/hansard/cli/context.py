@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hansard.errors import NotFound, StoreBusy, StoreUnusable, UsageError
-from hansard.render.text import Paint, clean
+from hansard.render.text import PIPED, Paint, clean
 
 if TYPE_CHECKING:
     from hansard.config import Settings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SLOW_SECONDS = 1.0  # what takes longer is told
 MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
 _NARROW = 40
+_CHART = 100
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -38,6 +39,7 @@ class Context:
     as_json: bool = False
     no_sync: bool = False
     color: str = "auto"
+    no_pager: bool = False
 
     # -- the way out
 
@@ -51,9 +53,9 @@ class Context:
 
     def say(self, lines: Iterable[str]) -> None:
         """Write lines for people; whatever came from a transcript has been cleaned before."""
-        text = "\n".join(lines)
-        if text:
-            click.echo(text, color=True)  # the colours were decided in `paint`
+        from hansard.cli.output.pager import write
+
+        write(lines, paged=not self.no_pager, color=self.paint().enabled)
 
     def paint(self) -> Paint:
         """The colours that stdout is to have."""
@@ -63,8 +65,14 @@ class Context:
         return Paint(not plain and _is_terminal(sys.stdout))
 
     def width(self) -> int:
-        """The columns of the terminal, or 80."""
+        """The columns of the terminal, or of COLUMNS; into a pipe nothing is cut."""
+        if not _is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
+            return PIPED
         return max(_NARROW, shutil.get_terminal_size((80, 24)).columns)
+
+    def chart_width(self) -> int:
+        """The columns of what is drawn across the whole width."""
+        return min(self.width(), _CHART)
 
     # -- the engine
 
@@ -270,5 +278,6 @@ def common(command: _Command) -> _Command:
 
 def reads(command: _Command) -> _Command:
     """The options of every command that answers from the store."""
+    command = _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly.")(command)
     command = _option("--no-sync", keep="no_sync", is_flag=True, help="Answer from what is indexed.")(command)
     return common(command)

@@ -21,6 +21,7 @@ _SPACES = re.compile(r"\s+")
 _NARROW = re.compile("[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*")
 _WORDS = re.compile(r" +|[^ ]+")
 _TAB = 4
+PIPED = 1_000_000  # columns where there is no terminal: nothing is cut
 _SELECTOR = "\ufe0f"  # makes the character before it an emoji, which may be wider
 
 _SGR = {

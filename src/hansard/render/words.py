@@ -231,6 +231,8 @@ def project_name(path: str) -> str:
 def model_name(model: str) -> str:
     """A model without the maker's name and the date."""
     name = one_line(model).removeprefix("claude-")
+    if name == "<synthetic>":
+        return "(client)"  # the client wrote the message itself: an error, an interruption
     head, _, tail = name.rpartition("-")
     return head if head and len(tail) == 8 and tail.isdigit() else name
 

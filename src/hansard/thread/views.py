@@ -194,7 +194,10 @@ def _agent(call: ToolCall, given: Given) -> _Shown:
     about = _text(given, "description")
     pairs = _pairs(given, "subagent_type", "model", "run_in_background", "isolation", "resume")
     parts: tuple[Part, ...] = (*((Facts(pairs),) if pairs else ()), Plain(_text(given, "prompt")))
-    return f"{kind}: {about}" if kind and about else about or kind, parts, _prose(call)
+    # What the client writes for the model says nothing to people: ids, paths, and that these are internal.
+    started = output_of(call).startswith("Async agent launched")
+    results = (Plain("Started in the background."),) if started else _prose(call)
+    return f"{kind}: {about}" if kind and about else about or kind, parts, results
 
 
 def _todos(_call: ToolCall, given: Given) -> _Shown:

@@ -113,7 +113,9 @@ def grep(
             around=None if whole_lines else _PIPED if cli.as_json else 4 * max(columns, _PIPED),
             progress=out.progress,
         )
-        look = _Formatter(cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename)
+        look = _Formatter(
+            cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename, heading=sys.stdout.isatty()
+        )
         if count or only_files:
             with closing(found.counts(any_line=only_files)) as counts:
                 if cli.as_json:
@@ -242,11 +244,12 @@ class _ResultWriter:
 class _Formatter:
     """How results look to people."""
 
-    def __init__(self, paint: Paint, columns: int, *, many_roots: bool, bare: bool) -> None:
+    def __init__(self, paint: Paint, columns: int, *, many_roots: bool, bare: bool, heading: bool) -> None:
         self._paint = paint
         self._columns = columns
         self._many_roots = many_roots
         self._bare = bare
+        self._heading = heading and not bare
 
     def path(self, file: GrepFile) -> str:
         """A file's path, with its root where there are several, and its number where it is a former state."""
@@ -258,6 +261,8 @@ class _Formatter:
         if self._bare:
             return ""
         mark = ":" if line.start is not None else "-"
+        if self._heading:
+            return f"{self._paint(str(line.line), 'green')}{mark} "
         return f"{self._paint(self.path(line.file), 'magenta')}{mark}{self._paint(str(line.line), 'green')}{mark} "
 
     def count(self, item: GrepCount, only_files: bool) -> str:
@@ -272,7 +277,10 @@ class _Formatter:
         file: GrepFile | None = None
         number = 0
         for line in lines:
-            if groups and file is not None and (line.file is not file or line.line > number + 1):
+            if self._heading and line.file is not file:
+                yield from ("",) * (file is not None)
+                yield self._paint(self.path(line.file), "magenta")
+            elif groups and file is not None and (line.file is not file or line.line > number + 1):
                 yield self._paint("--", "dim")
             file, number = line.file, line.line
             yield self.prefix(line) + self._excerpt(line)
@@ -280,7 +288,8 @@ class _Formatter:
     def _excerpt(self, line: GrepLine) -> str:
         columns = _PIPED
         if self._columns:
-            taken = 0 if self._bare else width(self.path(line.file)) + len(str(line.line)) + 3
+            path = 0 if self._heading else width(self.path(line.file)) + 1
+            taken = 0 if self._bare else path + len(str(line.line)) + 2
             columns = max(_LEAST, self._columns - taken)
         more = "…" if line.text_at + len(line.text) < line.length else ""
         if line.start is None or line.end is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
+_BEFORE = 32  # characters before a match from where on the beginning is left out
 _COLUMNS = (
     Column("WHEN", style="dim"),
     Column("ID", rank=1, style="cyan"),
@@ -89,9 +93,9 @@ def prompts(
     if cli.as_json:
         cli.emit(found)
     elif found.prompts and full:
-        cli.say(_texts(found.prompts, cli.width(), cli.paint()))
+        cli.say(_texts(found.prompts, cli.width(), cli.paint(), _words(query)))
     elif found.prompts:
-        cli.say(_table(found.prompts, cli.width(), cli.paint(), unique=unique))
+        cli.say(_table(found.prompts, cli.width(), cli.paint(), _words(query), unique=unique))
     if found.prompts and found.next_cursor is not None and not cli.as_json:
         note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
     if not found.prompts:
@@ -101,8 +105,32 @@ def prompts(
         raise click.exceptions.Exit(1)
 
 
-def _table(found: Sequence[Prompt], columns: int, paint: Paint, *, unique: bool) -> list[str]:
+def _words(query: tuple[str, ...]) -> re.Pattern[str] | None:
+    """What finds the words of a query in a prompt; None where it has none."""
+    from hansard.query.language import Not, Phrase, Word, parse, walk
+
+    node = parse(" ".join(query), now=now())
+    excluded = {id(part) for one in walk(node) if isinstance(one, Not) for part in walk(one)}
+    texts = [one.text for one in walk(node) if isinstance(one, Word | Phrase) and id(one) not in excluded]
+    return re.compile("|".join(map(re.escape, sorted(texts, key=len, reverse=True))), re.IGNORECASE) if texts else None
+
+
+def _excerpt(text: str, words: re.Pattern[str] | None) -> str:
+    """A prompt on one line, from shortly before the first match on."""
+    text = one_line(text)
+    match = None if words is None else words.search(text)
+    if match is None or match.start() < _BEFORE:
+        return text
+    start = text.rfind(" ", 0, match.start() - _BEFORE // 2) + 1
+    return f"… {text[start:]}" if start else text
+
+
+def _table(
+    found: Sequence[Prompt], columns: int, paint: Paint, words: re.Pattern[str] | None, *, unique: bool
+) -> list[str]:
     shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
+    if words is not None:
+        shown = [replace(one, mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
     if all(prompt.session_kept for prompt in found):
         shown.pop()
     rows = []
@@ -111,7 +139,7 @@ def _table(found: Sequence[Prompt], columns: int, paint: Paint, *, unique: bool)
             "WHEN": when(prompt.at, now()),
             "ID": one_line(prompt.session_id or "")[:8],
             "PROJECT": project_name(prompt.project),
-            "PROMPT": one_line(prompt.text[:_SHOWN]) or "(empty)",
+            "PROMPT": (_excerpt(prompt.text, words) or "(empty)")[: max(_SHOWN, columns)],
             "TIMES": f"{prompt.times:,}",
             "": "" if prompt.session_kept else "lost",
         }
@@ -119,7 +147,11 @@ def _table(found: Sequence[Prompt], columns: int, paint: Paint, *, unique: bool)
     return table(shown, rows, columns, paint)
 
 
-def _texts(found: Sequence[Prompt], columns: int, paint: Paint) -> Iterator[str]:
+def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:
+    return words.sub(lambda match: paint(match[0], "match"), text)
+
+
+def _texts(found: Sequence[Prompt], columns: int, paint: Paint, words: re.Pattern[str] | None) -> Iterator[str]:
     for number, prompt in enumerate(found):
         if number:
             yield ""
@@ -133,6 +165,5 @@ def _texts(found: Sequence[Prompt], columns: int, paint: Paint) -> Iterator[str]
             "" if prompt.session_kept else "lost",
         ]
         yield paint(fit("  ".join(filter(None, facts)), columns), "dim")
-        yield from (
-            " " * _INDENT + line if line else "" for line in wrap(clean(prompt.text).strip("\n"), columns - _INDENT)
-        )
+        for line in wrap(clean(prompt.text).strip("\n"), columns - _INDENT):
+            yield (" " * _INDENT + (line if words is None else _marked(words, paint, line))) if line else ""

@@ -58,7 +58,7 @@ def reconcile(cli: Context, peer: BinaryIO | None) -> None:
         if cli.as_json:
             cli.emit(found)
         else:
-            cli.say(_page(found, cli.width(), cli.paint()))
+            cli.say(_page(found, cli.chart_width(), cli.paint()))
 
 
 def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:

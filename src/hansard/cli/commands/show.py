@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
 
 from hansard.cli.context import Command, Context, pass_context, program, reads, warn
+from hansard.cli.output.pager import write
 from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError
 from hansard.render.text import one_line
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Selection, Thread
 
 _AROUND = 5
-_AT_ONCE = 200  # lines that are written together
 _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 
 
@@ -72,7 +69,6 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
     metavar="N",
     help="Another state of a file that was rewritten; 1 is the first.",
 )
-@click.option("--no-pager", is_flag=True, help="Write to the terminal directly.")
 @reads
 @pass_context
 def show(
@@ -91,7 +87,6 @@ def show(
     at: int | None,
     around: int | None,
     generation: int | None,
-    no_pager: bool,
 ) -> None:
     """Read a session: who said what and when, with the tool calls and their results.
 
@@ -127,7 +122,7 @@ def show(
         is_text = at is None and not cli.as_json
         thread = h.read(about, agent, pictures=html, subagents=is_text and (html or wanted.agents))
         if at is not None:
-            _show_place(cli, thread, at, _AROUND if around is None else around, branch, wanted, no_pager)
+            _show_place(cli, thread, at, _AROUND if around is None else around, branch, wanted)
         elif html:
             _write_html(thread)
         elif cli.as_json:
@@ -147,7 +142,7 @@ def show(
             from hansard.render.terminal.page import draw
 
             part = thread.select(first=first, last=final, newest=last or 0, branch=branch)
-            _put(cli, draw(part, sheet(cli, about, wanted)), no_pager=no_pager)
+            _put(cli, draw(part, sheet(cli, about, wanted)))
 
 
 def _refuse(
@@ -244,9 +239,7 @@ def _write_html(thread: Thread) -> None:
     stream.flush()
 
 
-def _show_place(
-    cli: Context, thread: Thread, at: int, around: int, branch: int | None, depth: Depth, no_pager: bool
-) -> None:
+def _show_place(cli: Context, thread: Thread, at: int, around: int, branch: int | None, depth: Depth) -> None:
     """The entries around a place, on its own branch."""
     about = thread.session
     place = thread.locate(at)
@@ -281,7 +274,7 @@ def _show_place(
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
     drawn = page.Excerpt(tuple(place.thread.items(entries)), here, found, low, len(shown) - high)
     lines = page.draw_place(about, place.thread.agent, drawn, sheet(cli, about, depth))
-    _put(cli, lines, no_pager=no_pager, at_place=True)
+    _put(cli, lines, find="▶")
 
 
 def _only(conversation: Conversation, branch: int) -> Conversation:
@@ -299,31 +292,8 @@ def _only(conversation: Conversation, branch: int) -> Conversation:
 
 def say(lines: Iterator[str]) -> None:
     """Write lines as they come."""
-    while some := list(islice(lines, _AT_ONCE)):
-        click.echo("\n".join(some), color=True)  # the colours were decided before
+    write(lines, paged=False, color=True)
 
 
-def _put(cli: Context, lines: Iterator[str], *, no_pager: bool, at_place: bool = False) -> None:
-    if no_pager or not sys.stdout.isatty():
-        say(lines)
-    else:
-        _page(cli, lines, at_place=at_place)
-
-
-def _page(cli: Context, lines: Iterator[str], *, at_place: bool) -> None:
-    """Through the pager, unless it all fits on the screen."""
-    height = shutil.get_terminal_size((80, 24)).lines
-    first = list(islice(lines, height))
-    if len(first) < height:
-        say(iter(first))
-        return
-    # click sets it only when it may decide on colours itself
-    os.environ.setdefault("LESS", "-R +/▶" if at_place else "-R")
-
-    def everything() -> Iterator[str]:
-        for line in first:
-            yield line + "\n"
-        for line in lines:
-            yield line + "\n"
-
-    click.echo_via_pager(everything(), color=cli.paint().enabled)
+def _put(cli: Context, lines: Iterator[str], find: str | None = None) -> None:
+    write(lines, paged=not cli.no_pager, color=cli.paint().enabled, find=find)

@@ -123,11 +123,12 @@ def tools(
         cli.emit(report if found is None else {"tool": report.totals, "calls": found})
     elif report.totals.calls:
         filters = filter_line(words, since=since, until=until, project=project, model=model)
-        cli.say([*_tool_table(report, cli.width(), cli.paint(), total=name is None), *map(one_line, filters)])
+        lines = [*_tool_table(report, cli.width(), cli.paint(), total=name is None), *map(one_line, filters)]
         if found is not None and found.calls:
-            cli.say(["", *_call_table(found.calls, cli.width(), cli.paint())])
-            if found.next_cursor is not None:
-                note(more_note(len(found.calls), f"{found.total:,}", "calls", page))
+            lines += ["", *_call_table(found.calls, cli.width(), cli.paint())]
+        cli.say(lines)
+        if found is not None and found.next_cursor is not None:
+            note(more_note(len(found.calls), f"{found.total:,}", "calls", page))
     if not report.totals.calls or (found is not None and not found.calls):
         note("hansard: no call matches")
         raise click.exceptions.Exit(1)

@@ -177,7 +177,7 @@ def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: s
     if shown:
         from hansard.cli.output.charts import draw
 
-        cli.say(draw(kind, report, cli.width(), cli.paint(), today))
+        cli.say(draw(kind, report, cli.chart_width(), cli.paint(), today))
 
 
 def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bool) -> None:

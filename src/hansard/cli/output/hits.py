@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.text import Paint, clean, fit, fit_path, one_line, pad, width, wrap
+from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 from hansard.render.words import clock, local, many, project_name, tool_name, when
 
 if TYPE_CHECKING:
@@ -38,10 +38,19 @@ class HitStyle:
     paint: Paint
     now: datetime
 
+    def readable(self) -> HitStyle:
+        """Not too wide to read; into a pipe nothing is cut."""
+        return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.now)
+
+    @property
+    def is_piped(self) -> bool:
+        """Whether there is no right edge to set anything against."""
+        return self.columns >= PIPED
+
 
 def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]:
     """Sessions, each with its best hits."""
-    look = HitStyle(min(look.columns, _WIDEST), look.paint, look.now)
+    look = look.readable()
     for number, session in enumerate(found):
         if number:
             yield ""
@@ -54,7 +63,7 @@ def session_lines(found: Sequence[SessionHits], look: HitStyle) -> Iterator[str]
 
 def hit_lines(found: Sequence[Hit], look: HitStyle) -> Iterator[str]:
     """Hits one after the other, each under its session unless it is that of the one before."""
-    look = HitStyle(min(look.columns, _WIDEST), look.paint, look.now)
+    look = look.readable()
     before: Hit | None = None
     for hit in found:
         if before is None or (before.session_id, before.project) != (hit.session_id, hit.project):
@@ -78,7 +87,7 @@ def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look
     title = fit(title, room)
     shown = [paint(name, "cyan"), paint(place, "green"), paint(title, "heading")]
     if tail:
-        shown.append(" " * (room - width(title)) + paint(tail, "dim"))
+        shown.append(("" if look.is_piped else " " * (room - width(title))) + paint(tail, "dim"))
     return "  ".join(filter(None, shown))
 
 
@@ -93,7 +102,7 @@ def _hit(hit: Hit, look: HitStyle, day: datetime | None, most: int) -> Iterator[
     beside = taken + 2 + width(opening) <= columns
     line = "  " + paint(label, style) + (f"  {paint(facts, 'dim')}" if facts else "")
     if beside and opening:
-        line += " " * (columns - taken - width(opening)) + paint(opening, "dim")
+        line += " " * (2 if look.is_piped else columns - taken - width(opening)) + paint(opening, "dim")
     yield line
     yield from _context(hit.before, look)
     yield from (_INDENT + piece for piece in snippet_lines(hit, columns - len(_INDENT), most, paint))

@@ -6,7 +6,7 @@ Our own because a warm command has 150 ms, and rich's tables take half of that t
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ class Column:
     least: int | None = None  # may be cut down to this; None: never cut
     rank: int = 0  # above 0: left out where there is no room, the highest first
     style: str | None = None
+    mark: Callable[[str], str] | None = None  # paints parts of a cell that is as wide as it will be
 
 
 def table(
@@ -88,6 +89,8 @@ def _line(
         text = pad(fit(cells[place], widths[place]), widths[place], right=column.right)
         if paint is not None and column.style is not None and text.strip():
             text = paint(text, column.style)
+        if paint is not None and column.mark is not None:
+            text = column.mark(text)
         parts.append(text)
     if paint is None or not paint.enabled:
         return (" " * _GAP).join(parts).rstrip()

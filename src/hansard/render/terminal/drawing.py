@@ -29,6 +29,7 @@ _ASIDE_LINES = 6
 _SUMMARY_LINES = 8
 _TYPED_LINES = 200  # of a prompt
 _ERROR_LINES = 6
+_RULE = 110  # columns of a line across, at most
 _NARROWEST = 40  # columns: a subagent gets no margin where less would be left
 _SLOW = 1000  # milliseconds; what is quicker is not told
 _HEX = re.compile("[0-9a-f]{8,}")
@@ -86,7 +87,7 @@ class Drawing:
     def rule(self, text: str, before: str = "── ", style: str = DIM) -> str:
         """Words on a line across."""
         text = fit(text, self.board.columns - len(before) - 3)
-        rest = "─" * max(2, self.board.columns - width(text) - len(before) - 1)
+        rest = "─" * max(2, min(self.board.columns, _RULE) - width(text) - len(before) - 1)
         return self.board.paint(f"{before}{text} {rest}", style)
 
     def pass_over(self, item: Item) -> None:

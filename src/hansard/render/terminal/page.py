@@ -9,6 +9,7 @@ from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.head import family, head
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD
+from hansard.render.text import PIPED
 from hansard.render.words import many
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Sheet(NamedTuple):
 
     def board(self) -> Board:
         """What to draw on."""
-        return Board(min(self.columns, WIDEST), self.colours)
+        return Board(self.columns if self.columns >= PIPED else min(self.columns, WIDEST), self.colours)
 
 
 def draw(part: Selection, sheet: Sheet) -> Iterator[str]:

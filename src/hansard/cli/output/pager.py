@@ -1,0 +1,52 @@
+"""Long text goes through a pager, as git does it; only ever in a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import click
+
+_AT_ONCE = 200  # lines that are written together
+
+
+def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = None) -> None:
+    """Write lines as they come, through the pager where they do not fit on the screen; `find` is where it begins."""
+    waiting = iter(lines)
+    if not paged or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        _write(waiting)
+        return
+    height = shutil.get_terminal_size((80, 24)).lines
+    first = list(islice(waiting, height))
+    command = _command()
+    if len(first) < height or command in ("", "cat"):
+        _write(iter(first))
+        _write(waiting)
+        return
+    if command is not None:
+        os.environ["PAGER"] = command + (f" +/{find}" if find and command.startswith("less") else "")
+        os.environ.setdefault("LESS", "-R")
+
+    def everything() -> Iterator[str]:
+        for line in first:
+            yield line + "\n"
+        for line in waiting:
+            yield line + "\n"
+
+    click.echo_via_pager(everything(), color=color)
+
+
+def _command() -> str | None:
+    """The pager that the user chose, else less; None where click may look for one."""
+    for name in ("HANSARD_PAGER", "PAGER"):
+        if (chosen := os.environ.get(name)) is not None:
+            return chosen.strip()
+    return "less -FRX" if shutil.which("less") else None
+
+
+def _write(lines: Iterator[str]) -> None:
+    while some := list(islice(lines, _AT_ONCE)):
+        click.echo("\n".join(some), color=True)  # the colours were decided before
