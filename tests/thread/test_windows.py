@@ -13,7 +13,7 @@ from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
 from hansard.render.html.threads import Drawing
-from hansard.thread.branches import find_line
+from hansard.thread.structure import find_line
 from hansard.thread.thread import Thread
 from hansard.thread.windows import LONGEST, Budget, ShortLines, Window, Windows
 from tests.hard_session import write_hard_session

@@ -22,9 +22,8 @@ from hansard.parse import wire
 from hansard.parse.decode import UNREAD, Issue, ParsedLine, decode, is_main_progress, is_progress, salvage
 from hansard.query.reader import Reader, like
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
-from hansard.thread.branches import open_branches
 from hansard.thread.calls import Pending, blocks_of, given, has_image, patch_of
-from hansard.thread.outline import typed_lines
+from hansard.thread.structure import open_branches, typed_lines
 
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 

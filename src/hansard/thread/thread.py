@@ -14,21 +14,25 @@ from msgspec.structs import replace
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, Item, Part, Picture, Turn
 from hansard.model.display import Thread as DisplayThread
-from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
-from hansard.thread.outline import (
+from hansard.thread.reader import ThreadReader, find_agent, list_agents
+from hansard.thread.structure import (
+    BranchChoice,
+    BranchLine,
     ChangedFile,
     Compaction,
     Neighbour,
     OutlineTurn,
     Start,
     end_of_turn,
+    find_line,
     find_starts,
+    fork_places,
     list_changed_files,
+    list_choices,
     list_neighbours,
     read_compactions,
     read_outline,
 )
-from hansard.thread.reader import ThreadReader, find_agent, list_agents
 from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
 from hansard.thread.views import ASSISTANT, USER, facts_of, pictures, said, view
 from hansard.thread.windows import Window, Windows

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
-    from hansard.thread.outline import Neighbour
+    from hansard.thread.structure import Neighbour
     from hansard.thread.thread import Thread
     from hansard.thread.usage import TurnUsage
     from hansard.thread.windows import Window

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hansard.model import display
     from hansard.model.display import Item, Part, Turn
     from hansard.model.threads import Fork
-    from hansard.thread.outline import Compaction
+    from hansard.thread.structure import Compaction
     from hansard.thread.thread import Thread
     from hansard.thread.usage import Request
     from hansard.thread.windows import Window
