@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
+from hansard.model import time
 from hansard.render.text import one_line
 from hansard.render.words import cost, dollars, model_name, project_name, tool_name
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 Key = str | None
 
 STEPS = ("hour", "day", "week", "month", "year")
-MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
+MONTHS = [name[:3] for name in time.MONTHS]
+DAYS = [name[:3] for name in time.DAYS]
 WEEKS = 53
 OTHERS = "others"
 MARK = "?"  # beside what has no price

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
+from hansard.model.time import DAYS, MONTHS
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_MONTHS = "January February March April May June July August September October November December".split()
-_DAYS = "Mon Tue Wed Thu Fri Sat Sun".split()
 
 
 def size(count: int) -> str:
@@ -84,9 +83,9 @@ def when(moment: datetime | None, now: datetime) -> str:
     if days == 0:
         return f"{here:%H:%M}"
     if 0 < days < 7:
-        return f"{_DAYS[here.weekday()]} {here:%H:%M}"
+        return f"{DAYS[here.weekday()][:3]} {here:%H:%M}"
     if here.year == today.year:
-        return f"{here.day} {_MONTHS[here.month - 1][:3]}"
+        return f"{here.day} {MONTHS[here.month - 1][:3]}"
     return f"{here.year:04}-{here:%m-%d}"
 
 
@@ -167,12 +166,12 @@ def ahead(moment: datetime, now: datetime) -> str:
 
 def day(moment: datetime) -> str:
     """A day in full."""
-    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
 
 
 def month(moment: datetime) -> str:
     """A month in full."""
-    return f"{_MONTHS[moment.month - 1]} {moment.year}"
+    return f"{MONTHS[moment.month - 1]} {moment.year}"
 
 
 def long_span(started: datetime, ended: datetime) -> str:

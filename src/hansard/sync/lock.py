@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 
-from hansard.storage.lock import file_lock
+import apsw
+
+from hansard.errors import StoreUnusable
+from hansard.files import DIRECTORY_MODE, file_lock
+from hansard.storage.failures import os_error, store_error
 
 
-def sync_lock(home: str, wait_seconds: float) -> AbstractContextManager[bool]:
+@contextlib.contextmanager
+def sync_lock(home: str, wait_seconds: float) -> Iterator[bool]:
     """Hold the store's sync lock; gives False when another process holds it and does not let go in time."""
-    return file_lock(os.path.join(home, "sync.lock"), wait_seconds)
+    path = os.path.join(home, "sync.lock")
+    with contextlib.ExitStack() as stack:
+        try:
+            os.makedirs(home, mode=DIRECTORY_MODE, exist_ok=True)
+            held = stack.enter_context(file_lock(path, wait_seconds))
+        except OSError as error:
+            raise os_error(error, path) from error
+        except apsw.Error as error:
+            raise store_error(error, path, lambda reason: StoreUnusable(f"{path}: {reason}. Remove it")) from error
+        yield held
