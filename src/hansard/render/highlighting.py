@@ -89,7 +89,7 @@ def lexer_name(text: str, language: str) -> str:
     is_code = (
         len(lines) <= _MOST_LINES
         and max(map(len, lines)) <= _WIDEST
-        and sum(len(words) ** 2 for words in _WORDS.findall(text)) <= _MOST_WORDS
+        and (len(text) ** 2 <= _MOST_WORDS or sum(len(words) ** 2 for words in _WORDS.findall(text)) <= _MOST_WORDS)
     )
     return language if is_code else ""
 
