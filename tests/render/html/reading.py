@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 VOID = frozenset({"br", "hr", "img", "input", "meta"})
 TAGS = frozenset(
     "a article blockquote body br button code dd del details dialog div dl dt em footer form h1 h2 h3 h4 h5 h6 head header hr html"
-    " i img input kbd label li main meta nav ol option output p pre script section select small span strong style summary table"
+    " i img input ins kbd label li main meta nav ol option output p pre script section select small span strong style summary table"
     " tbody td th thead time title tr ul".split()
 )
 ATTRIBUTES = frozenset(

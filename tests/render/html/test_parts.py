@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 import zlib
+from html import unescape
 
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.html.escaping import escaped, linked, one_line, visible
-from hansard.render.html.parts import FIRST, LONG, LONG_TEXT, part_html, parts_html
+from hansard.render.html.parts import FIRST, LONG, LONG_TEXT, part_html, parts_html, prompt_html
 from tests.render.html.reading import read
 from tests.render.payloads import PAYLOADS
 
@@ -84,6 +86,51 @@ def test_a_diff_says_which_lines_are_which() -> None:
     assert '<span class="hunk">@@ -1,2 +1,2 @@\n</span>' in html
     assert '<span class="cut">-old\n-older\n</span>' in html
     assert '<span class="add">+new\n</span>' in html
+
+
+def test_a_diff_has_the_numbers_of_both_files_colours_and_the_words_that_differ() -> None:
+    html = part_html(
+        Diff(
+            "@@ -9,3 +9,3 @@\n def f(x):\n-    return x + 1\n+    return x + 20\n # end\n@@ -30 +30,2 @@\n a\n+<b>",
+            "/s/a.py",
+        )
+    )
+    numbers = html.partition('aria-hidden="true">\n')[2].partition("</pre>")[0].split("\n")
+    assert numbers == ["     ", " 9  9", "10   ", "   10", "11 11", "     ", "30 30", "   31"]
+    assert '<span class="k">def </span><span class="f">f</span>' in html
+    assert re.search(r'<del>(<span class="m">)?1<', html)
+    assert re.search(r'<ins>(<span class="m">)?20<', html)
+    assert "&lt;b&gt;" in html
+    assert "<del>" not in part_html(Diff("@@ -1 +1 @@\n-all of this\n+something quite other"))
+    assert "numbered" not in part_html(Diff("+no header\n-at all"))
+
+
+@given(st.text("ab+-@ \n<&", max_size=60))
+def test_no_character_of_a_diff_is_lost(text: str) -> None:
+    html = part_html(Diff(f"@@ -1 +1 @@\n{text}", "x.py"))
+    shown = html.rpartition('<pre class="diff')[2].partition(">\n")[2]
+    assert unescape(re.sub(r"<[^>]+>", "", shown)) == f"@@ -1 +1 @@\n{text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "tag"),
+    [
+        ("Please:\n- one\n- two", "<li>one"),
+        ("Use `make` here", "<code>make</code>"),
+        ("```python\nx = 1\n```", '<pre class="code">'),
+        ("# Plan\nthe **first** step", "<strong>first</strong>"),
+    ],
+)
+def test_markdown_in_a_prompt_is_drawn(text: str, tag: str) -> None:
+    assert tag in prompt_html(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["plain words\nin lines", "`a` and __init__.py", "a \\* b `c`", "- &lt; stays", "- x\n" * (LONG + 5), "2 * 3 * 4"],
+)
+def test_a_prompt_in_which_markdown_would_eat_a_character_stays_as_it_was_typed(text: str) -> None:
+    assert prompt_html(text) == part_html(Plain(text))
 
 
 def test_states_are_said_in_words_too() -> None:

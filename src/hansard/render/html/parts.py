@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.highlighting import Run, coloured
+from hansard.render.html.diffs import blocks, diff_lines, line_numbers
 from hansard.render.html.escaping import escaped, linked, marked_up, one_line, visible, with_links
 from hansard.render.html.prose import prose
 from hansard.render.words import size
@@ -22,7 +23,12 @@ FIRST = 30
 LONG_TEXT = 8_000  # characters, the same
 FIRST_TEXT = 5_000
 _WIDE = 200  # a line of so many characters is broken
-_SIGNS = {"+": "add", "-": "cut", "@": "hunk"}
+_MARKDOWN = re.compile(
+    r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\]\n]+\]\(", re.MULTILINE
+)
+_INLINE_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+# What Markdown takes for its own in names and paths: underscores, backslashes, entities.
+_EATEN = re.compile(r"(?<!\w)_{1,3}\w|\\[!-/:-@\[-`{-~]|&#?\w+;|^ {4}|^\t", re.MULTILINE)
 _STATES = frozenset({"pending", "in_progress", "completed", "deleted", "chosen", "open"})
 _SEQUENCE = re.compile(
     "\x1b\\[([0-?]*)[ -/]*([@-~])"  # CSI; m is a colour
@@ -65,13 +71,20 @@ def part_html(part: Part) -> str:
         case Console():
             return _box("console", list(console_runs(part.text)), 0)
         case Diff():
-            return _box("diff", _changes(visible(part.text)), 0)
+            return _diff(part)
         case Facts():
             return _facts(part)
         case Checklist():
             return _checklist(part)
         case Picture():
             return picture(part)
+
+
+def prompt_html(text: str) -> str:
+    """A prompt: Markdown where it is written so and nothing of it would be lost, else as it was typed."""
+    if _MARKDOWN.search(text) and not _EATEN.search(_INLINE_CODE.sub("", text)) and not _cut(text):
+        return f'<div class="prose" dir="auto">{prose(text)}</div>'
+    return _plain(visible(text))
 
 
 def _plain(text: str) -> str:
@@ -108,20 +121,30 @@ def _checklist(part: Checklist) -> str:
     return f'<ul class="checklist">{"".join(rows)}</ul>'
 
 
-def _changes(text: str) -> list[Run]:
-    """A diff as runs of lines of one sign."""
-    runs: list[Run] = []
-    lines: list[str] = []
-    current = ""
-    for line in text.split("\n"):
-        sign = _SIGNS.get(line[:1], "same")
-        if sign != current and lines:
-            runs.append((current, "\n".join(lines) + "\n"))
-            lines = []
-        current = sign
-        lines.append(line)
-    runs.append((current, "\n".join(lines)))
-    return runs
+def _diff(part: Diff) -> str:
+    """A diff, with the numbers of its lines where it says them."""
+    text = visible(part.text)
+    place = _cut(text)
+    if not text.strip() or (place and text[place - 1] != "\n"):
+        return _box("diff", [("same", text)], 0)
+    lines, drawn = text.split("\n"), diff_lines(text, part.path)
+    numbers = line_numbers(lines)
+
+    def stretch(low: int, high: int) -> str:
+        wraps = max(map(len, lines[low:high])) > _WIDE
+        changes = blocks(lines[low:high], drawn[low:high])
+        if wraps or not numbers:
+            return f'<pre class="diff code{" wrap" if wraps else ""}">\n{changes}</pre>'
+        told = "\n".join(numbers[low:high])
+        return f'<div class="numbered"><pre class="lines" aria-hidden="true">\n{told}</pre><pre class="diff code">\n{changes}</pre></div>'
+
+    if not place:
+        return stretch(0, len(lines))
+    first = text.count("\n", 0, place)
+    return (
+        f'<div class="long">{stretch(0, first)}<details class="more"><summary>{_more(text, place)}</summary>'
+        f"{stretch(first, len(lines))}</details></div>"
+    )
 
 
 def _box(kind: str, runs: list[Run], first_line: int, *, is_open: bool = False) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.html.parts import LONG, parts_html
+from hansard.render.html.parts import LONG, part_html, parts_html, prompt_html
 from hansard.render.words import cost as marked_cost
 from hansard.render.words import day, lasting, local, machine, many, short, token_words, total_tokens
 
@@ -314,7 +314,11 @@ def _queued(item: Item) -> str:
 
 
 def _prompt(item: Item, inside: str) -> str:
-    return f'<div class="body">{_queued(item)}{parts_html(item.parts)}{inside}</div>'
+    drawn = (
+        prompt_html(part.text) if item.kind == "prompt" and isinstance(part, Plain) else part_html(part)
+        for part in item.parts
+    )
+    return f'<div class="body">{_queued(item)}{"".join(drawn)}{inside}</div>'
 
 
 def _reply(item: Item, inside: str) -> str:
