@@ -417,3 +417,30 @@ def test_hostile_transcripts_run_nothing(hostile: Site, chromium: Browser) -> No
                 watched.until("document.getElementById('raw').open || !document.querySelector('#windows .item')")
                 watched.page.keyboard.press("Escape")
                 hostile.check(watched)
+
+
+def test_a_picture_opens_over_the_page_and_escape_closes_it(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, f"/sessions/{HARD}?turn=2#t2") as watched:
+        picture = watched.page.locator("#t2 img.picture").first
+        expect(picture).to_have_attribute("role", "button")
+        picture.focus()
+        watched.page.keyboard.press("Enter")
+        expect(watched.page.locator("#lightbox img")).to_be_visible()
+        watched.page.keyboard.press("Escape")
+        expect(watched.page.locator("#lightbox")).to_be_hidden()
+        demo.check(watched)
+
+
+def test_new_messages_are_counted_while_the_reader_is_elsewhere(
+    growing: tuple[Site, making.Tree], chromium: Browser
+) -> None:
+    running, tree = growing
+    with running.opened(chromium, f"/sessions/{LIVE}") as watched:
+        watched.until(READY)
+        append(tree, assistant(LIVE, "a40", "m40", "One.", 40), user(LIVE, "u40", "two", 41))
+        pill = watched.page.locator("#new-messages")
+        expect(pill).to_have_text("2 new messages", timeout=15_000)
+        pill.click()
+        expect(pill).to_be_hidden()
+        watched.until("document.documentElement.scrollHeight - innerHeight - scrollY < 4")
+        running.check(watched)

@@ -2,7 +2,7 @@
 import { copy } from "./app.js";
 import { agentOf, current, offsetOf } from "./session_places.js";
 import { showRaw } from "./session_raw.js";
-import { fetched, session, windows } from "./session_windows.js";
+import { fetched, onWindow, session, windows } from "./session_windows.js";
 
 const tools = document.getElementById("item-tools");
 const sheet = document.getElementById("raw");
@@ -46,6 +46,22 @@ export function openRaw(item = chosen()) {
   if (item) showRaw(sheet, rawAddress(item), fetched);
 }
 
+// -- pictures
+
+function showPicture(picture) {
+  const box = document.getElementById("lightbox");
+  const all = [...windows.querySelectorAll(".picture")].filter((one) => one.checkVisibility());
+  let at = all.indexOf(picture);
+  const show = () => box.replaceChildren(Object.assign(document.createElement("img"), { src: all[at].src, alt: all[at].alt }));
+  box.onkeydown = (event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (by && all[at + by]) { at += by; show(); }
+  };
+  box.onclick = () => box.close();
+  show();
+  box.showModal();
+}
+
 // -- subagents
 
 async function fill(fold, from = null) {
@@ -63,6 +79,10 @@ async function fill(fold, from = null) {
 
 export function start() {
   document.addEventListener("pointerover", (event) => { if (event.pointerType !== "touch") attach(event.target.closest?.("#conversation .item")); });
+  onWindow((piece) => { for (const picture of piece.querySelectorAll("img.picture")) { picture.tabIndex = 0; picture.role = "button"; } });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.classList?.contains("picture")) { event.preventDefault(); showPicture(event.target); }
+  });
   document.addEventListener("hansard:item", (event) => attach(event.detail));
   document.addEventListener("focusin", (event) => attach(event.target.closest?.("#conversation .item")));
   document.addEventListener("toggle", (event) => {
@@ -79,7 +99,7 @@ export function start() {
       ({ link: copyLink, copy: copyText, raw: openRaw })[button.dataset.item](item);
       return;
     }
-    if (target.classList.contains("picture")) { target.classList.toggle("whole"); return; }
+    if (target.classList.contains("picture")) { showPicture(target); return; }
     const more = target.closest(".agent-more a[data-from]");
     if (more && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();

@@ -7,6 +7,9 @@ import { address, continued, fetched, isOpen, keepPlace, last, loadAfter, onWind
 
 const button = document.querySelector("[data-action=follow]");
 const pristine = new WeakMap(); // items as the server sent them
+const pill = document.getElementById("new-messages");
+let messages = Number(session.dataset.messages);
+let unseen = 0; // messages that came while the reader was elsewhere
 let following = false;
 let isOurs = () => false; // whether scrolling is our own
 let busy = false;
@@ -121,15 +124,25 @@ async function fetchNews() {
     toFoot();
   } else {
     keepPlace(change);
+    unseen += Math.max(0, Number(state.messages) - messages);
+    showPill();
   }
+  messages = Number(state.messages);
+}
+
+function showPill() {
+  pill.hidden = unseen === 0;
+  pill.textContent = unseen === 1 ? "1 new message" : `${unseen} new messages`;
 }
 
 export function start() {
+  pill.addEventListener("click", () => { unseen = 0; showPill(); toggleFollow(); });
   onWindow(remember);
   onNews(look, Number(session.dataset.revision));
   addEventListener("scroll", () => {
     if (isOurs()) return;
     const atEnd = isAtEnd() && scrollY > 0;
     if (atEnd !== following) set(atEnd);
+    if (atEnd && unseen) { unseen = 0; showPill(); }
   }, { passive: true });
 }
