@@ -88,6 +88,21 @@ def test_distinctive_words(tree: Tree, store: Hansard) -> None:
     assert len(found) == 1
 
 
+def test_files_come_before_words_and_the_project_before_chance(tree: Tree, store: Hansard) -> None:
+    path = f"{HOME}/src/gauge.py"
+    wanted = write(
+        tree, 1, "Calibrate the sextant and the compass of the harbour pilot", changed=(path, f"{HOME}/b.py")
+    )
+    other = {"cwd": "/home/mira/src/elsewhere"}
+    chance = write(tree, 2, "Sextant, compass, harbour, pilot: calibrate them all", **other)
+    near = write(tree, 3, "What is a sextant?")
+    shares = write(tree, 4, "Something quite different", changed=(path,))
+    for number in range(5, 24):
+        write(tree, number, f"Something about number{number}", changed=(f"{HOME}/{number}.py",))
+    tree.sync()
+    assert ids(store.related(wanted))[:3] == [shares, near, chance]
+
+
 def test_words_of_later_prompts_count(tree: Tree, store: Hansard) -> None:
     wanted = write(tree, 1, "Where does the sextant drift come from?")
     like = write(tree, 2, "Hello there")

@@ -147,11 +147,11 @@ def test_how_far_a_sync_is_is_told(root: Path, tmp_path: Path) -> None:
         for path in ("/", "/sessions"):
             page = client.get(path).text
             assert "12 of 367 files read" in page
-            assert "No session yet" not in page
+            assert "No sessions yet" not in page
             assert "There is no session" not in page
         clear_progress(str(home))
         assert until(news, is_done)["progress"] is None
-        assert "No session yet" in client.get("/sessions").text
+        assert "No sessions yet" in client.get("/sessions").text
 
 
 def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, root: Path, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_page_whose_server_went_away_says_so_and_goes_on(chromium: Browser, ro
         with running.opened(chromium, "/usage") as watched:
             wait_for(lambda: running.app.state.live.listeners == 1)
             first.close()
-            watched.page.locator("#standing", has_text="does not answer").wait_for()
+            watched.page.locator("#standing", has_text="not responding").wait_for()
             again = LoginFile(folder, keep_logins=True)
             with site(home, root, kept=again, port=running.auth.port) as other:
                 assert other.address == running.address
@@ -387,9 +387,9 @@ def test_an_open_page_shows_how_the_server_stands(
     monkeypatch.setattr(Hansard, "sync", sync)
     with site(tmp_path / "home", root, syncing=True) as running, running.opened(chromium, "/sessions") as watched:
         standing = watched.page.locator("#standing")
-        standing.get_by_text("The history is being read").wait_for()
+        standing.get_by_text("Reading the history").wait_for()
         gate.set()
-        standing.get_by_text("Not kept up to date: <b>no space</b>").wait_for()
+        standing.get_by_text("Not up to date: <b>no space</b>").wait_for()
         gate.set()
         standing.wait_for(state="hidden")
         gate.set()

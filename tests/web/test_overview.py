@@ -197,13 +197,13 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     with site(tmp_path / "home", tmp_path / "claude") as empty, empty.client() as client:
         page = client.get("/").text
-    assert "Nothing is kept yet" in page
+    assert "No history yet" in page
     assert str(tmp_path / "claude") in page
     assert "hansard web --demo" in page
     with site(tmp_path / "home") as empty, empty.client() as client:
         assert "No history was found" in client.get("/").text
         assert client.get("/overview/now").status_code == 200
-        assert "No source is known" in client.get("/overview/cleanup").text
+        assert "No source directory is configured" in client.get("/overview/cleanup").text
 
 
 def test_the_clean_up_is_told_after_the_page(tmp_path: Path) -> None:
@@ -243,8 +243,8 @@ def test_pins_budgets_and_the_present_block(tmp_path: Path) -> None:
         assert exactly(client.get(block).text) == standing.block.cost_usd
         for href in re.findall(r'<li class="(?:ok|near|over)"><p><a href="([^"]+)"', page):
             assert client.get(html.unescape(href)).status_code == 200
-        assert "The present block" in client.get("/usage?by=block").text
-    assert "an hour, which leads to" in page
+        assert "Current block" in client.get("/usage?by=block").text
+    assert "an hour, projected" in page
     assert "Pinned" in page
     assert "<b>over</b>" in page
     assert "This month in app" in page
@@ -347,7 +347,7 @@ def test_an_empty_page_fills_itself(tmp_path: Path, chromium: Browser) -> None:
     root, one = tmp_path / "claude", session(1)
     (root / FOLDER).mkdir(parents=True)
     with site(tmp_path / "home", root, syncing=True) as running, running.opened(chromium, "/") as watched:
-        expect(watched.page.locator("h1")).to_have_text("Nothing is kept yet")
+        expect(watched.page.locator("h1")).to_have_text("No history yet")
         said = [user(one, "u1", "Hello."), assistant(one, "a1", "m1", "Hi.")]
         (root / FOLDER / f"{one}.jsonl").write_bytes(raw(said))
         watched.page.locator(".session-list", has_text="Hello.").wait_for()  # the page loads itself again

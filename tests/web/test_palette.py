@@ -77,10 +77,10 @@ def test_arrows_choose_and_escape_leaves(demo: Site, chromium: Browser) -> None:
 def test_actions_of_the_page_can_be_run(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, "/sessions", color_scheme="light") as watched:
         page = watched.page
-        opened(page, "light or dark").first.filter(has_text="Light or dark").wait_for()
+        opened(page, "toggle dark").first.filter(has_text="Toggle dark mode").wait_for()
         page.keyboard.press("Enter")
         watched.expect("document.documentElement.dataset.theme", "dark")
-        opened(page, "these keys").first.filter(has_text="These keys").wait_for()
+        opened(page, "shortcuts").first.filter(has_text="Keyboard shortcuts").wait_for()
         page.keyboard.press("Enter")
         page.locator("#help[open]").wait_for()
         demo.check(watched)
@@ -106,7 +106,7 @@ def test_on_a_session_it_knows_what_can_be_done(demo: Site, chromium: Browser) -
     with hansard.open(demo.settings.home) as h:
         name = h.session("@last").session_id
     with demo.opened(chromium, f"/sessions/{name}") as watched:
-        opened(watched.page, "session").filter(has_text="Pin this session").wait_for()
+        opened(watched.page, "unpin").filter(has_text="unpin this session").wait_for()
         watched.page.keyboard.press("Escape")
         expect(watched.page.locator("#palette")).to_be_hidden()
         opened(watched.page, "export").filter(has_text="Export").first.wait_for()

@@ -107,9 +107,9 @@ def test_everything_can_be_taken_back(tree: Tree, chromium: Browser) -> None:
         row(page).locator("[data-pin]").click()
         _until(watched, tree, lambda said: not said.pinned)
         row(page).locator("[data-remark]").click()
-        sheet(page).get_by_role("button", name="Take the tag odd?#tag away").click()
+        sheet(page).get_by_role("button", name="Remove tag odd?#tag").click()
         _until(watched, tree, lambda said: said.tags == ("infra",))
-        sheet(page).get_by_role("button", name="Take note 1 away").click()
+        sheet(page).get_by_role("button", name="Remove note 1").click()
         _until(watched, tree, lambda said: said.notes == ("second",))
         sheet(page).get_by_role("button", name="Give it back its own title").click()
         _until(watched, tree, lambda said: not said.renamed)
@@ -169,7 +169,7 @@ def test_pins_and_tags_filter(tree: Tree) -> None:
             html = client.get("/sessions", params=asked).text
             assert f'data-session="{ONE}"' in html
             assert f'data-session="{session(2)}"' not in html
-        assert "No session fits" in client.get("/sessions", params={"tag": "none such"}).text
+        assert "No session matches" in client.get("/sessions", params={"tag": "none such"}).text
 
 
 @pytest.mark.parametrize("width", [1440, 390])

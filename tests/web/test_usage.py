@@ -234,14 +234,14 @@ def test_wrong_questions_are_refused(client: httpx.Client, path: str, word: str)
 def test_a_time_without_usage_says_where_there_is_some(client: httpx.Client) -> None:
     page = client.get("/usage?since=2019-01-01&until=2019-02-01").text
 
-    assert "No message was sent in this time" in page
+    assert "No messages match in this period" in page
     (href,) = re.findall(r'href="([^"]+)">the 30 days up to it', page)
     assert "/explain" in client.get(html.unescape(href)).text
 
 
 def test_nothing_at_all(tmp_path: Path) -> None:
     with site(tmp_path / "home") as empty, empty.client() as client:
-        assert "No message was sent" in client.get("/usage").text
+        assert "No messages match" in client.get("/usage").text
         assert client.get("/explain?by=total").status_code == 404
         assert client.get("/usage.csv").content.startswith(b"day,")
 
@@ -274,7 +274,7 @@ def test_blocks_tell_of_pauses_and_the_present_one(client: httpx.Client, engine:
     blocks = engine.blocks().blocks
 
     assert len(shown(page)) - 1 == min(100, sum(not block.is_gap for block in blocks))
-    assert ("The present block" in page) == any(block.is_active for block in blocks)
+    assert ("Current block" in page) == any(block.is_active for block in blocks)
     if any(block.is_gap for block in blocks):
         assert re.search(r"<small>after \d+ (h|days) pause</small>", page)
 

@@ -1,7 +1,8 @@
 """Sessions like a given one: linked to it, at work on the same files, asked for in the same words.
 
 Each of the three says how much of what is special about the session another one shares, between 0 and 1 (links a little
-more); project, branch and closeness in time only decide between equals. What is special is judged within the project, where
+more). Shared files count more than words of the same project, and these more than words of another one, which may be chance;
+branch and closeness in time only decide between equals. What is special is judged within the project, where
 its name and its CLAUDE.md say nothing. The work is bounded by what is asked of the session, not by the length of the history:
 some files and some words, each with as many sessions as make it ordinary.
 """
@@ -39,6 +40,9 @@ _LINKS = {
 _CHANGED, _READ = 1.0, 0.4  # what a file weighs in a session that changed it, or only read it
 _SAME_PROJECT, _SAME_BRANCH, _SAME_TIME = 0.04, 0.02, 0.04
 _WORDS = 0.8  # the worth of words beside files
+# The least and most of each kind do not overlap: project, branch and time add at most 0.1.
+_FILES_FLOOR, _NEAR_FLOOR = 0.4, 0.1
+_NEAR_WORDS, _FAR_WORDS = 0.25, 0.2
 _MOST_FILES, _MOST_ROWS, _MOST_WORDS = 1000, 50_000, 64
 _MOST_TEXT = 200_000  # characters of the session's own prompts, of each the first 2,000
 _TELLING = 12  # so many files or words in common are as much as one can ask for
@@ -97,12 +101,22 @@ def list_related(reader: Reader, session: Session, *, limit: int | None = 10) ->
     found = []
     for other in others.values():
         linked = max((_LINKS.get(relation, 0.2) for relation in other.links), default=0.0)
-        shared = linked + files.get(other.session_id, 0.0) + words.get(other.session_id, 0.0)
-        if shared >= _LEAST:
-            other.score = round(shared + _closeness(session, other), 6)
+        in_files, in_words = files.get(other.session_id, 0.0), words.get(other.session_id, 0.0)
+        if linked + in_files + in_words >= _LEAST:
+            is_near = other.project == session.project
+            other.score = round(linked + _worth(in_files, in_words, is_near) + _closeness(session, other), 6)
             found.append(other)
     found.sort(key=lambda other: (-other.score, -(other.ended_at or 0), other.session_id))
     return [_related(reader, session, other) for other in found[:limit]]
+
+
+def _worth(in_files: float, in_words: float, is_near: bool) -> float:
+    """What shared files and words are worth: files above words of the same project, and these above words of another one."""
+    if in_files >= _LEAST:
+        return _FILES_FLOOR + (1 - _FILES_FLOOR) * in_files + _NEAR_WORDS * in_words
+    if in_words <= 0:
+        return in_files
+    return _NEAR_FLOOR + _NEAR_WORDS * in_words if is_near else _FAR_WORDS * in_words
 
 
 def _related(reader: Reader, session: Session, other: _Other) -> Related:

@@ -46,10 +46,10 @@ _COMPLETED = frozenset({"project", "tool", "model", "branch", "version", "agent"
 EXAMPLES = (
     ("flaky login", "all these words, in any order"),
     ('"connection refused"', "a phrase"),
-    ("migrat* -docker", "a beginning, and what not"),
+    ("migrat* -docker", "a word beginning, and an exclusion"),
     ("tool:Bash is:error since:7d", "commands that failed this week"),
-    ("kind:prompt has:image", "what you asked with a picture"),
-    ("file:parser.py has:diff", "changes of a file"),
+    ("kind:prompt has:image", "prompts with an image"),
+    ("file:parser.py has:diff", "changes to a file"),
 )
 
 

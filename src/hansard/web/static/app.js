@@ -26,7 +26,7 @@ export async function copy(text, what = "Copied") {
     await navigator.clipboard.writeText(text);
     say(what);
   } catch {
-    say("The browser did not allow copying");
+    say("The browser blocked copying");
   }
 }
 
@@ -74,8 +74,8 @@ if (quick) {
     field.focus({ preventScroll: true });
     field.select();
   }, "Search");
-  keys.on("?", help, "These keys");
-  keys.on("d", switchTheme, "Light or dark");
+  keys.on("?", help, "Keyboard shortcuts");
+  keys.on("d", switchTheme, "Toggle dark mode");
   keys.on("Ctrl+k", openPalette, "Command palette");
   document.getElementById("theme-button").addEventListener("click", switchTheme);
   document.getElementById("help-button").addEventListener("click", help);

@@ -28,7 +28,7 @@ async function toggle(button) {
     change.replaceChildren(...page.body.childNodes);
   } catch (error) {
     button.dataset.src = address;
-    change.textContent = `It could not be read: ${error.message}`;
+    change.textContent = `Could not be read: ${error.message}`;
   } finally {
     change.removeAttribute("aria-busy");
   }
@@ -44,7 +44,7 @@ if (document.querySelector(".toggle[aria-controls]") || document.querySelector("
     const row = rows().find((one) => one.contains(document.activeElement));
     const button = row?.querySelector(".toggle");
     if (button) toggle(button);
-  }, "Open or close a change");
+  }, "Show or hide a change");
 }
 
 const form = document.querySelector("form[data-live]");

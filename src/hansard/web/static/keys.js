@@ -54,5 +54,5 @@ export function walk(rows) {
     next.scrollIntoView({ block: "nearest" });
   }
   keys.on("j", () => step(1), "Next row");
-  keys.on("k", () => step(-1), "Row before");
+  keys.on("k", () => step(-1), "Previous row");
 }

@@ -21,7 +21,7 @@ function open() {
 /** Say that the server does not answer, and look until it does; one that was started anew wants a new login. */
 function lost() {
   close();
-  say("The server does not answer: this page shows what was there when it last did. It goes on by itself as soon as the server is back.", true);
+  say("The server is not responding. This page shows its last state and reconnects automatically.", true);
   away = setTimeout(look, RETRY);
 }
 
@@ -29,7 +29,7 @@ async function look() {
   try {
     const answer = await fetch("/api/revision", { cache: "no-store", redirect: "error" });
     if (answer.status === 401 || answer.status === 421) {
-      say("The server was started anew: open the link that it printed, or run hansard web again.", true);
+      say("The server was restarted. Open the link it printed, or run hansard web again.", true);
       away = setTimeout(look, RETRY);
       return;
     }
@@ -42,8 +42,8 @@ async function look() {
 
 /** What base.html says when it is drawn, as it changes. */
 function show(syncing, progress, trouble) {
-  const read = `The history is being read${progress ? ` (${progress})` : ""}; what is there so far is shown.`;
-  say(trouble ? `Not kept up to date: ${trouble}` : syncing ? read : "", Boolean(trouble));
+  const read = `Reading the history${progress ? ` (${progress})` : ""}; showing what has been read so far.`;
+  say(trouble ? `Not up to date: ${trouble}` : syncing ? read : "", Boolean(trouble));
 }
 
 function say(words, bad) {

@@ -17,7 +17,7 @@ async function load(box) {
     const text = await answer.text();
     if (text !== known) box.innerHTML = known = text;
   } catch {
-    if (known === null) box.firstElementChild.textContent = "The sources could not be looked through.";
+    if (known === null) box.firstElementChild.textContent = "The source directories could not be read.";
   }
 }
 

@@ -97,12 +97,12 @@ function actions() {
   }
   if (!("readOnly" in document.body.dataset) && subject()) {
     found.push(
-      { name: "Pin this session, or take its pin away", hint: "", run: () => remark("pin") },
+      { name: "Pin or unpin this session", hint: "", run: () => remark("pin") },
       { name: "Rename this session", hint: "", run: () => remark("title") },
       { name: "Tag this session", hint: "", run: () => remark("tags") },
-      { name: "Write a note on this session", hint: "", run: () => remark("notes") });
+      { name: "Add a note to this session", hint: "", run: () => remark("notes") });
   }
-  found.push({ name: "Copy the link to this page", hint: "", run: async () => (await import("./app.js")).copy(location.href, "Link copied") });
+  found.push({ name: "Copy link to this page", hint: "", run: async () => (await import("./app.js")).copy(location.href, "Link copied") });
   return found;
 }
 

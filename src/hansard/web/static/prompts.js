@@ -76,7 +76,7 @@ const rows = () => [...list.querySelectorAll("[data-row]")];
 const current = () => document.activeElement?.closest?.("[data-row]") ?? rows()[0];
 walk(() => rows().map((row) => row.querySelector("[data-open]") ?? row));
 keys.on("c", () => current()?.querySelector("[data-act=copy]").click(), "Copy the prompt");
-keys.on("e", () => current()?.querySelector("[data-act=whole]")?.click(), "Show all of it, or less");
+keys.on("e", () => current()?.querySelector("[data-act=whole]")?.click(), "Show all or less");
 
 // What is new waits at the top until somebody looks there.
 onNews(async () => {

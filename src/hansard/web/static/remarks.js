@@ -65,7 +65,7 @@ export async function togglePin(id) {
   for (const button of buttons) button.setAttribute("aria-pressed", String(!was));
   try {
     show(await ask(path(id, "pin"), { method: was ? "DELETE" : "PUT" }));
-    say(was ? "No longer pinned" : "Pinned");
+    say(was ? "Unpinned" : "Pinned");
   } catch (error) {
     for (const button of buttons) button.setAttribute("aria-pressed", String(was));
     say(error.message);
@@ -112,7 +112,7 @@ function build() {
     event.preventDefault();
     change(() => ask(path(known.session_id, "title"), { method: "PUT", body: { title: event.target.querySelector("input").value } }), "Renamed");
   });
-  sheet.querySelector("[data-own]").addEventListener("click", () => change(() => ask(path(known.session_id, "title"), { method: "DELETE" }), "It has its own title again"));
+  sheet.querySelector("[data-own]").addEventListener("click", () => change(() => ask(path(known.session_id, "title"), { method: "DELETE" }), "Original title restored"));
   part("tags").addEventListener("submit", async (event) => {
     event.preventDefault();
     const field = event.target.querySelector("input");
@@ -176,8 +176,8 @@ function fill() {
   if (document.activeElement !== name) name.value = known.title;
   part("title").querySelector("[data-own]").hidden = !known.renamed;
   const take = (kind, value, label) => make("button", { type: "button", className: "take", textContent: "×", data: { take: kind, value }, aria: { label } });
-  part("tags").querySelector("ul").replaceChildren(...known.tags.map((tag) => make("li", { className: "chip" }, tag, take("tag", tag, `Take the tag ${tag} away`))));
-  part("notes").querySelector("ul").replaceChildren(...known.notes.map((note, at) => make("li", {}, make("span", { textContent: note }), take("note", String(at + 1), `Take note ${at + 1} away`))));
+  part("tags").querySelector("ul").replaceChildren(...known.tags.map((tag) => make("li", { className: "chip" }, tag, take("tag", tag, `Remove tag ${tag}`))));
+  part("notes").querySelector("ul").replaceChildren(...known.notes.map((note, at) => make("li", {}, make("span", { textContent: note }), take("note", String(at + 1), `Remove note ${at + 1}`))));
 }
 
 function place(beside) {

@@ -92,7 +92,7 @@ function recent() {
   const list = remembered();
   if (!place || !list.length) return;
   const forget = document.createElement("button");
-  Object.assign(forget, { type: "button", className: "button plain", textContent: "Forget them" });
+  Object.assign(forget, { type: "button", className: "button plain", textContent: "Clear" });
   forget.addEventListener("click", () => { keep([]); place.hidden = true; field.focus(); });
   place.querySelector("ul").replaceChildren(...list.map((query) => {
     const item = document.createElement("li");
@@ -121,16 +121,16 @@ addEventListener("pagehide", remember);
 keys.on("s", () => {
   for (const one of form.elements.sort) one.checked = !one.checked;
   following.now();
-}, "Best or newest first");
+}, "Sort by best or newest");
 keys.on("v", () => {
   for (const one of form.elements.group) one.checked = !one.checked;
   following.now();
-}, "By session, or every hit");
+}, "Group by session or list every hit");
 keys.on("h", () => {
   const help = document.getElementById("syntax");
   help.open = !help.open;
   if (help.open) help.querySelector("summary").focus();
-}, "How to ask");
+}, "Query syntax");
 
 recent();
 if (!facets.children.length || facets.querySelector("noscript")) count(wished(form));

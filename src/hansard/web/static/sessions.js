@@ -99,8 +99,8 @@ function onRow(action) {
 }
 walk(() => [...list.querySelectorAll("tr[data-session]")].filter((row) => row.querySelector(".title")));
 if (!("readOnly" in document.body.dataset)) {
-  keys.on("p", onRow((id) => togglePin(id)), "Pin the session");
-  keys.on("t", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "tags")), "Tag it");
-  keys.on("r", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "title")), "Rename it");
-  keys.on("n", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "notes")), "Write a note on it");
+  keys.on("p", onRow((id) => togglePin(id)), "Pin or unpin");
+  keys.on("t", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "tags")), "Edit tags");
+  keys.on("r", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "title")), "Rename");
+  keys.on("n", onRow((id, row) => openRemarks(id, row.querySelector(".title"), "notes")), "Add a note");
 }
