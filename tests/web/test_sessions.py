@@ -147,7 +147,7 @@ def test_typing_filters_and_the_address_follows(demo: Site, chromium: Browser) -
         page.keyboard.type("is:error")
         watched.until("location.search === '?q=is%3Aerror'")
         # Not fewer rows: `is:err`, which a slow browser asks for too, is a mistake and lists none.
-        expect(page.locator("#count")).to_contain_text("fit")
+        expect(page.locator("#count")).to_contain_text("match")
         watched.until(f"((rows) => rows > 0 && rows < {before})(document.querySelectorAll('{ROW}').length)")
         expect(page.locator("#clear")).to_be_visible()
         page.keyboard.type(" kind:promt")
