@@ -306,6 +306,14 @@ class Hansard:
 
         return find_session(self.reader, name)
 
+    def suggestions(self, kind: str, beginning: str = "", *, limit: int = 100) -> list[tuple[str, str]]:
+        """Values in the history that begin so, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
+        from hansard.query.suggestions import KINDS, suggest
+
+        if kind not in KINDS:
+            raise UsageError(f"no suggestions for {kind!r}; choose one of {', '.join(KINDS)}")
+        return suggest(self.reader, kind, beginning, limit)
+
     def projects(
         self, *, since: datetime | None = None, until: datetime | None = None, text: str | None = None
     ) -> list[Project]:

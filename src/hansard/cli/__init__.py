@@ -22,6 +22,10 @@ def main() -> None:
             return
     from hansard.cli.app import hansard
 
+    if "_HANSARD_COMPLETE" in os.environ:
+        from hansard.cli.completion import register
+
+        register()
     hansard(prog_name="hansard")
 
 

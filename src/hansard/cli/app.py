@@ -83,6 +83,10 @@ class Commands(click.Group):
         command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)
         if not isinstance(command, click.Command):
             raise TypeError(f"hansard.cli.commands.{cmd_name}.{cmd_name} is not a command")
+        if "_HANSARD_COMPLETE" in os.environ:
+            from hansard.cli.completion import attach
+
+            return attach(command)
         return command
 
     def resolve_command(

@@ -37,7 +37,7 @@ class QueryCommand(Command):
                     ours.append(value)
             elif arg[:2] in known and arg[2:].isdecimal() and not known[arg[:2]].is_flag:
                 ours.append(arg)  # -C3
-            elif self.takes_dashed_words or not arg.startswith("-") or _is_excluded_field(arg):
+            elif ctx.resilient_parsing or self.takes_dashed_words or not arg.startswith("-") or _is_excluded_field(arg):
                 words.append(arg)
             else:
                 raise click.NoSuchOption(name, possibilities=self._similar(name), ctx=ctx)

@@ -21,11 +21,14 @@ def completion(ctx: click.Context, shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from hansard.cli.completion import VARIABLE, register
+
+    register()
     kind = get_completion_class(shell)
     if kind is None:
         ctx.fail(f"click does not know {shell}")
     # Not `source()`: for bash it starts a shell to look at its version.
-    complete = kind(ctx.find_root().command, {}, "hansard", "_HANSARD_COMPLETE")
+    complete = kind(ctx.find_root().command, {}, "hansard", VARIABLE)
     script = complete.source_template % complete.source_vars()
     cli = ctx.ensure_object(Context)
     if cli.as_json:

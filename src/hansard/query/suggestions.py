@@ -1,0 +1,46 @@
+"""Values that the history has, for whoever types the beginning of one: sessions, projects, models, branches, tools, tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hansard.query.reader import like
+
+if TYPE_CHECKING:
+    from hansard.query.reader import Reader
+
+_NEWEST = "ORDER BY max(coalesce(ended_at, 0)) DESC"
+_VALUES = {
+    "project": f"SELECT project, count(*) FROM sessions WHERE project <> '' GROUP BY project {_NEWEST}",
+    "model": f"SELECT value, count(*) FROM sessions, json_each(models) GROUP BY value {_NEWEST}",
+    "branch": f"SELECT value, count(*) FROM sessions, json_each(branches) GROUP BY value {_NEWEST}",
+    "version": f"SELECT value, count(*) FROM sessions, json_each(versions) GROUP BY value {_NEWEST}",
+    "tool": "SELECT tool, count(*) FROM session_tools GROUP BY tool ORDER BY count(*) DESC, tool",
+    "tag": "SELECT value, count(*) FROM remarks WHERE kind = 'tag' GROUP BY value ORDER BY count(*) DESC, value",
+}
+KINDS = ("session", *_VALUES)
+
+
+def suggest(reader: Reader, kind: str, beginning: str, limit: int) -> list[tuple[str, str]]:
+    """Values of a kind that begin so, each with a description: a session's title, or how many sessions have it."""
+    if kind == "session":
+        rows = reader.rows(
+            "SELECT session_id, title FROM sessions WHERE debris = 0 AND session_id LIKE ? ESCAPE '\\'"
+            " ORDER BY coalesce(ended_at, 0) DESC, session_id LIMIT ?",
+            (like(beginning)[1:], limit),
+        )
+        return [(session_id, title) for session_id, title in rows]
+    found: dict[str, str] = {}
+    for value, count in reader.rows(_VALUES[kind]):
+        for name in _names(kind, value):
+            if name.casefold().startswith(beginning.casefold()) and name not in found:
+                found[name] = value if name != value else f"{count:,} session{'s' * (count != 1)}"
+                break
+    return list(found.items())[:limit]
+
+
+def _names(kind: str, value: str) -> tuple[str, ...]:
+    """What a value can be called: a project by its folder's name, or by its path."""
+    if kind != "project":
+        return (value,)
+    return value.replace("\\", "/").rstrip("/").rpartition("/")[2] or value, value
