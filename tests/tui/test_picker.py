@@ -200,3 +200,12 @@ def test_ctrl_c_ends_it(store: Callable[[], Hansard]) -> None:
 def test_the_word_that_is_being_typed_is_a_beginning(store: Callable[[], Hansard], text: str, found: int) -> None:
     with store() as h:
         assert Filter(text, None).ask(h).total == found
+
+
+def test_the_chosen_line_stands_out(store: Callable[[], Hansard]) -> None:
+    async def steps(app: PickerApp, pilot: Pilot[Any]) -> None:
+        strips = app.screen._compositor.render_strips()
+        colours = [{segment.style.bgcolor for segment in strip if segment.style} for strip in strips[3:5]]
+        assert colours[0] - colours[1]
+
+    run(store, steps)

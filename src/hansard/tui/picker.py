@@ -82,7 +82,7 @@ class SessionPicker(Screen[str | None]):
     SessionPicker > #problem { color: ansi_red; height: auto; max-height: 3; display: none; }
     SessionPicker > OptionList { height: 1fr; border: none; background: ansi_default; scrollbar-size-vertical: 1; }
     SessionPicker > OptionList:focus { border: none; }
-    SessionPicker > OptionList > .option-list--option-highlighted { text-style: reverse; }
+    SessionPicker > OptionList > .option-list--option-highlighted { background: ansi_blue; color: ansi_bright_white; text-style: bold; }
     SessionPicker > #keys { text-style: dim; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
