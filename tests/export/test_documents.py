@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hansard.engine import Hansard
-from hansard.model.display import Item, Thread
+from hansard.model.display import DisplayThread, Item
 from hansard.model.schema import display_schema
 from hansard.model.serialize import plain
 
@@ -41,7 +41,7 @@ def test_every_document_validates_against_the_published_schema(demo: Hansard, tm
             assert error is None, f"{file.path}: {error.message[:300]} at {list(error.absolute_path)}"
 
 
-def items_of(thread: Thread) -> list[Item]:
+def items_of(thread: DisplayThread) -> list[Item]:
     found = []
     for turn in thread.turns:
         for item in turn.items:
@@ -98,7 +98,7 @@ def test_lines_begin_with_the_session_and_count_what_is_not_shown(demo: Hansard,
     assert all(types[0].get(name, kind) is kind for line in types for name, kind in line.items())
 
 
-def threads_of(*threads: Thread) -> Iterator[Thread]:
+def threads_of(*threads: DisplayThread) -> Iterator[DisplayThread]:
     for thread in threads:
         yield thread
         for turn in thread.turns:

@@ -15,7 +15,7 @@ import pytest
 
 import hansard
 from hansard.engine import Hansard
-from hansard.model.display import Thread
+from hansard.model.display import DisplayThread
 from tests.hard_session import write_hard_session
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -87,7 +87,7 @@ def test_every_record_is_drawn_or_counted(hard: tuple[Hansard, str, str]) -> Non
         assert len(drawn) + results + sum(thread.not_shown.values()) >= lines, path
 
 
-def _threads(*threads: Thread) -> Iterator[Thread]:
+def _threads(*threads: DisplayThread) -> Iterator[DisplayThread]:
     for thread in threads:
         yield thread
         for turn in thread.turns:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hansard.model.display import CallFacts, Item, Part, Plain, Thread, Turn
+from hansard.model.display import CallFacts, DisplayThread, Item, Part, Plain, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.threads import Agent
 
@@ -63,6 +63,6 @@ def agent(agent_id: str = "a497335b28b4899ad", **more: Any) -> Agent:
     return Agent(**(values | more))
 
 
-def thread(*turns: Turn, name: str = "a497335b28b4899ad") -> Thread:
+def thread(*turns: Turn, name: str = "a497335b28b4899ad") -> DisplayThread:
     """A subagent's thread."""
-    return Thread(agent(name), turns, {"system/turn_duration": 2})
+    return DisplayThread(agent(name), turns, {"system/turn_duration": 2})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from hansard.engine import Hansard
-    from hansard.model.display import Item, Thread
+    from hansard.model.display import DisplayThread, Item
     from tests.web.serving import Site
 
 VIEWS = ("/files", "/files?view=folders", "/files?view=changes")
@@ -117,7 +117,7 @@ def test_a_file_has_its_history_with_the_first_changes_drawn(client: httpx.Clien
     assert len(with_reads.all("li.step")) == min(30, found.changes + found.reads)
 
 
-def items(thread: Thread) -> Iterator[Item]:
+def items(thread: DisplayThread) -> Iterator[Item]:
     for turn in thread.turns:
         for item in turn.items:
             yield item

@@ -127,7 +127,7 @@ class Item(Struct, frozen=True):
     transcript: str
     offset: int
     length: int
-    thread: Thread | None = None  # of the subagent that the call made
+    thread: DisplayThread | None = None  # of the subagent that the call made
 
 
 class Turn(Struct, frozen=True):
@@ -143,7 +143,7 @@ class Turn(Struct, frozen=True):
     is_lower_bound: bool = False  # some messages were cut off, or have no price
 
 
-class Thread(Struct, frozen=True):
+class DisplayThread(Struct, frozen=True):
     """The turns of a session, or of a subagent."""
 
     agent: Agent | None
@@ -155,5 +155,5 @@ class Display(Struct, frozen=True):
     """A whole session."""
 
     session: Session
-    thread: Thread  # without turns where only subagents are left
-    others: tuple[Thread, ...]  # subagents whose calls are not in any thread
+    thread: DisplayThread  # without turns where only subagents are left
+    others: tuple[DisplayThread, ...]  # subagents whose calls are not in any thread

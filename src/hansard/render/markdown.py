@@ -213,7 +213,7 @@ class _Drawing:
         if item.thread is not None:
             yield from self._agent(item.thread)
 
-    def _agent(self, thread: display.Thread) -> Iterator[str]:
+    def _agent(self, thread: display.DisplayThread) -> Iterator[str]:
         if not thread.turns:
             yield self._put(f"\n{self.agent_words(thread.agent)}")
             return

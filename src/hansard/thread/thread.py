@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from msgspec.structs import replace
 
 from hansard.errors import NotFound
-from hansard.model.display import CallFacts, Display, Item, Part, Picture, Turn
-from hansard.model.display import Thread as DisplayThread
+from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
 from hansard.thread.reader import ThreadReader, find_agent, list_agents
 from hansard.thread.structure import (
     BranchChoice,

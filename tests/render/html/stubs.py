@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from hansard.model.display import CallFacts, Item, Part, Plain, Thread, Turn
+from hansard.model.display import CallFacts, DisplayThread, Item, Part, Plain, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.sessions import Session
-from hansard.thread.thread import Thread as OpenedThread
+from hansard.thread.thread import Thread
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
@@ -60,16 +60,16 @@ def turn(number: int, *items: Item) -> Turn:
 
 
 class _Other:
-    def __init__(self, thread: Thread) -> None:
+    def __init__(self, thread: DisplayThread) -> None:
         self._thread = thread
 
-    def whole(self) -> Thread:
+    def whole(self) -> DisplayThread:
         return self._thread
 
 
 class _Thread:
     def __init__(
-        self, about: Session, turns: Iterable[Turn] | None, others: Iterable[Thread], not_shown: dict[str, int]
+        self, about: Session, turns: Iterable[Turn] | None, others: Iterable[DisplayThread], not_shown: dict[str, int]
     ) -> None:
         self.session = about
         self.has_log = turns is not None
@@ -87,12 +87,12 @@ class _Thread:
 def tree(
     turns: Iterable[Turn] | None = (),
     *,
-    others: Iterable[Thread] = (),
+    others: Iterable[DisplayThread] = (),
     not_shown: dict[str, int] | None = None,
     **values: Any,
-) -> OpenedThread:
+) -> Thread:
     """A thread of these turns."""
-    return cast("OpenedThread", _Thread(session(**values), turns, others, not_shown or {}))
+    return cast("Thread", _Thread(session(**values), turns, others, not_shown or {}))
 
 
 def long_turns(turns: int, items: int) -> Iterator[Turn]:

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 import hansard
-from hansard.model.display import Console, Plain, Thread
+from hansard.model.display import Console, DisplayThread, Plain
 from hansard.render.html import SessionLink, index_page, page
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
@@ -335,7 +335,7 @@ def test_the_list_of_sessions_can_be_filtered_and_sorted(chromium: Browser, page
 
 
 def test_a_folded_subagent_opens_for_a_link_into_it(chromium: Browser, pages: Path) -> None:
-    inner = Thread(
+    inner = DisplayThread(
         None, (turn(1, *(item(f"agent-{number}", "reply", Plain("deep\n" * 30)) for number in range(40))),), {}
     )
     path = pages / "agent.html"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
-from hansard.model.display import Diff, Display, Item, Plain, Prose, Thread, Turn
+from hansard.model.display import Diff, Display, DisplayThread, Item, Plain, Prose, Turn
 from hansard.render.html import page
 from hansard.render.html.document import document, filled
 from hansard.render.html.threads import item_id
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
 
-def all_items(thread: Thread) -> Iterator[Item]:
+def all_items(thread: DisplayThread) -> Iterator[Item]:
     for one in thread.turns:
         for said in one.items:
             yield said
@@ -197,7 +197,7 @@ def test_anchors_become_ids_that_stay_apart() -> None:
 
 
 def test_a_subagent_that_is_shown_twice_has_its_own_ids_in_both_places() -> None:
-    inner = Thread(None, (turn(1, item("agent-1")),), {})
+    inner = DisplayThread(None, (turn(1, item("agent-1")),), {})
     calls = [item(str(number), "tool", title="Task", thread=inner) for number in range(2)]
     found = read("".join(page(tree([turn(1, *calls)]))))
     assert sorted(found.items) == ["m0", "m1", "magent-1", "magent-1~2"]
@@ -224,7 +224,7 @@ def test_what_was_replaced_is_folded_and_can_be_switched_to() -> None:
 
 
 def test_a_session_of_which_only_subagents_are_left_shows_them() -> None:
-    lost = Thread(None, (turn(1, item("agent-1", "reply", Prose("found again"))),), {"mode": 3})
+    lost = DisplayThread(None, (turn(1, item("agent-1", "reply", Prose("found again"))),), {"mode": 3})
     found = read("".join(page(tree(None, others=[lost]))))
     assert found.items == ["magent-1"]
     assert "found again" in found.text

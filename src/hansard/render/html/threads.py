@@ -15,7 +15,7 @@ from hansard.render.words import cost as marked_cost
 from hansard.render.words import day, lasting, local, machine, many, short, token_words, total_tokens
 
 if TYPE_CHECKING:
-    from hansard.model.display import CallFacts, Item, Part, Thread, Turn
+    from hansard.model.display import CallFacts, DisplayThread, Item, Part, Turn
     from hansard.model.threads import Agent
 
 _PROMPTS = frozenset({"prompt", "command", "bash"})
@@ -94,7 +94,7 @@ class Drawing:
         if folded:
             yield "</details>"
 
-    def thread(self, thread: Thread) -> str:
+    def thread(self, thread: DisplayThread) -> str:
         """A subagent's thread, folded."""
         name = thread.agent.agent_id if thread.agent is not None else ""
         place = self._own_id(element_id("a", name))
@@ -116,10 +116,10 @@ class Drawing:
         out += (not_shown(thread.not_shown, folded=True), self._thread_end(thread), "</details>")
         return "".join(out)
 
-    def _thread_attributes(self, thread: Thread) -> str:  # noqa: ARG002 - for drawings that fetch its turns
+    def _thread_attributes(self, thread: DisplayThread) -> str:  # noqa: ARG002 - for drawings that fetch its turns
         return ""
 
-    def _thread_end(self, thread: Thread) -> str:  # noqa: ARG002 - the same
+    def _thread_end(self, thread: DisplayThread) -> str:  # noqa: ARG002 - the same
         return ""
 
     def _opening(self, turn: Turn, *, with_day: bool) -> str:

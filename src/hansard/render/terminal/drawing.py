@@ -21,7 +21,7 @@ from hansard.render.words import call_facts, clock, local, many, model_name
 if TYPE_CHECKING:
     from datetime import date
 
-    from hansard.model.display import CallFacts, Item, Thread, Turn
+    from hansard.model.display import CallFacts, DisplayThread, Item, Turn
     from hansard.model.threads import Agent
 
 _CLAUDE = frozenset({"reply", "thinking", "tool"})
@@ -275,14 +275,14 @@ class Drawing:
 
     # -- subagents
 
-    def _subagent(self, thread: Thread) -> Iterator[str]:
+    def _subagent(self, thread: DisplayThread) -> Iterator[str]:
         margin = 6 if self.board.columns - 6 >= _NARROWEST else 0
         inner = Drawing(self.board.narrower(margin), self.depth, self.command, agent=thread.agent)
         bar = f"    {self.board.paint('│', DIM)} " if margin else ""
         for line in inner.thread(thread):
             yield f"{bar}{line}".rstrip()
 
-    def thread(self, thread: Thread) -> Iterator[str]:
+    def thread(self, thread: DisplayThread) -> Iterator[str]:
         """A whole subagent."""
         if thread.agent is not None:
             yield self.rule(agent_words(thread.agent))

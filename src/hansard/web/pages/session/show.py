@@ -216,7 +216,7 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
         "has_figures": figures,
         "timeline": draw_context(thread) if whole else None,
         "choices": thread.choices(),
-        "others": [drawing.thread(display.Thread(agent, (), {})) for agent in others[:AGENTS]],
+        "others": [drawing.thread(display.DisplayThread(agent, (), {})) for agent in others[:AGENTS]],
         "log": thread.path,
     }
 

@@ -95,11 +95,11 @@ class SessionDrawing(Drawing):
             yield from self._items(turn.items, branch, agent_id)
             yield "</details></section>" if branch else "</section>"
 
-    def _thread_attributes(self, thread: display.Thread) -> str:
+    def _thread_attributes(self, thread: display.DisplayThread) -> str:
         agent_id = _fetched(thread)
         return f' data-agent="{escaped(agent_id)}"' if agent_id else ""
 
-    def _thread_end(self, thread: display.Thread) -> str:
+    def _thread_end(self, thread: display.DisplayThread) -> str:
         agent_id = _fetched(thread)
         if not agent_id:
             return ""
@@ -182,7 +182,7 @@ def heading_text(text: str) -> str:
     return one_line(text, 90) or "(no text)"
 
 
-def _fetched(thread: display.Thread) -> str:
+def _fetched(thread: display.DisplayThread) -> str:
     """The id of a subagent whose turns are fetched when it is opened; empty where they are here."""
     return "" if thread.agent is None or thread.turns else thread.agent.agent_id
 
