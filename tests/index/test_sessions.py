@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hansard.index.derive import project_of
+from hansard.sources.git import find_worktree
 from hansard.storage.sqlite import connect
+from hansard.sync.rebuild import rebuild
 from tests.sync.making import FOLDER, Line, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.sync.making import Tree
 
 S = session(1)
@@ -92,6 +98,73 @@ def test_a_worktree_lies_under_its_repository(tree: Tree) -> None:
     tree.append(main_path(S), [state])
     tree.sync()
     assert tree.rows("SELECT project, cwd FROM sessions") == [("/home/mira/src/app", "/somewhere/wt")]
+
+
+def _worktree(folder: Path, gitdir: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / ".git").write_text(f"gitdir: {gitdir}\n", encoding="utf-8")
+    return folder
+
+
+def test_gits_files_tell_the_repository_of_a_worktree_for_ever(tree: Tree, tmp_path: Path) -> None:
+    """Also of a folder below it, also of what was kept before, also when the worktree is deleted and the index made again."""
+    place, repository = tmp_path / "trees" / "fix", str(tmp_path / "src" / "app")
+    query = "SELECT session_id, project FROM sessions ORDER BY session_id"
+    other = S[:-1] + "f"
+    tree.write(main_path(S), [{**line, "cwd": str(place)} for line in TALK])
+    tree.sync()
+    assert tree.rows(query) == [(S, str(place))]
+    _worktree(place, f"{repository}/.git/worktrees/fix")
+    (place / "lib").mkdir()
+    before = sorted((path, path.stat().st_mtime_ns) for path in place.rglob("*"))
+    tree.write(main_path(other), [{**line, "cwd": str(place / "lib"), "sessionId": other} for line in TALK])
+    tree.sync()
+    folded = sorted([(S, repository), (other, repository)])
+    assert tree.rows(query) == folded
+    assert sorted((path, path.stat().st_mtime_ns) for path in place.rglob("*")) == before
+    shutil.rmtree(place)
+    tree.append(main_path(S), [{**TALK[0], "uuid": "u-later", "cwd": str(place)}])
+    tree.sync()
+    assert tree.rows(query) == folded
+    rebuild(str(tree.home), workers=False)
+    assert tree.rows(query) == folded
+
+
+@pytest.mark.parametrize(
+    ("gitdir", "repository"),
+    [
+        ("/src/app/.git/worktrees/fix", "/src/app"),
+        ("../../src/app/.git/worktrees/fix", "{}/src/app"),
+        ("/src/app/.bare/worktrees/fix", "/src/app"),
+        ("/src/app.git/worktrees/fix", "/src/app.git"),
+        ("/src/app/.git/modules/fix", None),
+        ("/worktrees/fix", None),
+        ("", None),
+        ("\x00/.git/worktrees/fix", None),
+        ("x" * 5000 + "/.git/worktrees/fix", None),
+    ],
+)
+def test_repositories_of_worktrees(tmp_path: Path, gitdir: str, repository: str | None) -> None:
+    folder = _worktree(tmp_path / "trees" / "fix", gitdir)
+    found = repository and (str(folder), repository.format(tmp_path))
+    assert find_worktree(str(folder)) == found
+    assert find_worktree(f"{folder}/gone/below") == found
+
+
+def test_folders_that_are_no_worktrees(tmp_path: Path) -> None:
+    (tmp_path / "a" / ".git").mkdir(parents=True)
+    os.mkfifo(_made(tmp_path / "b") / ".git")
+    _worktree(tmp_path / "real", "/src/app/.git/worktrees/fix")
+    (_made(tmp_path / "c") / ".git").symlink_to(tmp_path / "real" / ".git")
+    (_made(tmp_path / "d") / ".git").write_bytes(b"gitdir: /\xff/.git/worktrees/x")
+    names = [str(tmp_path / name) for name in ("a", "b", "c", "d", "real/../real")]
+    for folder in [*names, "", "relative", "/", "//host/share", "\\\\host\\share", "/\ud800", "/\x00", "/x" * 5000]:
+        assert find_worktree(folder) is None
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 @pytest.mark.parametrize(

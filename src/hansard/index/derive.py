@@ -19,6 +19,7 @@ from hansard.index.links import derive_links, see
 from hansard.index.remarks import own_title
 from hansard.index.sides import titles
 from hansard.index.sql import Sql
+from hansard.index.worktrees import repository_of
 from hansard.parse.state import State, countable, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -116,6 +117,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
     warmups_only = main is None and all(state.warmup for state in states)
     cwd = first.cwd or next((state.cwd for state in states if state.cwd), "")
     worktree_of = first.worktree_of or next((state.worktree_of for state in states if state.worktree_of), "")
+    worktree_of = worktree_of or repository_of(db, cwd)
     done = _calls(db, counted)
     tools: dict[str, list[int]] = {}
     for tool, _, calls, errors, *_ in done:

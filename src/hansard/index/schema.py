@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 13
+VERSION = 14
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -480,6 +480,12 @@ CREATE TABLE remarks (
     folded     TEXT NOT NULL,         -- the value without case and accents
     set_at     INTEGER NOT NULL
 );
+
+-- Folders that are worktrees of a repository, as git's files told when the record met them.
+CREATE TABLE worktrees (
+    path       TEXT PRIMARY KEY,
+    repository TEXT NOT NULL
+) WITHOUT ROWID;
 
 -- Every relation in one shape, down to single messages.
 CREATE VIEW all_links (source_kind, source, target_kind, target, relation) AS

@@ -217,3 +217,16 @@ class Files(Lineage):
             "WHERE id = ?",
             (size, *mark, self._moment, file_id),
         )
+
+    def worktrees(self) -> dict[str, str]:
+        """Every folder that was seen to be a worktree, with its repository."""
+        return {str(path): str(repository) for path, repository in self._rows("SELECT path, repository FROM worktree")}
+
+    def note_worktree(self, path: str, repository: str) -> None:
+        """Keep whose worktree a folder is; what was seen last counts."""
+        self._must_write()
+        self._run(
+            "INSERT INTO worktree (path, repository, seen_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET"
+            " repository = excluded.repository, seen_at = excluded.seen_at WHERE repository != excluded.repository",
+            (path, repository, self._moment),
+        )

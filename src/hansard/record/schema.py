@@ -153,7 +153,16 @@ CREATE TABLE quarantine (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}"
+WORKTREES = """\
+-- Folders that were seen to be worktrees of a repository: git's files tell while they exist, and worktrees are deleted.
+CREATE TABLE worktree (
+  path        TEXT PRIMARY KEY,                     -- absolute, of the folder that has the `.git` file
+  repository  TEXT NOT NULL,                        -- absolute; the bare repository itself where there is no other folder
+  seen_at     TEXT NOT NULL                         -- ISO 8601, UTC
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}"
 """The layout as it is, for people and documentation."""
 
 
@@ -172,5 +181,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first layout", FIRST),
     Migration(2, "the user's remarks on sessions", REMARKS),
     Migration(LINEAGE_VERSION, "lineage, shared chunks, quarantine", LINEAGE),
+    Migration(4, "worktrees and their repositories", WORKTREES),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import posixpath
 import re
 import time
@@ -16,8 +17,10 @@ from hansard.index.remarks import Remarked, put_remarks
 from hansard.index.rows import RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
+from hansard.index.worktrees import put_worktrees
 from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record, Remark
+from hansard.sources.git import find_worktree
 from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sync.report import ProgressReporter
 
@@ -126,11 +129,11 @@ def _newest(waiting: list[tuple[Transcript, int, int]]) -> int:
     return 0
 
 
-def show_newest(index: RowIndex, prices: Prices) -> None:
+def show_newest(record: Record, index: RowIndex, prices: Prices) -> None:
     """Make the sessions of what is indexed so far, for who looks while the rest is still coming; nothing is signed."""
     index.finish_bulk()
     with index.transaction():
-        derive(index.db, partial(index.isolated, "session"))
+        _derive(record, index, look=True)
         settle(index.db, prices, partial(index.isolated, "price"))
     index.begin_bulk()
 
@@ -141,16 +144,43 @@ def _counted(pieces: Iterable[bytes], reporter: ProgressReporter) -> Iterable[by
         reporter.step(len(piece))
 
 
-def finish(record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices) -> None:
-    """Take over the small files and the remarks, make the derived rows again, price and sign; `retouched` are snapshots with a new date (None: any)."""
+def finish(
+    record: Record, index: RowIndex, retouched: dict[int, int] | None, prices: Prices, *, look: bool = False
+) -> None:
+    """Take over the small files and the remarks, make the derived rows again, price and sign.
+
+    `retouched` are snapshots with a new date (None: any); `look` asks the folders of sessions whether they are worktrees.
+    """
     index.finish_bulk()
     with index.transaction():
         _side_files(record, index, retouched)
         put_remarks(index.db, map(_remarked, record.remarks()))
-        derive(index.db, partial(index.isolated, "session"))
+        _derive(record, index, look=look)
         settle(index.db, prices, partial(index.isolated, "price"))
         index.sign(record.head())
         index.set_meta("synced_at", int(time.time() * 1000))
+
+
+def _derive(record: Record, index: RowIndex, *, look: bool) -> None:
+    """Make the derived rows again. What git's files tell of a session's folder becomes a fact of the record before it counts."""
+    db, isolated = index.db, partial(index.isolated, "session")
+    known = record.worktrees()
+    put_worktrees(db, known)
+    sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty")]
+    derive(db, isolated)
+    if not look:
+        return
+    folders = db.execute(
+        "SELECT DISTINCT cwd FROM json_each(?) d JOIN sessions s ON s.session_id = d.value", (json.dumps(sessions),)
+    ).fetchall()
+    found = dict(filter(None, (find_worktree(str(row[0])) for row in folders)))
+    if found.items() <= known.items():
+        return
+    with record.writing():
+        for worktree, repository in found.items():
+            record.note_worktree(worktree, repository)
+    put_worktrees(db, {**known, **found})
+    derive(db, isolated)
 
 
 def _remarked(remark: Remark) -> Remarked:

@@ -252,9 +252,9 @@ class _Run:
             try:
                 with telling(index.path):
                     trusted = trusted and not index.fresh
-                    show = partial(show_newest, index, self.prices)
+                    show = partial(show_newest, record, index, self.prices)
                     records = catch_up(record, index, kept.touched if trusted else None, self.reporter, show)
-                    finish(record, index, kept.retouched if trusted else None, self.prices)
+                    finish(record, index, kept.retouched if trusted else None, self.prices, look=True)
                     report = self._summary(surveys, index)
             finally:
                 index.close()
