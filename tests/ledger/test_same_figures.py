@@ -60,9 +60,24 @@ def figures(h: Hansard) -> dict[str, dict[str, Any]]:
     activity, status, files = h.activity(), h.status(), h.files(limit=500)
     sessions = h.sessions(limit=None, debris=True).sessions
     typed = [h.prompts(source=source, limit=None).total for source in ("prompt", "queued")]
+    projects = h.projects()
+    groups = {by: h.session_groups(by=by, limit=10_000).groups for by in ("project", "day")}
     work = usage.work
     assert work is not None
-    return {
+    shared = {
+        "tool calls": "tool_calls",
+        "prompts": "prompts",
+        "lines added": "lines_added",
+        "lines removed": "lines_removed",
+    }
+    sums = {
+        figure: {
+            "projects": sum(getattr(item, name) for item in projects),
+            **{f"groups by {by}": sum(getattr(item, name) for item in found) for by, found in groups.items()},
+        }
+        for figure, name in shared.items()
+    }
+    found = {
         "tool calls": {
             "tools": tools.calls,
             "usage": work.calls,
@@ -100,6 +115,7 @@ def figures(h: Hansard) -> dict[str, dict[str, Any]]:
             "days": sum(row.cost_usd or 0 for row in h.usage(by="day").rows),
         },
     }
+    return {name: {**said, **sums.get(name, {})} for name, said in found.items()}
 
 
 def differing(h: Hansard) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ Whatever counts calls or prompts leaves out what is found here, so that all figu
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -33,6 +34,34 @@ _SHARED_PROMPTS = (
     " CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775 LEFT JOIN records r ON r.id = p.id"
     " ORDER BY p.id"
 )
+# Sessions with calls that stand elsewhere too, or in former generations of their files.
+_REPEATING = (
+    f"SELECT DISTINCT t.session_id FROM json_each(?) c CROSS JOIN transcripts t ON t.id = c.value >> {OFFSET_BITS}"
+    " UNION SELECT session_id FROM transcripts WHERE current <> 1"
+)
+_OWN_CALLS = (
+    "SELECT s.session_id, s.tool_calls - count(c.id), s.tool_errors - coalesce(sum(c.is_error), 0),"
+    " s.files_changed - count(DISTINCT iif(c.change IS NULL, NULL, c.path)),"
+    " s.lines_added - coalesce(sum(c.added), 0), s.lines_removed - coalesce(sum(c.removed), 0)"
+    " FROM json_each(?) r CROSS JOIN sessions s ON s.session_id = r.value CROSS JOIN transcripts t ON t.session_id = s.session_id"
+    f" LEFT JOIN tool_calls c ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+    " AND c.id NOT IN (SELECT value FROM json_each(?)) GROUP BY s.session_id"
+)
+_COPIED_PROMPTS = (
+    "SELECT s.session_id, count(*) FROM json_each(?) c CROSS JOIN prompts p ON p.id = c.value"
+    f" CROSS JOIN sessions s ON s.transcript = p.id >> {OFFSET_BITS} WHERE p.source IN ('prompt', 'queued') GROUP BY 1"
+)
+_COPIED_MESSAGES = (
+    "SELECT c.session_id, count(DISTINCT c.key) FROM usage_copies c CROSS JOIN usage u ON u.key = c.key"
+    " WHERE u.session_id <> c.session_id GROUP BY 1"
+)
+REPEATED = (
+    "LEFT JOIN (SELECT value ->> 0 AS repeater, value ->> 1 AS more_prompts, value ->> 2 AS more_messages, value ->> 3 AS more_calls,"
+    " value ->> 4 AS more_errors, value ->> 5 AS more_files, value ->> 6 AS more_added, value ->> 7 AS more_removed"
+    " FROM json_each(?)) ON repeater = session_id"
+)
+"""Joins `sessions` with what each has too many where several are added up; the value is `find_repeated_work`'s."""
+
 _T = TypeVar("_T")
 _known: WeakKeyDictionary[Reader, dict[str, tuple[int, Any]]] = WeakKeyDictionary()  # each for a revision of the index
 
@@ -54,6 +83,34 @@ def find_repeated(reader: Reader) -> list[int]:
 def find_prompt_copies(reader: Reader) -> dict[int, int]:
     """The prompts that stand in several transcripts: how many others there are for the original, -1 for each of these."""
     return _once(reader, "prompts", _find_prompts)
+
+
+def find_repeated_work(reader: Reader) -> str:
+    """What the sessions have that counts for another one, as JSON: rows of prompts, messages, calls, errors, files and lines.
+
+    A session's own figures say what stands in it. Sums over sessions leave out what others have too, so that it counts once.
+    """
+    return _once(reader, "work", _find_work)
+
+
+def _find_work(reader: Reader) -> str:
+    copies = json.dumps(find_copies(reader))
+    repeating = json.dumps([row[0] for row in reader.rows(_REPEATING, (copies,))])
+    calls = {row[0]: row[1:] for row in reader.rows(_OWN_CALLS, (repeating, copies))}
+    again = json.dumps([id_ for id_, count in find_prompt_copies(reader).items() if count < 0])
+    prompts = dict(reader.rows(_COPIED_PROMPTS, (again,)))
+    messages = dict(reader.rows(_COPIED_MESSAGES))
+    sessions = {**calls, **prompts, **messages}
+    return json.dumps(
+        [(id_, prompts.get(id_, 0), messages.get(id_, 0), *calls.get(id_, (0, 0, 0, 0, 0))) for id_ in sessions]
+    )
+
+
+def once(figure: str) -> str:
+    """The sum of a figure over sessions that are joined with `REPEATED`, each thing counted once."""
+    columns = {"calls": "tool_calls", "errors": "tool_errors + api_errors", "files": "files_changed"}
+    columns |= {"added": "lines_added", "removed": "lines_removed"}
+    return f"sum({columns.get(figure, figure)} - coalesce(more_{figure}, 0))"
 
 
 def _once(reader: Reader, name: str, find: Callable[[Reader], _T]) -> _T:

@@ -11,14 +11,15 @@ from hansard.errors import UsageError
 from hansard.model.sessions import SessionGroup, SessionGroups
 from hansard.model.time import from_milliseconds, moment_at
 from hansard.query.compile import ALL_TOKENS, Condition
+from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.reader import Reader
 from hansard.query.sessions import SessionFilter, in_order, together
 from hansard.storage.cursors import read_cursor, write_cursor
 
 GROUPS = ("project", "day")
 _SUMS = (
-    "sum(prompts), sum(messages), sum(tool_calls), sum(tool_errors + api_errors),"
-    f" sum({ALL_TOKENS}), sum(files_changed), sum(lines_added), sum(lines_removed), sum(api_messages),"
+    f"{once('prompts')}, {once('messages')}, {once('calls')}, {once('errors')},"
+    f" sum({ALL_TOKENS}), {once('files')}, {once('added')}, {once('removed')}, sum(api_messages),"
     " sum(lower_bound_messages) > 0 OR sum(json_array_length(c.unpriced_models)) > 0, json_group_array(c.cost_usd)"
 )
 _DATED = "ended_at BETWEEN 100000000 AND 253300000000000"  # what every calendar has
@@ -60,7 +61,8 @@ def list_groups(
 def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | None, each: int) -> SessionGroup:
     among = Condition("session_id IN (SELECT value FROM json_each(?))", (json.dumps(group.ids),))
     *sums, api_messages, is_lower_bound, costs = reader.one(
-        f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) WHERE {among.sql}", among.values
+        f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) {REPEATED} WHERE {among.sql}",
+        (find_repeated_work(reader), *among.values),
     )
     cost = together(json.loads(costs), messages=api_messages)
     last_at = from_milliseconds(-group.age) if group.age else None

@@ -11,6 +11,7 @@ from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.time import from_milliseconds
 from hansard.query.costs import COST
+from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -245,12 +246,12 @@ def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
     """Projects with what happened in them, the most recent first."""
     where, values = wanted.where(reader)
     rows = reader.rows(
-        "SELECT project, count(*), sum(prompts), sum(messages), sum(tool_calls), sum(input_tokens), sum(output_tokens),"
-        " sum(cache_read_tokens), sum(cache_write_tokens), sum(files_changed), sum(lines_added), sum(lines_removed),"
+        f"SELECT project, count(*), {once('prompts')}, {once('messages')}, {once('calls')}, sum(input_tokens), sum(output_tokens),"
+        f" sum(cache_read_tokens), sum(cache_write_tokens), {once('files')}, {once('added')}, {once('removed')},"
         " min(started_at), max(ended_at), json_group_array(DISTINCT project_dir), sum(source_state = 'live'),"
         " json_group_array((SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id)), sum(api_messages)"
-        f" FROM sessions WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
-        tuple(values),
+        f" FROM sessions {REPEATED} WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
+        (find_repeated_work(reader), *values),
     )
     return [_project(row) for row in rows]
 
