@@ -322,6 +322,12 @@ class Hansard:
 
         return list_projects(self.reader, SessionFilter(self._query(project=text, since=since, until=until)))
 
+    def project_names(self) -> dict[str, str]:
+        """What each project of the store is called: the last parts of its path that no other project ends in."""
+        from hansard.query.sessions import project_names
+
+        return project_names(self.reader)
+
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
         from msgspec.structs import replace

@@ -77,7 +77,7 @@ def figures(h: Hansard) -> dict[str, dict[str, Any]]:
         }
         for figure, name in shared.items()
     }
-    found = {
+    found: dict[str, dict[str, Any]] = {
         "tool calls": {
             "tools": tools.calls,
             "usage": work.calls,

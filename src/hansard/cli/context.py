@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hansard.errors import NotFound, StoreBusy, StoreUnusable, UsageError
+from hansard.errors import HansardError, NotFound, StoreBusy, StoreUnusable, UsageError
+from hansard.render.project_names import use_project_names
 from hansard.render.text import PIPED, Paint, clean
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class Context:
                 self.bring_up_to_date(h)
             elif progress := h.sync_progress():
                 warn(f"a sync is going on, {progress.words}: the answer is from what is indexed")
+            if has_store(h):
+                with contextlib.suppress(HansardError):  # the command itself tells what is wrong
+                    use_project_names(h.project_names())
             try:
                 yield h
             except NotFound as error:

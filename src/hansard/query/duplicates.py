@@ -72,17 +72,17 @@ def find_copies(reader: Reader) -> list[int]:
     That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
     belongs to the session that the ledger counts it for, wherever that still has it.
     """
-    return _once(reader, "calls", _find)[1]
+    return per_revision(reader, "calls", _find)[1]
 
 
 def find_repeated(reader: Reader) -> list[int]:
     """The ids of calls that others repeat: those that lists show."""
-    return _once(reader, "calls", _find)[0]
+    return per_revision(reader, "calls", _find)[0]
 
 
 def find_prompt_copies(reader: Reader) -> dict[int, int]:
     """The prompts that stand in several transcripts: how many others there are for the original, -1 for each of these."""
-    return _once(reader, "prompts", _find_prompts)
+    return per_revision(reader, "prompts", _find_prompts)
 
 
 def find_repeated_work(reader: Reader) -> str:
@@ -90,7 +90,7 @@ def find_repeated_work(reader: Reader) -> str:
 
     A session's own figures say what stands in it. Sums over sessions leave out what others have too, so that it counts once.
     """
-    return _once(reader, "work", _find_work)
+    return per_revision(reader, "work", _find_work)
 
 
 def _find_work(reader: Reader) -> str:
@@ -113,7 +113,8 @@ def once(figure: str) -> str:
     return f"sum({columns.get(figure, figure)} - coalesce(more_{figure}, 0))"
 
 
-def _once(reader: Reader, name: str, find: Callable[[Reader], _T]) -> _T:
+def per_revision(reader: Reader, name: str, find: Callable[[Reader], _T]) -> _T:
+    """What `find` finds, asked again only when the index has changed."""
     row = reader.one("SELECT value FROM meta WHERE name = 'revision'")
     revision = int(row[0]) if row is not None else 0
     known = _known.setdefault(reader, {})

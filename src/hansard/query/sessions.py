@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
+from hansard.model.names import shortest_names
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.time import from_milliseconds
 from hansard.query.costs import COST
-from hansard.query.duplicates import REPEATED, find_repeated_work, once
+from hansard.query.duplicates import REPEATED, find_repeated_work, once, per_revision
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -242,6 +243,15 @@ def _recent(reader: Reader, name: str) -> Session:
     return _session(row)
 
 
+def project_names(reader: Reader) -> dict[str, str]:
+    """What each project of the store is called: its shortest unique suffix."""
+    return per_revision(reader, "projects", _project_names)
+
+
+def _project_names(reader: Reader) -> dict[str, str]:
+    return shortest_names(row[0] for row in reader.rows("SELECT DISTINCT project FROM sessions"))
+
+
 def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
     """Projects with what happened in them, the most recent first."""
     where, values = wanted.where(reader)
@@ -253,11 +263,11 @@ def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
         f" FROM sessions {REPEATED} WHERE {where} GROUP BY project ORDER BY max(ended_at) DESC, project",
         (find_repeated_work(reader), *values),
     )
-    return [_project(row) for row in rows]
+    names = project_names(reader)
+    return [_project(row, names[row[0]]) for row in rows]
 
 
-def _project(row: Any) -> Project:
-    name = row[0].replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] or row[0]
+def _project(row: Any, name: str) -> Project:
     values: Any = (
         row[0],
         name,

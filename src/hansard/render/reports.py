@@ -8,8 +8,10 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from hansard.model.names import shortest_names
+from hansard.render.project_names import project_name
 from hansard.render.text import one_line
-from hansard.render.words import many, model_name, project_name, short
+from hansard.render.words import many, model_name, short
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -78,7 +80,8 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone) -> dict[str, st
         case "subagent":
             return _apart(values, lambda key: one_line(key)[:10], one_line)
         case "project":
-            return _apart(values, project_name, lambda key: _parts(key, 2), lambda key: _parts(key, 3), one_line)
+            names = shortest_names(values)
+            return _apart(values, project_name, lambda key: one_line(names[key]), one_line)
         case "model":
             return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
         case _:
@@ -92,10 +95,6 @@ def _apart(values: Sequence[str], *ways: Callable[[str], str]) -> dict[str, str]
         if len(set(names.values())) == len(names):
             break
     return names
-
-
-def _parts(path: str, count: int) -> str:
-    return one_line("/".join(path.replace("\\", "/").rstrip("/").split("/")[-count:]))
 
 
 PRICED = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "web_search")

@@ -222,11 +222,6 @@ def title_of(session: Session) -> str:
     return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
-def project_name(path: str) -> str:
-    """The last part of a project's path."""
-    return one_line(path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]) or one_line(path) or "-"
-
-
 def model_name(model: str) -> str:
     """A model without the maker's name and the date."""
     name = one_line(model).removeprefix("claude-")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hansard import engine
 from hansard.errors import HansardError
+from hansard.render.project_names import use_project_names
 from hansard.thread.store import ThreadCache
 from hansard.web.responses import HttpError
 
@@ -87,6 +88,7 @@ class EnginePool:
         except HansardError:
             return question(h)  # whoever needs it is told what is wrong with it
         with h.at_once():
+            use_project_names(h.project_names())
             return question(h)
 
     def _mine(self) -> Hansard:

@@ -18,6 +18,7 @@ from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCo
 from hansard.model.serialize import encoded
 from hansard.render import words
 from hansard.render.html.escaping import visible
+from hansard.render.project_names import project_name
 from hansard.render.words import dollars
 from hansard.web.static_files import address
 
@@ -166,7 +167,7 @@ def _environment() -> Environment:
         short=words.short,
         size=words.size,
         duration=words.duration,
-        project_name=words.project_name,
+        project_name=project_name,
         model_name=words.model_name,
         tool_name=words.tool_name,
         full=words.full,

@@ -69,6 +69,7 @@ def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[s
     with engine.open(home) as h:
         current = h.current(limits=limits, timezone=timezone, now=now)
         sessions = h.sessions(debris=True, limit=_SESSIONS).sessions
+        names = h.project_names()
     zone = find_zone(timezone)
     midnight = zone.midnight(zone.local(now).date() + timedelta(days=1))
     pressing = sorted((item for item in current.budgets if item.state != "ok"), key=lambda item: item.state != "over")
@@ -81,6 +82,7 @@ def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[s
         "today_state": of_day[0] if of_day else None,
         "budgets": [[_budget(item), item.state] for item in pressing[:_BUDGETS]],
         "block": _block(current),
+        "projects": {path: name for path, name in names.items() if "/" in name.replace("\\", "/")},
         "sessions": {session.session_id: _session(session) for session in sessions if session.api_messages},
     }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PLACES = {
     "model": "the model, as the client names it",
-    "project": "the folder of the project",
+    "project": "the folder of the project, with its parents where several projects have that name",
     "branch": "the git branch of the folder",
     "session": "what the session has cost, with its subagents",
     "today": "what everything has cost today",
@@ -142,7 +142,8 @@ class _Line:
 
     def project(self) -> str | None:
         folder = self.given.folder()
-        name = folder and shown(folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
+        known = self.figures.get("projects", {}).get(folder)  # where the last part is not enough
+        name = folder and shown(known or folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
         return self.paint(name, "green") if name else None
 
     def branch(self) -> str | None:
