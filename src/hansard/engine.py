@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     )
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.pricing.settle import Prices
-    from hansard.query.activity_series import Happened
+    from hansard.query.activity import Happened
     from hansard.query.health import Diagnosis, Status
     from hansard.query.language import Node
     from hansard.query.language.options import Conditions
@@ -344,19 +344,19 @@ class Hansard:
 
     def happened(self, *stretches: tuple[datetime, datetime]) -> list[Happened]:
         """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""
-        from hansard.query.activity_series import count_stretches
+        from hansard.query.activity import count_stretches
 
         return count_stretches(self.reader, stretches)
 
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
         """How many sessions were going on between each of these times and the next."""
-        from hansard.query.activity_series import count_sessions
+        from hansard.query.activity import count_sessions
 
         return count_sessions(self.reader, bounds)
 
     def live(self, since: datetime) -> dict[str, datetime]:
         """The sessions whose files changed after a time, and when; the newest first."""
-        from hansard.query.activity_series import list_live
+        from hansard.query.activity import list_live
 
         return list_live(self.reader, since)
 

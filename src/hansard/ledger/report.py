@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,12 +16,15 @@ from hansard.ledger.calendar import Zone
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.filters import Selection, UsageFilter
 from hansard.ledger.sums import MODES, SUMS, Sums
-from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow
+from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
 from hansard.pricing.cost import data_of, rates_of
+from hansard.query.duplicates import find_copies
 
 if TYPE_CHECKING:
+    from hansard.ledger.dimensions import Dimension
     from hansard.model.ledger import PriceData
     from hansard.query.reader import Reader
+
 
 SORTS = {
     "key": "by what the rows are, times in order",
@@ -182,7 +186,7 @@ def make_report(
             whole.add(rate, has_recorded, (*counts, sums.first, sums.last))
     totals = whole.row({}, {}, ledger.rates, ledger.mode)
     if work or "tool" in names:
-        from hansard.ledger.work_done import add_work
+        from hansard.ledger.report import add_work
 
         rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
     pricing = ledger.pricing(totals)
@@ -218,3 +222,54 @@ def _sorted(
 
 def _money(row: UsageRow) -> Decimal:
     return Decimal(-1) if row.cost_usd is None else row.cost_usd
+
+
+# -- what tools did, beside what it cost: calls, errors, time and lines, each call counted once
+
+# A call belongs to the message that made it: it is done at the place and time of that message.
+_CALLS = """
+    SELECT g.quarter AS quarter, g.session_id AS session_id, g.agent_id AS agent_id, g.branch AS branch, g.rate AS rate,
+        g.first_ts AS first_ts, c.tool AS tool, c.is_error AS is_error,
+        max(0, coalesce(c.result_ts - c.ts, 0)) AS duration, c.added AS added, c.removed AS removed
+    FROM tool_calls c CROSS JOIN messages m ON m.id = c.message_id CROSS JOIN charges g ON g.key = m.key
+    WHERE c.id NOT IN (SELECT value FROM json_each(?))
+"""
+
+
+def add_work(
+    ledger: Ledger, dimensions: tuple[Dimension, ...], rows: list[UsageRow], totals: UsageRow, *, idle: bool
+) -> tuple[list[UsageRow], UsageRow]:
+    """The rows and the totals with the work that belongs to them.
+
+    A message is found by the first tool it calls, a call by its own: with `idle`, tools that no message began with have rows too.
+    """
+    columns = list(dict.fromkeys(column for item in dimensions for column in item.columns))
+    names = tuple(item.name for item in dimensions)
+    selection = ledger.selection
+    chosen = "".join(f"{column}, " for column in columns)
+    found: dict[tuple[str | None, ...], Work] = {}
+    key_of = ledger.key_of(dimensions, columns)
+    groups = "".join(f"{place}, " for place in range(1, len(columns) + 1)).removesuffix(", ")
+    answers: Any = ledger.reader.rows(
+        f"SELECT {chosen} count(*), sum(is_error), sum(duration), sum(added), sum(removed) FROM ({_CALLS})"
+        f" WHERE {selection.where} {'GROUP BY ' + groups if groups else ''}",
+        (json.dumps(find_copies(ledger.reader)), *selection.values),
+    )
+    for row in answers:
+        if row[len(columns)]:
+            key = key_of(row)
+            found[key] = found.get(key, Work()) + Work(*row[len(columns) :])
+    whole = Work()
+    worked = []
+    for row in rows:
+        work = found.pop(tuple(row.key[name] for name in names), Work())
+        whole += work
+        worked.append(replace(row, work=work))
+    for key, work in found.items() if idle else ():
+        about = {
+            name: text for item, value in zip(dimensions, key, strict=True) for name, text in item.about(value).items()
+        }
+        empty = Sums().row(dict(zip(names, key, strict=True)), about, ledger.rates, ledger.mode)
+        whole += work
+        worked.append(replace(empty, work=work))
+    return worked, replace(totals, work=whole)

@@ -1,18 +1,158 @@
-"""How much happened in a stretch of time."""
+"""What happened in stretches of time, each thing by its own time and not by its session's; and what happens just now.
+
+Active time is read off the lines: between two lines of a session, of its main thread or of a subagent, at most `PAUSE` apart,
+somebody was at work. What lies in a longer pause is not counted. By the clock, sessions at the same time count once.
+"""
 
 from __future__ import annotations
 
 import json
-from datetime import datetime
-from typing import TYPE_CHECKING
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.model.sessions import Activity
-from hansard.model.time import to_milliseconds
+from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import find_copies, find_prompt_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
+
+
+PAUSE = timedelta(minutes=5)
+"""The longest pause that still counts as active."""
+
+# Few transcripts are recent, and each one's rows are a range of ids. Only those that speak for a session or a subagent: a copy
+# of one elsewhere would count twice.
+_RECENT = """
+    SELECT json_group_array(json_array(t.id, t.session_id)) FROM transcripts t WHERE t.current = 1 AND t.last_ts >= ?
+        AND (EXISTS (SELECT 1 FROM sessions s WHERE s.session_id = t.session_id AND s.transcript = t.id)
+            OR EXISTS (SELECT 1 FROM agents a WHERE a.session_id = t.session_id AND a.transcript = t.id))
+"""
+_INSIDE = (
+    f"json_each(?1) t CROSS JOIN {{}} x WHERE x.id BETWEEN (t.value ->> 0) << {OFFSET_BITS}"
+    f" AND ((t.value ->> 0) << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?2 AND x.ts < ?3"
+)
+_SESSIONS = "SELECT started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
+_PROMPTS = (
+    "SELECT x.ts, x.id FROM prompts x CROSS JOIN transcripts t ON t.id = x.id >> 40 AND t.current = 1"
+    " WHERE x.ts >= ?1 AND x.ts < ?2 AND x.source IN ('prompt', 'queued')"
+)
+_CALLS = (
+    "SELECT x.ts, x.is_error, x.id FROM transcripts t CROSS JOIN tool_calls x WHERE t.last_ts >= ?1"
+    f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?1 AND x.ts < ?2"
+)
+_FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.says = 'error'"
+_STINTS = f"""
+    WITH lines AS (SELECT t.value ->> 1 AS session_id, x.ts AS ts FROM {_INSIDE.format("records")}),
+    begun AS (SELECT session_id, ts, ts - lag(ts, 1, 0) OVER near > ?4 AS begins FROM lines
+        WINDOW near AS (PARTITION BY session_id ORDER BY ts)),
+    numbered AS (SELECT session_id, ts, sum(begins) OVER (PARTITION BY session_id ORDER BY ts) AS stint FROM begun)
+    SELECT min(ts), max(ts) FROM numbered GROUP BY session_id, stint
+"""
+
+Span = tuple[int, int]  # milliseconds: from, up to
+
+
+class Happened(Struct, frozen=True):
+    """What happened in one stretch of time."""
+
+    since: datetime
+    until: datetime
+    sessions: int  # that were going on in it
+    prompts: int
+    tool_calls: int
+    tool_errors: int
+    api_errors: int
+    active: timedelta  # by the clock: at least one session was active
+    worked: timedelta  # the active times of all sessions together
+
+    @property
+    def errors(self) -> int:
+        """Of tools and of the API."""
+        return self.tool_errors + self.api_errors
+
+
+def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime]]) -> list[Happened]:
+    """What happened in each of these stretches of time; they may overlap."""
+    if not stretches:
+        return []
+    spans = [(to_milliseconds(since), to_milliseconds(until)) for since, until in stretches]
+    whole = min(low for low, _ in spans), max(high for _, high in spans)
+    sessions = list(reader.rows(_SESSIONS, whole))
+    recent = reader.one(_RECENT, whole[:1])[0]
+    asked = recent, *whole
+    typed, done = find_prompt_copies(reader), set(find_copies(reader))
+    prompts = sorted(row[0] for row in reader.rows(_PROMPTS, whole) if typed.get(row[1], 0) >= 0)
+    calls = sorted(row for row in reader.rows(_CALLS, whole) if row[2] not in done)
+    called = [row[0] for row in calls]
+    wrong = [row[0] for row in calls if row[1]]
+    failures = sorted(row[0] for row in reader.rows(_FAILURES, asked))
+    stints = list(reader.rows(_STINTS, (*asked, PAUSE // timedelta(milliseconds=1))))
+    clock = list(_merged(stints))
+    return [
+        Happened(
+            since=since,
+            until=until,
+            sessions=sum(start < high and end >= low for start, end in sessions),
+            prompts=_between(prompts, low, high),
+            tool_calls=_between(called, low, high),
+            tool_errors=_between(wrong, low, high),
+            api_errors=_between(failures, low, high),
+            active=_within(clock, low, high),
+            worked=_within(stints, low, high),
+        )
+        for (since, until), (low, high) in zip(stretches, spans, strict=True)
+    ]
+
+
+def count_sessions(reader: Reader, bounds: Sequence[datetime]) -> list[int]:
+    """How many sessions were going on between each of these times and the next; a session may be in several."""
+    edges = [to_milliseconds(bound) for bound in bounds]
+    changes = [0] * len(edges)
+    for started, ended in reader.rows(_SESSIONS, (edges[0], edges[-1])):
+        first, last = max(0, bisect_right(edges, started) - 1), bisect_right(edges, ended)
+        changes[first] += 1
+        if last < len(edges):
+            changes[last] -= 1
+    return list(accumulate(changes))[:-1]
+
+
+def list_live(reader: Reader, since: datetime) -> dict[str, datetime]:
+    """The sessions whose files changed after a time, as the last sync saw them, and when; the newest first."""
+    rows = reader.rows(
+        "SELECT session_id, max(mtime) FROM transcripts WHERE current IN (0, 1) AND state = 'live' AND kind IN ('main', 'agent')"
+        " AND mtime >= ? GROUP BY session_id ORDER BY 2 DESC, 1",
+        (to_milliseconds(since),),
+    )
+    return {session_id: at for session_id, mtime in rows if (at := from_milliseconds(mtime)) is not None}
+
+
+def _between(times: Sequence[int], low: int, high: int) -> int:
+    return bisect_left(times, high) - bisect_left(times, low)
+
+
+def _merged(stints: Iterable[Any]) -> Iterator[Span]:
+    """Stretches that overlap as one."""
+    start = end = None
+    for low, high in sorted(stints):
+        if start is None or end is None or low > end:
+            if start is not None and end is not None:
+                yield start, end
+            start, end = low, high
+        else:
+            end = max(end, high)
+    if start is not None and end is not None:
+        yield start, end
+
+
+def _within(stints: Iterable[Any], low: int, high: int) -> timedelta:
+    return timedelta(milliseconds=sum(max(0, min(end, high) - max(start, low)) for start, end in stints))
 
 
 def count_activity(reader: Reader, since: datetime | None = None, until: datetime | None = None) -> Activity:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from hansard.model.time import BLOCK
-from hansard.query.activity_series import PAUSE
+from hansard.query.activity import PAUSE
 from hansard.render.html.escaping import escaped
 from hansard.render.project_names import project_name
 from hansard.render.reports import PERIODS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.model.current import CurrentUsage
     from hansard.model.ledger import BillingBlock, Budget, UsageRow
-    from hansard.query.activity_series import Happened
+    from hansard.query.activity import Happened
     from hansard.web.answer_cache import AnswerCache
 
 

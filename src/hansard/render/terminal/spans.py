@@ -11,7 +11,7 @@ from hansard.render.text import wrap
 
 Span = tuple[str, str]  # parameters of a colour sequence, or nothing; clean text
 
-BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
+BOLD, DIM, ITALIC, STRUCK = "1", "2", "3", "9"
 RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = "31", "32", "33", "34", "35", "36"
 
 
