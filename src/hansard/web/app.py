@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.web.auth import Auth
 
-_PAGES = ("overview", "sessions", "session", "search", "usage", "explain", "files", "tools", "prompts", "health")
+_PAGES = (
+    "overview",
+    "sessions",
+    "session",
+    "bulk_export",
+    "search",
+    "usage",
+    "explain",
+    "files",
+    "tools",
+    "prompts",
+    "health",
+)
 
 
 def make_app(

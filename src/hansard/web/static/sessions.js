@@ -6,6 +6,7 @@ import { complete } from "./completion.js";
 import { onNews } from "./live.js";
 import { keepClosed } from "./page_history.js";
 import { openRemarks, togglePin } from "./remarks.js";
+import { startSelection } from "./selection.js";
 
 const form = document.getElementById("ask");
 const list = document.getElementById("list");
@@ -97,6 +98,7 @@ function onRow(action) {
     action(row.dataset.session, row);
   };
 }
+startSelection(list, current);
 walk(() => [...list.querySelectorAll("tr[data-session]")].filter((row) => row.querySelector(".title")));
 if (!("readOnly" in document.body.dataset)) {
   keys.on("p", onRow((id) => togglePin(id)), "Pin or unpin");

@@ -1,0 +1,66 @@
+"""Several sessions as one zip file."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING
+
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from hansard.errors import UsageError
+from hansard.export.formats import draw
+from hansard.export.names import name_sessions
+from hansard.web.pages.session.downloads import FORMS
+from hansard.web.pages.session.show import find_by_id, zone_of
+from hansard.web.params import Params
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+
+_MOST = 100  # sessions in one file: their ids must go into an address
+_IN_MEMORY = 8 << 20
+_PIECE = 1 << 18
+
+
+async def download(request: Request) -> Response:
+    """The sessions that `session` names, each as a file of one format; jsonl is the transcript, byte for byte."""
+    asked = Params(request)
+    form = asked.choice("format", FORMS, "html")
+    names = list(dict.fromkeys(asked.each("session", _MOST)))
+    asked.done()
+    if not names:
+        raise UsageError("'session' is missing")
+    zone = zone_of(request)
+
+    def packed(h: Hansard) -> IO[bytes]:
+        sessions = [find_by_id(h, name) for name in names]
+        called = name_sessions(sessions, {})
+        file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is closed when it was sent
+        with h.at_once(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for session in sessions:
+                thread = h.read(session)
+                pieces = thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
+                with archive.open(f"{called[session.session_id]}.{FORMS[form][0]}", "w", force_zip64=True) as member:
+                    for piece in pieces:
+                        member.write(piece)
+        file.seek(0)
+        return file
+
+    file = await request.app.state.engines.read(packed)
+    headers = {"content-disposition": 'attachment; filename="sessions.zip"'}
+    return StreamingResponse(_sent(file), media_type="application/zip", headers=headers)
+
+
+def _sent(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+ROUTES = [Route("/export/sessions.zip", download)]

@@ -1,0 +1,61 @@
+"""Several sessions at once: selected by keys, tagged, pinned, exported."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+import hansard
+from hansard.demo.history import write_history
+from tests.web.serving import Site, elsewhere, site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx
+    from playwright.sync_api import Browser
+
+
+def test_a_zip_has_every_session_byte_for_byte(demo: Site, client: httpx.Client) -> None:
+    with hansard.open(demo.settings.home) as h:
+        names = [one.session_id for one in h.sessions(limit=3).sessions]
+        wanted = sorted(b"".join(h.cat(name)) for name in names)
+    answer = client.get("/export/sessions.zip", params={"format": "jsonl", "session": names})
+    assert answer.headers["content-disposition"] == 'attachment; filename="sessions.zip"'
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert sorted(archive.read(name) for name in archive.namelist()) == wanted
+    assert client.get("/export/sessions.zip").status_code == 400
+    assert client.get("/export/sessions.zip", params={"session": "none such"}).status_code == 404
+
+
+def test_rows_are_selected_by_keys_and_tagged_together(tmp_path: Path, chromium: Browser) -> None:
+    def made() -> None:
+        write_history(tmp_path / "claude")
+        with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as h:
+            h.sync()
+
+    elsewhere(made)
+    with site(tmp_path / "home", tmp_path / "claude") as own, own.opened(chromium, "/sessions") as watched:
+        page = watched.page
+        expect(page.locator("#list[data-selectable]")).to_be_visible()
+        for key in ("j", "x", "j", "j", "Shift+X"):
+            page.keyboard.press(key)
+        bar = page.locator("#selection")
+        expect(bar.locator("output")).to_have_text("3 selected")
+        expect(page.locator("tr.selected")).to_have_count(3)
+        bar.locator("[data-act=pin]").click()
+        expect(page.locator("tr.selected [data-pin][aria-pressed=true]")).to_have_count(3)
+        bar.locator("[name=tag]").fill("batch")
+        bar.locator("form button").click()
+        expect(page.locator("tr.selected .chip.tag", has_text="batch")).to_have_count(3)
+        with page.expect_download() as download:
+            bar.locator("[data-format=markdown]").click()
+        with zipfile.ZipFile(download.value.path()) as archive:
+            assert len(archive.namelist()) == 3
+        bar.locator("[data-act=clear]").click()
+        expect(bar).to_be_hidden()
+        expect(page.locator("tr.selected")).to_have_count(0)
+        own.check(watched)
