@@ -93,8 +93,8 @@ def test_files_come_before_words_and_the_project_before_chance(tree: Tree, store
     wanted = write(
         tree, 1, "Calibrate the sextant and the compass of the harbour pilot", changed=(path, f"{HOME}/b.py")
     )
-    other = {"cwd": "/home/mira/src/elsewhere"}
-    chance = write(tree, 2, "Sextant, compass, harbour, pilot: calibrate them all", **other)
+    other = "/home/mira/src/elsewhere"
+    chance = write(tree, 2, "Sextant, compass, harbour, pilot: calibrate them all", cwd=other)
     near = write(tree, 3, "What is a sextant?")
     shares = write(tree, 4, "Something quite different", changed=(path,))
     for number in range(5, 24):
