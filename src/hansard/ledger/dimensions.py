@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of
@@ -36,8 +37,7 @@ MAIN = "main"
 _DAY = QUARTERS_PER_DAY
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
+class Dimension(Struct, frozen=True):
     """One dimension: the SQL columns it groups by, and the key that their values stand for."""
 
     name: str

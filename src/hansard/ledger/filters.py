@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.query.language.options import Conditions, make_query
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
 
 
-@dataclass(frozen=True, slots=True)
-class UsageFilter:
+class UsageFilter(NamedTuple):
     """What a report is to count; everything given must hold."""
 
     query: Node | None = None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from hansard.errors import NotFound
 from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
@@ -52,8 +53,7 @@ NOTHING = Condition("0")
 Ask = Callable[["Compiler", Any], Condition]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What one field asks of each kind of thing; None: the same as of its session."""
 
     session: Ask | None = None  # over `sessions`; None: a text must be of that kind

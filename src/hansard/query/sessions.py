@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.names import shortest_names
@@ -51,8 +50,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFilter:
+class SessionFilter(NamedTuple):
     """Which sessions are wanted; everything given must hold."""
 
     query: Node | None = None

@@ -3,7 +3,8 @@
 import os
 import stat
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from hansard.sources.layout import LOOSE, TOPS, FileKind, LayoutFolder
 from hansard.sources.names import escape, printable
@@ -11,8 +12,7 @@ from hansard.sources.roots import Root, path_inside
 from hansard.sources.tail import FileStatus, file_status
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Struct):
     """A file worth keeping, as the walk saw it; inode 0 is an unknown one (Windows)."""
 
     path: str
@@ -29,8 +29,7 @@ class Found:
         return FileStatus(self.size, self.mtime_ns, self.ctime_ns, self.inode, self.mode)
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A file under projects/ that is not kept, or a link or folder anywhere that is not entered."""
 
     path: str
@@ -39,8 +38,7 @@ class LeftOut:
     target: str = ""  # where a link leads that is not followed: nothing can be said of what lies under `path`
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """A file or folder that could not be looked at: nothing can be said of what lies under `relative`."""
 
     path: str  # absolute, for people

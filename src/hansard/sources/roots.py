@@ -4,8 +4,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.sources.layout import HISTORY, TOPS
@@ -20,8 +22,7 @@ _CONFIG_MARKS = frozenset({"settings.json", ".claude.json", HISTORY, "CLAUDE.md"
 _CONFIG_NAMES = frozenset({".claude", "claude"})
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(Struct, frozen=True):
     """A directory tree to read from."""
 
     path: str

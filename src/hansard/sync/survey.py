@@ -6,7 +6,8 @@ import os
 import stat
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from hansard.record.store import GONE, Known, Quarantined, Record
 from hansard.sources.discover import Found, LeftOut, discover
@@ -19,8 +20,7 @@ RETRY_NS = 3600 * 1_000_000_000
 """A file that could not be kept and has not changed is tried again after this long."""
 
 
-@dataclass(slots=True)
-class RootSurvey:
+class RootSurvey(Struct):
     """One root's differences."""
 
     root: Root

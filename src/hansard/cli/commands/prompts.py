@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -131,7 +130,7 @@ def _table(
 ) -> list[str]:
     shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
     if words is not None:
-        shown = [replace(one, mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
+        shown = [one._replace(mark=partial(_marked, words, paint)) if one.title == "PROMPT" else one for one in shown]
     if all(prompt.session_kept for prompt in found):
         shown.pop()
     rows = []

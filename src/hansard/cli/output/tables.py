@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from hansard.render.text import Paint, fit, pad, width
 
@@ -16,8 +15,7 @@ _GAP = 2
 _BARE = 8  # columns of a cell that says anything
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One column: how it is set, and what becomes of it where there is no room."""
 
     title: str

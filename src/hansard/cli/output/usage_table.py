@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hansard.cli.output.cost_table import aligned
@@ -74,8 +74,8 @@ def _fitted(
     lines = table([*head, *(column for column, _ in brief)], cells, columns, paint)
     if max(width(clean(line)) for line in lines) > columns:
         # Many dimensions in a narrow terminal: a little of each, and the cost.
-        crowded = [replace(column, least=4) for column in head]
-        crowded += [replace(column, rank=column.rank or column.title != "COST") for column, _ in brief]
+        crowded = [column._replace(least=4) for column in head]
+        crowded += [column._replace(rank=column.rank or column.title != "COST") for column, _ in brief]
         lines = [fit(line, columns) for line in table(crowded, cells, columns, Paint(enabled=False))]
     return lines
 

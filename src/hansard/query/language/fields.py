@@ -1,15 +1,14 @@
-"""The fields of a query, `name:value`: one class each, with what it means and how its value is read.
-
-Classes of one shape share a dataclass, because making one costs most of a millisecond and every search would pay for twenty.
-"""
+"""The fields of a query, `name:value`: one class each, with what it means and how its value is read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from hansard.errors import UsageError
 from hansard.model.time import to_milliseconds
@@ -43,13 +42,25 @@ class FieldValue(NamedTuple):
         raise QueryError(problem + way_out, self.query, self.at if column is None else column)
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class QueryPart(Struct, frozen=True, eq=False):
+    """A part of a query; where it stands in the text, its last two fields, counts for nothing in comparisons."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._meaning() == other._meaning()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._meaning()))
+
+    def _meaning(self) -> tuple[Any, ...]:
+        return astuple(self)[:-2]
+
+
+class _Text(QueryPart, frozen=True, eq=False):
     """A field whose value is taken as it is."""
 
     value: str
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str]
     help: ClassVar[str]
@@ -61,95 +72,85 @@ class _Text:
         yield cls(given.value, given.start, given.end)
 
 
-class Project(_Text):
+class Project(_Text, frozen=True):
     """In a project."""
 
-    __slots__ = ()
     name = "project"
     help = "In a project: its name, a part of its path, or the path."
     examples = ("project:webshop", 'project:"my app"')
 
 
-class Branch(_Text):
+class Branch(_Text, frozen=True):
     """On a git branch."""
 
-    __slots__ = ()
     name = "branch"
     help = "Said while that git branch was checked out."
     examples = ("branch:main",)
 
 
-class Model(_Text):
+class Model(_Text, frozen=True):
     """By a model."""
 
-    __slots__ = ()
     name = "model"
     help = "By a model; a part of its name will do."
     examples = ("model:opus",)
 
 
-class File(_Text):
+class File(_Text, frozen=True):
     """About a file."""
 
-    __slots__ = ()
     name = "file"
     help = "Calls and results of tools that read or changed a file: its name, the end of its path, or the path."
     examples = ("file:parser.py", "file:src/app/main.ts")
 
 
-class InSession(_Text):
+class InSession(_Text, frozen=True):
     """In one session."""
 
-    __slots__ = ()
     name = "session"
     help = "In one session: its id or the beginning of it."
     examples = ("session:3f2a91",)
 
 
-class InAgent(_Text):
+class InAgent(_Text, frozen=True):
     """By one subagent."""
 
-    __slots__ = ()
     name = "agent"
     help = "By a subagent: its id, the beginning of it, or its type."
     examples = ("agent:Explore",)
 
 
-class Title(_Text):
+class Title(_Text, frozen=True):
     """In sessions with a title."""
 
-    __slots__ = ()
     name = "title"
     help = "In sessions whose title holds these words."
     examples = ("title:login", 'title:"flaky login"')
 
 
-class Version(_Text):
+class Version(_Text, frozen=True):
     """Written by a version of the client."""
 
-    __slots__ = ()
     name = "version"
     help = "Written by a version of the client, or by all that begin so."
     examples = ("version:2.1", "version:2.1.104")
 
 
-class Note(_Text):
+class Note(_Text, frozen=True):
     """In sessions with a note."""
 
-    __slots__ = ()
     name = "note"
     help = "In sessions with a note of yours that holds these words."
     examples = ("note:deploy", 'note:"ask Mira"')
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(QueryPart, frozen=True, eq=False):
     """In sessions with a tag."""
 
     value: str
     prefix: bool = False
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str] = "tag"
     help: ClassVar[str] = "In sessions with a tag of yours, or one of several; a star at the end for all that begin so."
@@ -169,14 +170,13 @@ class Tag:
             given.fail("tag: needs a tag, for example tag:infra")
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(QueryPart, frozen=True, eq=False):
     """About a tool."""
 
     value: str
     prefix: bool = False
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str] = "tool"
     help: ClassVar[str] = "Calls of a tool and their results; a star at the end for all tools that begin so."
@@ -191,10 +191,9 @@ class Tool:
         yield cls(value, given.prefix or value != given.value, given.start, given.end)
 
 
-class _Choice(_Text):
+class _Choice(_Text, frozen=True):
     """A field with few possible values."""
 
-    __slots__ = ()
     values: ClassVar[dict[str, str]]
     """What can be asked for, each with what it means."""
 
@@ -223,10 +222,9 @@ class _Choice(_Text):
         given.fail(f"{cls.name}: knows no {shown(value)}{guess}; it takes {', '.join(cls.values)}", column)
 
 
-class Role(_Choice):
+class Role(_Choice, frozen=True):
     """Said by one side."""
 
-    __slots__ = ()
     name = "role"
     help = "Said by one side of the conversation."
     examples = ("role:user", "role:assistant,tool")
@@ -238,10 +236,9 @@ class Role(_Choice):
     }
 
 
-class Kind(_Choice):
+class Kind(_Choice, frozen=True):
     """Of one kind of text."""
 
-    __slots__ = ()
     name = "kind"
     help = "Of one kind of text, or of several."
     examples = ("kind:prompt", "kind:prompt,reply")
@@ -259,10 +256,9 @@ class Kind(_Choice):
     }
 
 
-class Is(_Choice):
+class Is(_Choice, frozen=True):
     """Of a state."""
 
-    __slots__ = ()
     name = "is"
     help = "Only errors, subagents, or sessions that were forked, that you pinned, or whose files are gone."
     examples = ("is:error", "-is:subagent", "is:pinned")
@@ -276,23 +272,21 @@ class Is(_Choice):
     }
 
 
-class Has(_Choice):
+class Has(_Choice, frozen=True):
     """With something attached."""
 
-    __slots__ = ()
     name = "has"
     help = "Only what comes with a picture, or changed a file."
     examples = ("has:image", "has:diff")
     values: ClassVar[dict[str, str]] = {"image": "a picture", "diff": "a change of a file"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
+class _Moment(QueryPart, frozen=True, eq=False):
     """A field with a time, in milliseconds since 1970 in UTC."""
 
     at: int
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str]
     help: ClassVar[str]
@@ -308,19 +302,17 @@ class _Moment:
         return to_milliseconds(span.start)
 
 
-class Before(_Moment):
+class Before(_Moment, frozen=True):
     """Before the beginning of a time: t < at."""
 
-    __slots__ = ()
     name = "before"
     help = "Before that day, week, month, year or time began."
     examples = ("before:2026-05-01", "before:2w")
 
 
-class Until(Before):
+class Until(Before, frozen=True):
     """Up to the end of a time: t < at."""
 
-    __slots__ = ()
     name = "until"
     help = "Up to the end of that day, month or year, or up to that time."
     examples = ("until:2026-05-01", 'until:"3 days ago"')
@@ -330,10 +322,9 @@ class Until(Before):
         return to_milliseconds(span.end)
 
 
-class After(_Moment):
+class After(_Moment, frozen=True):
     """After the end of a time: t >= at."""
 
-    __slots__ = ()
     name = "after"
     help = "After that day, week, month, year or time was over."
     examples = ("after:2026-04", "after:yesterday")
@@ -343,23 +334,21 @@ class After(_Moment):
         return to_milliseconds(span.end)
 
 
-class Since(_Moment):
+class Since(_Moment, frozen=True):
     """From the beginning of a time on: t >= at."""
 
-    __slots__ = ()
     name = "since"
     help = "From the beginning of that day, week, month or year on, or from that long ago."
     examples = ("since:7d", "since:monday", "since:2026-05-01")
 
 
-@dataclass(frozen=True, slots=True)
-class On:
+class On(QueryPart, frozen=True, eq=False):
     """Within a day, week, month or year: first <= t < last."""
 
     first: int
     last: int
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str] = "on"
     help: ClassVar[str] = "Within a day, week, month or year."
@@ -376,10 +365,9 @@ class On:
         yield cls(to_milliseconds(span.start), to_milliseconds(span.end), given.start, given.end)
 
 
-class Date(On):
+class Date(On, frozen=True):
     """`on:` by another name."""
 
-    __slots__ = ()
     name = "date"
     help = "The same as on:."
     examples = ("date:2026-05-01", "date:last-monday")
@@ -388,24 +376,22 @@ class Date(On):
 _Number = TypeVar("_Number")
 
 
-@dataclass(frozen=True, slots=True)
-class _Amount(Generic[_Number]):
+class _Amount(QueryPart, Generic[_Number], frozen=True, eq=False):
     """A field with a number; `compare` is one of > >= < <= =."""
 
     compare: str
     amount: _Number
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str]
     help: ClassVar[str]
     examples: ClassVar[tuple[str, ...]]
 
 
-class Cost(_Amount["Decimal"]):
+class Cost(_Amount["Decimal"], frozen=True):
     """In sessions that cost so much, in dollars."""
 
-    __slots__ = ()
     name = "cost"
     help = "In sessions that cost so many dollars: > >= < <= or =; no sign means at least."
     examples = ("cost:>1", "cost:<=0.50", "cost:$2")
@@ -419,10 +405,9 @@ class Cost(_Amount["Decimal"]):
         yield cls(sign, amount, given.start, given.end)
 
 
-class Tokens(_Amount[int]):
+class Tokens(_Amount[int], frozen=True):
     """In sessions that took so many tokens."""
 
-    __slots__ = ()
     name = "tokens"
     help = "In sessions of so many tokens, with k, m and g for thousands, millions and billions."
     examples = ("tokens:>100k", "tokens:<1.5m")

@@ -3,73 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hansard.query.language.fields import Field
+from msgspec import Struct
+
+from hansard.query.language.fields import Field, QueryPart
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
+class _Terms(QueryPart, frozen=True, eq=False):
     """Text to be found; `start` and `end` are its columns in the query, and count for nothing in comparisons."""
 
     text: str
     prefix: bool = False
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str]
     help: ClassVar[str]
     examples: ClassVar[tuple[str, ...]]
 
 
-class Word(_Terms):
+class Word(_Terms, frozen=True):
     """A bare word as it was typed, without the star."""
 
-    __slots__ = ()
     name = "word"
     help = "A word or name in any of its forms and spellings; with a star at its end, all that begin so."
     examples = ("timeout", "parseLine", "migrat*")
 
 
-class Phrase(_Terms):
+class Phrase(_Terms, frozen=True):
     """The text between quotes."""
 
-    __slots__ = ()
     name = '"a phrase"'
     help = "Exactly these words in a row; quotes also make any sign of this language plain text."
     examples = ('"connection refused"', '"is:open"', '"cannot read prop"*')
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(QueryPart, frozen=True, eq=False):
     """Words close to each other, in any order."""
 
     words: tuple[str, ...]
     distance: int
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str] = "near(a b, 10)"
     help: ClassVar[str] = "These words in any order with at most so many words between them; 10 if no number is given."
     examples: ClassVar[tuple[str, ...]] = ("near(login flaky)", "near(disk full, 3)")
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(QueryPart, frozen=True, eq=False):
     """Whatever does not match."""
 
     node: Node
-    start: int = field(default=0, compare=False)
-    end: int = field(default=0, compare=False)
+    start: int = 0
+    end: int = 0
 
     name: ClassVar[str] = "-a"
     help: ClassVar[str] = "Not this: a word, a phrase, a field or a group."
     examples: ClassVar[tuple[str, ...]] = ("cache -redis", '-"no such file"', "-tool:Bash")
 
 
-@dataclass(frozen=True, slots=True)
-class _Several:
+class _Several(Struct, frozen=True):
     """Two or more, none of them of the same class."""
 
     nodes: tuple[Node, ...]
@@ -79,26 +74,23 @@ class _Several:
     examples: ClassVar[tuple[str, ...]]
 
 
-class And(_Several):
+class And(_Several, frozen=True):
     """All of them."""
 
-    __slots__ = ()
     name = "a b"
     help = "All of them, in any order."
     examples = ("login flaky", "migration kind:prompt")
 
 
-class Or(_Several):
+class Or(_Several, frozen=True):
     """At least one of them."""
 
-    __slots__ = ()
     name = "a OR b"
     help = "One of them at least; words side by side bind stronger, and parentheses group."
     examples = ("timeout OR refused", "(flaky OR broken) login", "deploy -(staging OR test)")
 
 
-@dataclass(frozen=True, slots=True)
-class Everything:
+class Everything(Struct, frozen=True):
     """The empty query."""
 
     name: ClassVar[str] = ""

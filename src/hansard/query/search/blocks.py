@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from hansard.index.lines import items
 from hansard.index.schema import SNAPSHOT_TEXT
@@ -22,8 +23,7 @@ _BLOCK_KINDS = {"thinking": "thinking", "tool_use": "call", "server_tool_use": "
 _COMMANDS = frozenset({"command", "bash", "command_output", "bash_output"})
 
 
-@dataclass(slots=True)
-class TextBlock:
+class TextBlock(Struct):
     """A block of text as the indexes know it."""
 
     id: int

@@ -8,9 +8,10 @@ stops there; nothing is sorted, and memory does not grow with the number of matc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
 
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.search.plan import ANY_KIND, Leg, Plan, values_of
@@ -45,8 +46,7 @@ Stops = dict[str, int | None]
 """For each part the id under which the next page goes on; None where nothing is left."""
 
 
-@dataclass(slots=True)
-class Candidates:
+class Candidates(Struct):
     """Blocks that match, with the weight of their words, and where the next ones begin."""
 
     weights: dict[int, float] = field(default_factory=dict)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from unicodedata import combining
+
+from msgspec import Struct
 
 from hansard.index.tokens import fold, tokens
 
@@ -24,8 +25,7 @@ _SIGNS = {"plusplus": r"(?:plusplus|\+\+)", "sharp": r"(?:sharp|\#)"}
 _BETWEEN = r"[\W_]{0,12}?"
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     """A piece of text, where the hits are in it, and whole lines around it."""
 
     text: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
+
+from msgspec import Struct, field
 
 from hansard.errors import UsageError
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
@@ -39,8 +40,7 @@ _GROUPED = 8  # so many hits for each session that a page by time is to show
 _LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(Struct, frozen=True):
     """What a page is to be like."""
 
     query: str
@@ -64,16 +64,14 @@ class _Cursor(NamedTuple):
     before: Recency | None = None  # of the newest: the last one shown
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """A candidate that may be shown."""
 
     block: TextBlock
     score: float
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Struct):
     """What a page is to show, and where the next one begins."""
 
     groups: list[list[_Found]]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from hansard.errors import UsageError
 from hansard.index.marks import kind_mark
@@ -32,8 +33,7 @@ _HIGHEST = 90  # of what the parser of FTS5 holds at a time, which is 100
 ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One word or phrase to be found: for each of its spellings the number of its phrase, its tokens and its worth."""
 
     typed: str
@@ -42,8 +42,7 @@ class Term:
     prefix: bool
 
 
-@dataclass(slots=True)
-class Leg:
+class Leg(Struct):
     """One alternative of a query; everything in it must hold."""
 
     match: str = ""
@@ -54,8 +53,7 @@ class Leg:
     only_agents: bool = False  # nothing but transcripts of subagents
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """All alternatives of a query, and what the user should know about it."""
 
     legs: list[Leg]
