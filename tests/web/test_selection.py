@@ -59,3 +59,16 @@ def test_rows_are_selected_by_keys_and_tagged_together(tmp_path: Path, chromium:
         expect(bar).to_be_hidden()
         expect(page.locator("tr.selected")).to_have_count(0)
         own.check(watched)
+
+
+def test_the_heads_of_columns_stay_and_cover_no_row_that_is_reached(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/sessions") as watched:
+        page = watched.page
+        expect(page.locator("#list[data-selectable]")).to_be_visible()
+        for key in ("j",) * 25 + ("k",) * 15:
+            page.keyboard.press(key)
+        watched.until("scrollY > 0")
+        heads = "document.querySelector('table.sessions thead th').getBoundingClientRect()"
+        watched.until(f"{heads}.top >= document.querySelector('.app-bar').getBoundingClientRect().bottom - 2")
+        watched.until(f"document.activeElement.getBoundingClientRect().top >= {heads}.bottom - 1")
+        demo.check(watched)
