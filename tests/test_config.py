@@ -101,7 +101,7 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ("[[prices]]\nmodel = 'm'\ninput = nan\noutput = 2", "the price of m: input is a number of dollars"),
         ("[[prices]]\nmodel = 'm'\ninput = inf\noutput = 2", "the price of m: input is a number of dollars"),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = true", "the price of m: output is a number of dollars"),
-        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nprice = 3", "prices knows no price; it takes above"),
+        ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nprice = 3", "prices: unknown key price; the keys are above"),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nsince = '2026-01-01'", "since is a day without quotes"),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nuntil = 2026-01-01T10:00:00Z", "until is a day without"),
         (
@@ -112,14 +112,14 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nabove = 1.5", "above is a number of tokens"),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nspeed = 2", "speed is a word"),
         ("budgets = 20", "budgets is a table"),
-        ("[budgets]\nyear = 20", "budgets knows no year; it takes day, month"),
+        ("[budgets]\nyear = 20", "budgets: unknown key year; the keys are day, month"),
         ("[budgets]\nday = 0", "budgets: day is a number of dollars, at least 0.01"),
         ("[budgets]\nday = '20'", "budgets: day is a number of dollars"),
         ("[budgets]\nday = 20\nwarn_at = 0", "warn_at is a share between 0 and 1"),
         ("[budgets]\nday = 20\nwarn_at = 80", "warn_at is a share between 0 and 1"),
         ("[budgets]\nprojects = 20", "budgets of projects are tables"),
         ("[budgets.projects]\ntide = 20", "budgets of projects are tables"),
-        ("[budgets.projects.tide]\nwarn_at = 0.5", "budgets of tide knows no warn_at"),
+        ("[budgets.projects.tide]\nwarn_at = 0.5", "budgets of tide: unknown key warn_at"),
     ],
 )
 def test_a_mistake_in_the_file_is_told(text: str, told: str) -> None:

@@ -802,7 +802,7 @@ class Hansard:
         now: datetime | None = None,
         **conditions: Unpack[Conditions],
     ) -> Blocks:
-        """Five-hour blocks in order, with the silences between them and where the present one leads."""
+        """Five-hour blocks in order, with the silences between them with a projection for the current one."""
         from hansard.ledger.blocks import make_blocks
 
         with self.reader.at_once():

@@ -1,4 +1,4 @@
-"""`hansard blocks`: five hours each, the pauses between them, and where the present one leads."""
+"""`hansard blocks`: five hours each, the pauses between them, with a projection for the current one."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def test_the_table(run: Run, monkeypatch: pytest.MonkeyPatch, columns: int, line
     assert table.splitlines() == lines
     assert outlook.splitlines() == [
         f"12:00 {'█' * (3 if columns == 80 else 1)}{'░' * (27 if columns == 80 else 14)} 17:00  4 h 30 min left",
-        "  so far   $3.00, 60.0k tokens in 1 message",
-        "  burning  $6.00 an hour, 2.0k tokens a minute",
-        "  leads to $30.00, 600k tokens at 17:00",
+        "  so far    $3.00, 60.0k tokens in 1 message",
+        "  rate      $6.00 an hour, 2.0k tokens a minute",
+        "  projected $30.00, 600k tokens at 17:00",
     ]
     assert "\n+ at least: of 1 of 4 messages" in notes
     assert "\n? 1 message of acme-one without a price" in notes
@@ -173,11 +173,11 @@ def test_nothing_found(run: Run, args: list[str]) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--json", "--csv"], "two answers"),
-        (["--recent", "--since", "1w"], "leave --since out"),
-        (["--live"], "for people at a terminal"),
+        (["--json", "--csv"], "cannot be used together"),
+        (["--recent", "--since", "1w"], "cannot be used with --since"),
+        (["--live"], "needs a terminal"),
         (["--interval", "0"], "0.2"),
-        (["--timezone", "Moon"], "no time zone is called 'Moon'"),
+        (["--timezone", "Moon"], "unknown time zone 'Moon'"),
     ],
 )
 def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:

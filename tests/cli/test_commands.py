@@ -63,7 +63,7 @@ def test_sessions_filters(run: Run, options: list[str], found: set[str]) -> None
 def test_nothing_found_is_1(run: Run, options: list[str]) -> None:
     result = run("sessions", *options, "--json", code=1)
     assert json.loads(result.stdout)["sessions"] == []
-    assert "no session fits" in result.stderr
+    assert "no session matches" in result.stderr
     assert run("sessions", *options, code=1).stdout == ""
 
 
@@ -358,7 +358,7 @@ def test_every_command_has_help_with_examples(run: Run) -> None:
 
 @pytest.mark.parametrize("command", [["resume"], ["related"], ["note"], ["pin"], ["rename", "--remove"], ["cat"]])
 def test_without_a_terminal_a_missing_session_is_said(run: Run, command: list[str]) -> None:
-    assert "Missing argument 'SESSION'" in run(*command, code=2).stderr
+    assert "missing argument 'SESSION'" in run(*command, code=2).stderr
 
 
 def test_without_a_terminal_show_means_the_newest(run: Run) -> None:

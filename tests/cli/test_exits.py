@@ -119,17 +119,17 @@ def test_every_trouble_is_one_message_and_its_code(
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["show", "nothing of the kind"], 1, "no session is called"),
-        (["show", ""], 1, "no session is called"),
+        (["show", "nothing of the kind"], 1, "no session matches"),
+        (["show", ""], 1, "no session matches"),
         (["show", "@zwei"], 2, "is not a session"),
         (["sessions", "--since", "soon"], 2, "invalid date"),
         (["sessions", "--cursor", "x"], 2, "cursor"),
         (["projects", "--bogus"], 2, "no such option"),
         (["sesions"], 2, "did you mean 'sessions'?"),
-        (["show", "@last", "--json", "--markdown"], 2, "choose one"),
+        (["show", "@last", "--json", "--markdown"], 2, "cannot be used together"),
         (["restore", "@last"], 2, "--to"),
         (["demo"], 2, "makes its own root"),
-        (["show", "e"], 2, "sessions are called"),
+        (["show", "e"], 2, "sessions match"),
         (["sessions", "--root", ""], 2, "the path is empty"),
         (["cat", SESSION, "--generation", "7"], 1, "has no generation 7"),
     ],
@@ -193,7 +193,7 @@ def test_a_busy_store_answers_from_what_is_indexed(run: Run, monkeypatch: pytest
     monkeypatch.setattr(Hansard, "sync", lambda *_args, **_more: SyncReport(busy=True))
     result = run("sessions")
     assert SESSION[:8] in result.stdout
-    assert "from what is indexed" in result.stderr
+    assert "what is indexed so far" in result.stderr
     run("sync", code=7)
 
 

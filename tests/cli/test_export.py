@@ -71,7 +71,7 @@ def test_sessions_are_selected_as_they_are_listed(run: Run, tmp_path: Path, aske
 )
 def test_nothing_that_fits_is_told(run: Run, tmp_path: Path, asked: list[str]) -> None:
     result = run("export", *asked, "--format", "json", "--to", str(tmp_path / "out"), code=1)
-    assert "no session fits" in result.stderr
+    assert "no session matches" in result.stderr
     assert result.stdout == ""
     assert not (tmp_path / "out").exists()
 

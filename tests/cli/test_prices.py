@@ -137,7 +137,7 @@ def test_json(run: Run) -> None:
 @pytest.mark.usefixtures("listed")
 def test_nothing_found(run: Run) -> None:
     nothing = run("prices", "submarine", code=1)
-    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no model fits\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no model matches\n")
     assert json.loads(run("prices", "submarine", "--json", code=1).stdout)["rates"] == []
 
 
@@ -271,7 +271,7 @@ def test_nobody_answers(run: Run, server: Server) -> None:
     [
         (["--from", "http://127.0.0.1:9/"], "`hansard prices update`"),
         (["update", "--all"], "--all is for the list"),
-        (["update", "--no-sync"], "leave --no-sync out"),
+        (["update", "--no-sync"], "cannot be used with --no-sync"),
     ],
 )
 def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:

@@ -117,7 +117,7 @@ def test_pages(run: Run) -> None:
 def test_nothing_found(run: Run) -> None:
     nothing = run("prompts", "submarine", code=1)
     assert nothing.stdout == ""
-    assert nothing.stderr == "hansard: no prompt fits\n"
+    assert nothing.stderr == "hansard: no prompt matches\n"
     assert json.loads(run("prompts", "submarine", "--json", code=1).stdout) == {
         "prompts": [],
         "next_cursor": None,
@@ -128,5 +128,5 @@ def test_nothing_found(run: Run) -> None:
 def test_a_query_that_makes_no_sense(run: Run) -> None:
     refused = run("prompts", "tide is:wet", code=2)
     first, *pointer = refused.stderr.splitlines()
-    assert first.startswith("hansard: is: knows no 'wet'")
+    assert first.startswith("hansard: invalid value 'wet' for is:")
     assert pointer == ["  tide is:wet", "          ^"]

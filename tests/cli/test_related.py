@@ -81,4 +81,4 @@ def test_nothing_in_common(run: Run) -> None:
 
 
 def test_no_such_session(run: Run) -> None:
-    assert "no session is called" in run("related", "nobody", code=1).stderr
+    assert "no session matches" in run("related", "nobody", code=1).stderr

@@ -172,7 +172,7 @@ def test_pages(run_demo: Run) -> None:
 def test_a_page_beyond_the_last(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hansard, "search", lambda *_args, **_more: SearchPage((), (), 3, False, None, 1.0, 0, ()))
     result = run("search", "tide", "--cursor", "x", code=1)
-    assert result.stderr == "hansard: there is no further place\n"
+    assert result.stderr == "hansard: no more results\n"
 
 
 def test_count(run: Run) -> None:
@@ -234,7 +234,7 @@ def _places(run: Run) -> tuple[str, str]:
 
 def test_nothing_found_says_what_to_try(run: Run) -> None:
     assert run("search", "zebra", code=1).stderr == (
-        "hansard: nothing fits 'zebra'\n'zebra' is nowhere\n"
+        "hansard: nothing matches 'zebra'\n'zebra' is nowhere\n"
         "Any sign or part of a word in the verbatim record: hansard grep REGEX\n"
     )
     told = run("search", "zebra", "crossing", "--limt", "5", code=1).stderr
@@ -273,8 +273,8 @@ def test_what_is_not_indexed_yet_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Hansard, "search", partly)
     assert run("search", "tide").stderr == (
-        "a note\nhansard: 3.0 MiB are not indexed yet: another process is syncing\n"
-        "the newest 20,000 places were counted; there are more\n"
+        "a note\nhansard: 3.0 MiB not indexed yet: another process is syncing\n"
+        "the newest 20,000 matches were counted; there are more\n"
         "1 of more than 7 matches in 1 session; --page 2 shows the next\n"
     )
     assert "not indexed yet: run `hansard sync`" in run("search", "tide", "--no-sync", "--json").stderr

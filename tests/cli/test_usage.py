@@ -227,7 +227,7 @@ def test_orders(run: Run) -> None:
     assert days("--sort", "cost") == ["2026-05-01", "2026-05-02"]
     assert days("--sort", "messages", "--order", "asc") == ["2026-05-02", "2026-05-01"]
     cut = run("usage", "--order", "desc", "--limit", "1")
-    assert cut.stderr == "1 of 2 rows; the total is of all. --limit 0 shows them\n"
+    assert cut.stderr == "1 of 2 rows; the total covers all; --limit 0 shows them\n"
     assert [line.split()[0] for line in cut.stdout.splitlines()[:4]] == ["DAY", "2026-05-02", "─" * 77, "Total"]
     assert "107k" in cut.stdout.splitlines()[3]
 
@@ -284,18 +284,18 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--by", "fortnight"], "usage cannot be split by 'fortnight'; choose among hour, day"),
+        (["--by", "fortnight"], "usage cannot be split by 'fortnight'; choose one of hour, day"),
         (["--by", "day,day"], "each dimension can be asked for once"),
         (["--timezone", "Europe/Berln"], "did you mean Europe/Berlin?"),
         (["--since", "soon"], "invalid date 'soon'"),
-        (["--json", "--csv"], "--json and --csv are two answers"),
+        (["--json", "--csv"], "--json and --csv cannot be used together"),
         (["--csv", "--breakdown"], "one line for each row"),
         (["--plot", "usage.pdf"], "end in .png or .svg"),
         (["--chart", "bars", "--by", "tool"], "bars need a time"),
         (["--check"], "no budget is set"),
         (["--mode", "guess"], "'guess' is not one of"),
         (["--sort", "name"], "'name' is not one of"),
-        (["is:wet"], "is: knows no 'wet'"),
+        (["is:wet"], "invalid value 'wet' for is:"),
     ],
 )
 def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:
@@ -307,7 +307,7 @@ def test_what_makes_no_sense(run: Run, args: list[str], told: str) -> None:
 @pytest.mark.usefixtures("spent")
 def test_nothing_found(run: Run) -> None:
     nothing = run("usage", "submarine", code=1)
-    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message fits\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "hansard: no message matches\n")
     typo = run("usage", "--breakdwn", code=2)
     assert "no such option '--breakdwn'. Did you mean '--breakdown'?" in typo.stderr
     empty = json.loads(run("usage", "submarine", "--json", code=1).stdout)

@@ -139,9 +139,9 @@ def test_what_is_no_dimension(demo: Kept, by: str) -> None:
 
 
 def test_what_is_no_mode_no_order_and_no_zone(demo: Kept) -> None:
-    with pytest.raises(UsageError, match="choose among auto, calculate, recorded"):
+    with pytest.raises(UsageError, match="choose one of auto, calculate, recorded"):
         demo.h.usage(mode="guess")
-    with pytest.raises(UsageError, match="choose among key, cost"):
+    with pytest.raises(UsageError, match="choose one of key, cost"):
         demo.h.usage(sort="size")
     with pytest.raises(UsageError, match="did you mean Europe/Berlin"):
         demo.h.usage(timezone="Europe/Berlim")

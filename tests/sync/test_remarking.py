@@ -133,9 +133,9 @@ def test_a_session_that_is_gone(full: Tree, h: Hansard) -> None:
 
 def test_a_name_that_says_nothing_or_too_much(h: Hansard) -> None:
     revision = h.record.revision()
-    with pytest.raises(NotFound, match="no session is called 'nobody'"):
+    with pytest.raises(NotFound, match="no session matches 'nobody'"):
         h.tag("nobody", "x")
-    with pytest.raises(Ambiguous, match="sessions are called"):
+    with pytest.raises(Ambiguous, match="sessions match"):
         h.pin(OLD[:4])
     with pytest.raises(NotFound):
         h.pin(OLD, "nobody")

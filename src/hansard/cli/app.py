@@ -18,26 +18,26 @@ READ, COUNT, MARK, KEEP = "Read the history", "Count tokens and money", "Mark wh
 GIVE, MORE = "Give it back", "More"
 COMMANDS: dict[str, tuple[str, str]] = {
     # name, which is also that of its module: (group, what it does)
-    "search": (READ, "Find anything that was ever said or done."),
-    "sessions": (READ, "List sessions, the newest first."),
+    "search": (READ, "Search everything that was ever said or done."),
+    "sessions": (READ, "List sessions, newest first."),
     "projects": (READ, "List projects and what happened in them."),
-    "prompts": (READ, "List every prompt ever typed, the newest first, or those with some words."),
+    "prompts": (READ, "List every prompt ever typed, newest first, or search them."),
     "files": (READ, "List the files that sessions changed, or the history of one."),
     "tools": (READ, "Report calls, failures and durations per tool, or list the calls of one."),
-    "related": (READ, "List sessions like this one, and why."),
+    "related": (READ, "List similar sessions, and why."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restored first if need be."),
     "open": (READ, "Open a session in the browser."),
-    "web": (READ, "Show everything in the browser, live."),
+    "web": (READ, "Browse everything in the web app, live."),
     "grep": (READ, "Search every kept byte with a regular expression."),
     "usage": (COUNT, "Report tokens and money, by day, model, project or anything else."),
     "daily": (COUNT, "Short for `usage --by day`; all options of usage apply."),
     "weekly": (COUNT, "Short for `usage --by week`."),
     "monthly": (COUNT, "Short for `usage --by month`."),
     "session": (COUNT, "Short for `usage --by session`."),
-    "blocks": (COUNT, "Report five-hour blocks, and where the present one leads."),
+    "blocks": (COUNT, "Report five-hour blocks, with a projection for the current one."),
     "explain": (COUNT, "Show any figure down to the lines, the rates and the arithmetic behind it."),
-    "reconcile": (COUNT, "Set our total beside what others count, and say why they differ."),
+    "reconcile": (COUNT, "Compare the total with what other tools count, and explain the difference."),
     "statusline": (COUNT, "Print a line of what is being spent, for the client's status line."),
     "prices": (COUNT, "Show the dated prices in use, or fetch new ones."),
     "tag": (MARK, "Give a session tags, or list all tags."),
@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rename": (MARK, "Give a session a title of your own."),
     "note": (MARK, "Add a note to a session, or show its notes."),
     "sync": (KEEP, "Keep and index whatever is new."),
-    "watch": (KEEP, "Stay current until stopped, and tell what happens."),
+    "watch": (KEEP, "Keep syncing until stopped, and report what happens."),
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Look for problems: store, permissions, bad lines, unknown records."),
     "rebuild": (KEEP, "Make the indexes again from the record alone."),
@@ -98,7 +98,7 @@ class Commands(click.Group):
 
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "`hansard --help` lists them."
-            ctx.fail(f"There is no command {args[0]!r}: {hint}")
+            ctx.fail(f"unknown command {args[0]!r}: {hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature

@@ -108,7 +108,7 @@ class Context:
             elif not self.no_sync:
                 self.bring_up_to_date(h)
             elif progress := h.sync_progress():
-                warn(f"a sync is going on, {progress.words}: the answer is from what is indexed")
+                warn(f"a sync is running, {progress.words}: this answer covers what is indexed so far")
             if has_store(h):
                 with contextlib.suppress(HansardError):  # the command itself tells what is wrong
                     use_project_names(h.project_names())
@@ -116,9 +116,7 @@ class Context:
                 yield h
             except NotFound as error:
                 if progress := h.sync_progress():
-                    raise type(error)(
-                        f"{error}\nA sync is going on, {progress.words}: it may come with the rest"
-                    ) from None
+                    raise type(error)(f"{error}\nA sync is running, {progress.words}: it may still turn up") from None
                 raise
 
     def bring_up_to_date(self, h: Hansard) -> SyncReport | None:
@@ -131,14 +129,14 @@ class Context:
         except (StoreUnusable, StoreBusy) as error:
             if not has_store(h):
                 raise
-            warn(f"{error}\nThe answer is from what is indexed.")
+            warn(f"{error}\nThis answer covers what is indexed so far.")
             return None
         if closed := closed_roots(h, report):
             warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
         if report.busy:
             progress = h.sync_progress()
             told = f", {progress.words}" if progress else ""
-            warn(f"another process is syncing{told}: the answer is from what is indexed")
+            warn(f"another process is syncing{told}: this answer covers what is indexed so far")
         elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
             from hansard.render.words import many, size
 
@@ -148,7 +146,7 @@ class Context:
     def must_sync(self, command: str) -> None:
         """Refuse --no-sync where syncing is the purpose."""
         if self.no_sync:
-            raise UsageError(f"{command} is there to sync: leave --no-sync out")
+            raise UsageError(f"{command} cannot be used with --no-sync")
 
 
 pass_context = click.make_pass_decorator(Context, ensure=True)
@@ -257,9 +255,9 @@ def common(command: _Command) -> _Command:
             "--color",
             keep="color",
             type=click.Choice(["auto", "always", "never"]),
-            help="Colours; auto: in a terminal.",
+            help="Use colors; auto: in a terminal.",
         ),
-        _option("--json", keep="as_json", is_flag=True, help="One JSON document on stdout."),
+        _option("--json", keep="as_json", is_flag=True, help="Write one JSON document to stdout."),
         _option(
             "--follow-links",
             keep="follow_links",
@@ -283,5 +281,7 @@ def common(command: _Command) -> _Command:
 def reads(command: _Command) -> _Command:
     """The options of every command that answers from the store."""
     command = _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly.")(command)
-    command = _option("--no-sync", keep="no_sync", is_flag=True, help="Answer from what is indexed.")(command)
+    command = _option(
+        "--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; answer from what is indexed."
+    )(command)
     return common(command)

@@ -11,7 +11,7 @@ import click
 from hansard.cli.dates import Moment
 
 _OPTIONS = (
-    click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one."),
+    click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one."),
     click.option("--since", type=Moment(), help="Active at or after: 2026-05-01, 7d, monday, '3 days ago'."),
     click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time."),
     click.option("--branch", metavar="TEXT", help="On a git branch whose name contains this."),

@@ -32,8 +32,8 @@ def counts(command: _Command) -> _Command:
     """The options that choose messages."""
     for add in (
         click.option("--model", metavar="TEXT", help="Of models whose name contains this."),
-        click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one."),
-        click.option("--timezone", metavar="ZONE", help="Whose days are meant, e.g. Europe/Berlin; else your own."),
+        click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one."),
+        click.option("--timezone", metavar="ZONE", help="Time zone of days, e.g. Europe/Berlin; your own by default."),
         click.option("--until", metavar="WHEN", help="Before the end of that day, or before that time."),
         click.option("--since", metavar="WHEN", help="At or after: 2026-05-01, 7d, monday, '3 days ago'."),
     ):

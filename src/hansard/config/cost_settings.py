@@ -102,4 +102,4 @@ def _day(place: str, value: object) -> date | None:
 def _refuse_unknown(path: str, name: str, item: dict[str, Any], known: set[str]) -> None:
     unknown = sorted(set(item) - known)
     if unknown:
-        raise UsageError(f"{path}: {name} knows no {', '.join(unknown)}; it takes {', '.join(sorted(known))}")
+        raise UsageError(f"{path}: {name}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(known))}")

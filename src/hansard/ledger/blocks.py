@@ -91,7 +91,7 @@ def block_of(blocks: list[BlockSpan], quarter: int) -> BlockSpan | None:
 
 
 def make_blocks(ledger: Ledger) -> Blocks:
-    """The blocks of a history with what was used in each, the silences between them, and where the present one leads."""
+    """The blocks of a history with what was used in each, the silences between them, with a projection for the current one."""
     from hansard.ledger.report import make_report
     from hansard.model.ledger import BillingBlock, Blocks
 

@@ -98,7 +98,7 @@ def find_zone(name: str | None) -> Zone:
 
         near = get_close_matches(name, zoneinfo.available_timezones(), 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
-        raise UsageError(f"no time zone is called {name!r}{guess}; write for example Europe/Berlin, or UTC") from error
+        raise UsageError(f"unknown time zone {name!r}{guess}; use for example Europe/Berlin, or UTC") from error
     return Zone(found)
 
 

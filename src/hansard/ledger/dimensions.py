@@ -64,7 +64,7 @@ class Dimensions:
         """The dimensions of these names."""
         unknown = [name for name in names if name not in DIMENSIONS]
         if unknown:
-            raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose among {', '.join(DIMENSIONS)}")
+            raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
         if len(set(names)) < len(names):
             raise UsageError("each dimension can be asked for once")
         return tuple(getattr(self, f"_{name}")() for name in names if name != "total")

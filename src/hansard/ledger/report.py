@@ -44,7 +44,7 @@ class Ledger:
         self, reader: Reader, wanted: UsageFilter, *, zone: Zone, mode: str = "auto", now: datetime | None = None
     ) -> None:
         if mode not in MODES:
-            raise UsageError(f"there is no mode {mode!r}; choose among {', '.join(MODES)}")
+            raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
         self.reader = reader
         self.wanted = wanted
         self.zone = zone
@@ -210,7 +210,7 @@ def _sorted(
     if sort is None:
         sort = "key" if any(item.is_time for item in dimensions) else "cost"
     if sort not in SORTS:
-        raise UsageError(f"usage cannot be ordered by {sort!r}; choose among {', '.join(SORTS)}")
+        raise UsageError(f"cannot sort usage by {sort!r}; choose one of {', '.join(SORTS)}")
     if ascending is None:
         ascending = sort == "key"
     rows = sorted(rows, key=lambda row: [(value is None, value or "") for value in row.key.values()])

@@ -57,7 +57,7 @@ class PromptFilter:
                 values += asked.values
         if self.source is not None:
             if self.source not in SOURCES:
-                raise UsageError(f"{self.source!r} is no source of prompts; choose one of {', '.join(SOURCES)}")
+                raise UsageError(f"{self.source!r} is not a source of prompts; choose one of {', '.join(SOURCES)}")
             terms.append("source = ?")
             values.append(self.source)
         return " AND ".join(terms), values

@@ -31,7 +31,7 @@ def find_remarkable(reader: Reader, name: str) -> str:
             raise
         shown = "".join(f"\n  {session_id}" for session_id in found[:8])
         more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
-        raise Ambiguous(f"{len(found)} sessions are called {name!r}:{shown}{more}") from None
+        raise Ambiguous(f"{len(found)} sessions match {name!r}:{shown}{more}") from None
 
 
 def read_remarks(reader: Reader, session_id: str) -> Remarks:

@@ -83,7 +83,7 @@ def of_group(by: str, key: str, zone: tzinfo | None) -> Condition:
         day = date.fromisoformat(key)
         ends = (_begin(day, zone), _begin(day + timedelta(days=1), zone))
     except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{key!r} is no day; write it as 2026-01-31") from error
+        raise UsageError(f"{key!r} is not a day; write it as 2026-01-31") from error
     return Condition("ended_at >= ? AND ended_at < ?", ends)
 
 

@@ -219,12 +219,12 @@ def find_session(reader: Reader, name: str) -> Session:
         )
     if not rows:
         raise NotFound(
-            f"no session is called {name!r}: give a session's id or the beginning of one, words of its title, or @last"
+            f"no session matches {name!r}: give a session's id or the beginning of one, words of its title, or @last"
         )
     if len(rows) > 1:
         shown = "\n".join(f"  {row[0]}  {row[2][:60]}" for row in rows[:8])
         more = f"\n  and {len(rows) - 8} more" if len(rows) > 8 else ""
-        raise Ambiguous(f"{len(rows)} sessions are called {name!r}:\n{shown}{more}")
+        raise Ambiguous(f"{len(rows)} sessions match {name!r}:\n{shown}{more}")
     return _session(rows[0])
 
 

@@ -51,7 +51,7 @@ class CallFilter:
     def where(self, reader: Reader) -> tuple[str, list[Any]]:
         """A condition over `tool_calls c`, and its values."""
         if self.kind not in _KINDS:
-            raise UsageError(f"{self.kind!r} is no kind of calls; choose one of {', '.join(_KINDS)}")
+            raise UsageError(f"{self.kind!r} is not a kind of call; choose one of {', '.join(_KINDS)}")
         terms = [Condition(_KINDS[self.kind])]
         if self.name is not None:
             terms.append(Condition("c.tool = ?", (self.name,)))

@@ -37,7 +37,7 @@ def size(count: int) -> str:
 def short(count: int) -> str:
     """A count in at most five characters: 950, 12.3k, 4.5M."""
     value = float(count)
-    for unit in ("", "k", "M", "G", "T"):
+    for unit in ("", "k", "M", "B", "T"):
         if value < 999.5 or unit == "T":
             return f"{value:.0f}{unit}" if not unit or value >= 99.95 else f"{value:.1f}{unit}"
         value /= 1000

@@ -80,21 +80,21 @@ class _Answer(Struct, frozen=True):
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @counts
-@click.option("--recent", is_flag=True, help="Of the last three days.")
-@click.option("--active", is_flag=True, help="Only the present one.")
+@click.option("--recent", is_flag=True, help="Only the last three days.")
+@click.option("--active", is_flag=True, help="Only the current block.")
 @click.option("--order", type=click.Choice(["asc", "desc"]), default="asc", help="Oldest or newest first.")
 @click.option("--reverse", is_flag=True, help="Newest first, the same as --order desc.")
 @limit_option(0, text="Show only the latest N blocks; 0 shows all.")
-@click.option("--gaps/--no-gaps", default=True, help="Whether to tell of the pauses between them.")
-@click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
-@click.option("--live", is_flag=True, help="Stay, and show the last days until ctrl-c.")
+@click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")
+@click.option("--live", is_flag=True, help="Keep showing the last days until ctrl-c.")
 @click.option(
     "--interval",
     type=click.FloatRange(min=0.2),
     default=5,
     show_default=True,
     metavar="SECONDS",
-    help="How often --live looks.",
+    help="How often --live refreshes.",
 )
 @reads
 @pass_context
@@ -116,7 +116,7 @@ def blocks(
     live: bool,
     interval: float,
 ) -> None:
-    """Report five-hour blocks, as the plans' limits count, and where the present one leads.
+    """Report five-hour blocks, as the plans' limits count, with a projection for the current one.
 
     A block begins with the full hour (UTC) of its first message, and ends five hours later or after five hours of silence.
 
@@ -128,15 +128,15 @@ def blocks(
       hansard blocks --live
     """
     if cli.as_json and as_csv:
-        raise UsageError("--json and --csv are two answers: choose one")
+        raise UsageError("--json and --csv cannot be used together")
     if recent and since is not None:
-        raise UsageError("--recent means the last three days: leave --since out")
+        raise UsageError("--recent cannot be used with --since")
     settings = cli.settings()
     when = period(settings, timezone, since, until)
     asked = _Request(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
     if live:
         if cli.as_json or as_csv or not is_terminal():
-            raise UsageError("--live is for people at a terminal: leave it out")
+            raise UsageError("--live needs a terminal")
         with cli.reading(settings) as h:
             show_live(cli, h, interval, lambda columns: _live(_ask(h, asked), when, columns, cli.paint()))
         return
@@ -151,7 +151,7 @@ def blocks(
         filters = filter_line(query, since=since, until=until, project=project, model=model)
         cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
-        note("hansard: no block is active" if active else "hansard: no message fits")
+        note("hansard: no block is active" if active else "hansard: no message matches")
         raise click.exceptions.Exit(1)
 
 
@@ -274,17 +274,17 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
     yield fit(f"{when.zone.local(block.start):%H:%M} {gone} {end}  {left} left", columns)
     lower, unpriced = usage.lower_bound_messages > 0, usage.unpriced_messages > 0
     spent = cost(usage.cost_usd, lower_bound=lower, unpriced=unpriced)
-    yield fit(f"  so far   {spent}, {short(usage.tokens)} tokens in {many(usage.api_messages, 'message')}", columns)
+    yield fit(f"  so far    {spent}, {short(usage.tokens)} tokens in {many(usage.api_messages, 'message')}", columns)
     if block.burn_tokens_per_minute is None or block.projected_tokens is None:
-        yield paint("  too early to tell where it leads", "dim")
+        yield paint("  too early for a projection", "dim")
         return
     burn = f"{short(block.burn_tokens_per_minute)} tokens a minute"
     if block.burn_usd_per_hour is not None:
         rate = cost(block.burn_usd_per_hour, lower_bound=lower, unpriced=unpriced)
         burn = f"{rate} an hour, {burn}"
-    yield fit(f"  burning  {burn}", columns)
+    yield fit(f"  rate      {burn}", columns)
     projected = cost(block.projected_usd, lower_bound=lower, unpriced=unpriced)
-    yield fit(f"  leads to {projected}, {short(block.projected_tokens)} tokens at {end}", columns)
+    yield fit(f"  projected {projected}, {short(block.projected_tokens)} tokens at {end}", columns)
 
 
 # -- for spreadsheets

@@ -16,9 +16,11 @@ from hansard.ledger.sums import MODES
 @click.option(
     "--by", metavar="WHAT", help=f"KEY is a row of this report: {', '.join(DIMENSIONS)}; several with commas."
 )
-@click.option("--query", metavar="QUERY", help="Only what fits, in the language of `hansard search`.")
+@click.option("--query", metavar="QUERY", help="Only what matches, in the language of `hansard search`.")
 @counts
-@click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
+@click.option(
+    "--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How costs are determined."
+)
 @limit_option(20, text="Show at most this many messages, the most expensive first; 0 shows all.")
 @reads
 @pass_context

@@ -29,9 +29,9 @@ _MISSING = "name the sessions to export, select them with --project or another c
 @click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
 @click.option("--to", required=True, metavar="PATH", help="The file or the folder to write.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="What to write; else by the ending of PATH.")
-@click.option("--all", "everything", is_flag=True, help="Every session, or with a QUERY every one that fits.")
+@click.option("--all", "everything", is_flag=True, help="Every session, or with a QUERY every match.")
 @session_filters
-@click.option("--empty", is_flag=True, help="Also those in which nothing was said.")
+@click.option("--empty", is_flag=True, help="Include sessions in which nothing was said.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Of csv and parquet: this table; repeatable.")
 @click.option("--timezone", metavar="ZONE", help="Whose times pages show, e.g. Europe/Berlin; else your own.")
 @click.option("--force", is_flag=True, help="Write everything again, and replace files that are in the way.")
@@ -84,7 +84,7 @@ def export(
             asked = " ".join(words) or None
             chosen = list(h.sessions(asked, limit=None, debris=empty, **conditions).sessions)
             if not chosen:
-                raise NotFound("no session fits")
+                raise NotFound("no session matches")
         make_bar = CountBar if form in TABULAR else BytesBar
         with make_bar("Exporting", after=SLOW_SECONDS) as bar:
             done = h.export(

@@ -31,23 +31,27 @@ _number = click.IntRange(min=0)
 @click.command(cls=Command)
 @click.argument("pattern", metavar="REGEX")
 @click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="REGEX is plain text.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Capital and small letters are the same.")
-@click.option("-w", "--word-regexp", "word", is_flag=True, help="Only whole words.")
-@click.option("-l", "--files-with-matches", "only_files", is_flag=True, help="Only the paths of files with a match.")
-@click.option("-c", "--count", is_flag=True, help="Only how many lines match, per file with a match.")
-@click.option("-o", "--only-matching", is_flag=True, help="Each match by itself, nothing around it.")
-@click.option("--whole-lines", is_flag=True, help="The lines as they are, byte for byte, and nothing else.")
-@click.option("--no-filename", is_flag=True, help="No path and line number before each line.")
-@click.option("-A", "--after-context", "after", type=_number, default=0, metavar="N", help="Also N lines after each.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
+@click.option("-w", "--word-regexp", "word", is_flag=True, help="Match whole words only.")
 @click.option(
-    "-B", "--before-context", "before", type=_number, default=0, metavar="N", help="Also N lines before each."
+    "-l", "--files-with-matches", "only_files", is_flag=True, help="Print only the paths of files with matches."
 )
-@click.option("-C", "--context", type=_number, default=0, metavar="N", help="Both.")
-@click.option("-m", "--max-count", type=_number, metavar="N", help="At most N matching lines per file.")
+@click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
+@click.option("-o", "--only-matching", is_flag=True, help="Print only the matching parts.")
+@click.option("--whole-lines", is_flag=True, help="Print whole lines, byte for byte, and nothing else.")
+@click.option("--no-filename", is_flag=True, help="Leave out paths and line numbers.")
+@click.option(
+    "-A", "--after-context", "after", type=_number, default=0, metavar="N", help="Show N lines after each match."
+)
+@click.option(
+    "-B", "--before-context", "before", type=_number, default=0, metavar="N", help="Show N lines before each match."
+)
+@click.option("-C", "--context", type=_number, default=0, metavar="N", help="Show N lines before and after each match.")
+@click.option("-m", "--max-count", type=_number, metavar="N", help="Stop after N matching lines per file.")
 @click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Line numbers, which is the default.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N results in all.")
 @click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable.")
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or a part of one.")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
 @click.option(
     "--kind",
     "kinds",
@@ -56,7 +60,7 @@ _number = click.IntRange(min=0)
     metavar="KIND",
     help="Only in files of this kind (main, agent, history, tool_result, ...); repeatable.",
 )
-@click.option("--all-generations", is_flag=True, help="Also the other states of files that were rewritten.")
+@click.option("--all-generations", is_flag=True, help="Include the other generations of rewritten files.")
 @reads
 @pass_context
 def grep(
@@ -91,7 +95,7 @@ def grep(
       hansard grep -F --whole-lines 'exit code 137' | jq .timestamp
     """
     if whole_lines and only_matching:
-        raise UsageError("--whole-lines and --only-matching are at odds")
+        raise UsageError("--whole-lines and --only-matching cannot be used together")
     began = time.monotonic()
     columns = shutil.get_terminal_size((0, 0)).columns  # 0: no terminal
     with cli.reading() as h, ExitStack() as bar:
@@ -145,7 +149,7 @@ def _tell(found: Grep, seconds: float) -> None:
         places = many(found.damaged, "damaged place was", "damaged places were")
         warn(f"{places} left out; `hansard verify` names them")
     if found.truncated:
-        note("there is more; --limit ends it here")
+        note("stopped at --limit; there is more")
     if found.slow_because is not None and seconds > SLOW_SECONDS:
         note(f"Python's re did this search, which is slower than RE2: {found.slow_because}")
 

@@ -22,7 +22,7 @@ _MOST_INPUT = 1 << 20  # a note is far shorter; what is longer is refused withou
 @click.command(cls=Command)
 @click.argument("session", required=False)
 @click.argument("text", nargs=-1)
-@click.option("--remove", "number", metavar="N", type=click.IntRange(min=1), help="Take note number N away.")
+@click.option("--remove", "number", metavar="N", type=click.IntRange(min=1), help="Remove note number N.")
 @reads
 @pass_context
 def note(cli: Context, session: str | None, text: tuple[str, ...], number: int | None) -> None:
@@ -37,7 +37,7 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
       hansard note @last --remove 1
     """
     if text and number is not None:
-        raise UsageError("a note is added or taken away, not both: leave the text or --remove out")
+        raise UsageError("a note is added or removed, not both: give either the text or --remove")
     said = _read_stdin() if text == (_STDIN,) else " ".join(text)
     session = choose_session(cli, session)
     with cli.reading() as h:

@@ -11,7 +11,7 @@ from hansard.cli.session_argument import choose_session
 
 @click.command(cls=Command)
 @click.argument("session", nargs=-1)
-@click.option("--remove", is_flag=True, help="Take the pin away.")
+@click.option("--remove", is_flag=True, help="Unpin.")
 @reads
 @pass_context
 def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:

@@ -71,7 +71,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
     elif rates:
         cli.say(_lines(rates, data, cli.width(), cli.paint(), everything=everything))
     if not rates:
-        note("hansard: no model fits" if text else "hansard: the history has no message of a model")
+        note("hansard: no model matches" if text else "hansard: the history has no message of a model")
         raise click.exceptions.Exit(1)
 
 

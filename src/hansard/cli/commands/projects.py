@@ -85,7 +85,7 @@ def projects(
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:
-        note("hansard: no project fits")
+        note("hansard: no project matches")
         raise click.exceptions.Exit(1)
 
 

@@ -39,13 +39,13 @@ _COLUMNS = (
 
 @click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
 @click.option("--since", type=Moment(), help="Typed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
-@click.option("--source", type=click.Choice(SOURCES), help="Of one kind; history: no transcript has it.")
-@click.option("--unique", is_flag=True, help="The same text once, with how often it was typed.")
+@click.option("--source", type=click.Choice(SOURCES), help="Only one kind; history: only history.jsonl has it.")
+@click.option("--unique", is_flag=True, help="List equal prompts once, with how often they were typed.")
 @click.option("--reverse", is_flag=True, help="Reverse the order: oldest first.")
-@click.option("--full", is_flag=True, help="Whole texts, not a line of each.")
+@click.option("--full", is_flag=True, help="Show whole prompts instead of one line each.")
 @limit_option(50)
 @page_options
 @reads
@@ -99,7 +99,7 @@ def prompts(
     if found.prompts and found.next_cursor is not None and not cli.as_json:
         note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
     if not found.prompts:
-        note("hansard: no prompt fits" if found.total == 0 else "hansard: no further prompt")
+        note("hansard: no prompt matches" if found.total == 0 else "hansard: no more prompts")
         if typo := prompts.meant(query):
             note(typo)
         raise click.exceptions.Exit(1)

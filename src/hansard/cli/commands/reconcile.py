@@ -35,7 +35,7 @@ _CENT = Decimal("0.005")
 @reads
 @pass_context
 def reconcile(cli: Context, peer: BinaryIO | None) -> None:
-    """Set our total beside what others count, and say why they differ.
+    """Compare the total with what other tools count, and explain the difference.
 
     Beside ours: the sum of all lines, what ccusage, agentsview and tokscale count by their rules, and the client's own
     figures where it left any. Each difference is split by its causes, with tokens and dollars; they add up.

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @click.option(
     "--to", required=True, metavar="DIR", help="Where to write; a Claude config directory puts sessions back into it."
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what would be written.")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there with other content.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be written.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 @click.option(
     "--all-generations",
     is_flag=True,
@@ -56,7 +56,7 @@ def restore(
       hansard restore --all --to /backup/claude
     """
     if everything and names:
-        raise UsageError("--all restores everything: leave the names out")
+        raise UsageError("--all restores everything; give no names with it")
     if not everything and not names:
         names = (choose_session(cli, None, missing="name the sessions to restore, or use --all"),)
     with cli.reading() as h:

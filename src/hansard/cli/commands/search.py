@@ -26,17 +26,17 @@ _SHOWN = 60
 @click.option(
     "--group",
     type=click.Choice(["session", "none"]),
-    help="The best hits of the best sessions, or all hits in a row; session unless --json is given.",
+    help="Group hits by session, or list them; by default session, with --json none.",
 )
-@click.option(
-    "--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="What comes first."
-)
-@click.option("--project", metavar="TEXT", help="Of this project: a path or a part of one.")
+@click.option("--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="Sort by this.")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
 @click.option("--since", type=Moment(), help="Said at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option("--until", type=Moment(end=True), help="Said before the end of that day, or before that time.")
-@click.option("-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="So many lines around hits.")
-@click.option("--count", is_flag=True, help="Only how many places there are.")
-@click.option("--facets", is_flag=True, help="Also how they spread over projects, tools, kinds and months.")
+@click.option(
+    "-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="Show N lines around each hit."
+)
+@click.option("--count", is_flag=True, help="Only count the matches.")
+@click.option("--facets", is_flag=True, help="Also count matches by project, tool, kind and month.")
 @page_options
 @click.option("--syntax", is_flag=True, help="Explain the query language.")
 @reads
@@ -72,7 +72,7 @@ def search(
         _explain(cli)
         return
     if not "".join(query).strip():
-        raise UsageError("what to look for? `hansard search --syntax` explains the language")
+        raise UsageError("no query given; `hansard search --syntax` explains the query language")
     if count and (facets or cursor is not None):
         raise UsageError(f"--count is only a number: leave {'--facets' if facets else '--cursor'} out")
     text = " ".join(query)
@@ -109,7 +109,7 @@ def search(
     _tell(cli, found, page)
     if not found.hits:
         if cursor is not None:
-            warn("there is no further place")
+            warn("no more results")
         else:
             warn(_nothing(text, query, found.notes))
         raise click.exceptions.Exit(1)
@@ -149,11 +149,11 @@ def _tell(cli: Context, page: SearchPage, number: int) -> None:
         note(text)
     if page.not_indexed_bytes:
         why = "run `hansard sync`" if cli.no_sync else "another process is syncing"
-        warn(f"{size(page.not_indexed_bytes)} are not indexed yet: {why}")
+        warn(f"{size(page.not_indexed_bytes)} not indexed yet: {why}")
     if cli.as_json or not page.hits:
         return
     if page.facets is not None and page.facets.truncated:
-        note(f"the newest {page.facets.counted:,} places were counted; there are more")
+        note(f"the newest {page.facets.counted:,} matches were counted; there are more")
     total = f"more than {page.total:,}" if page.truncated else f"{page.total:,}"
     if page.next_cursor is not None:
         inside = f" in {many(len(page.sessions), 'session')}" if page.sessions else ""
@@ -170,7 +170,7 @@ def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
         hints.append(" OR ".join(plain_words[:2]))
     hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a beginning")
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    lines = f"nothing fits {shown!r}"
+    lines = f"nothing matches {shown!r}"
     if typo := search.meant(query):
         lines += f"\n{typo}"
     if notes:

@@ -18,7 +18,7 @@ from hansard.query.sessions import SORTS
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1)
 @session_filters
-@click.option("--all", "debris", is_flag=True, help="Also those in which nothing was said.")
+@click.option("--all", "debris", is_flag=True, help="Include sessions in which nothing was said.")
 @sort_options(SORTS, "ended")
 @limit_option(50)
 @page_options
@@ -35,7 +35,7 @@ def sessions(
     page: int,
     cursor: str | None,
 ) -> None:
-    """List sessions, the newest first; QUERY selects them in the language of `hansard search`.
+    """List sessions, newest first; QUERY selects them in the language of `hansard search`.
 
     Words must stand together in some text of the session; fields are asked of the session as a whole.
 
@@ -65,6 +65,6 @@ def sessions(
         if found.next_cursor is not None:
             note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
     if not found.sessions:
-        none = f"no session so far: {progress.words}" if progress else "no session fits"
-        note(f"hansard: {none if found.total == 0 else 'no further session'}")
+        none = f"no session so far: {progress.words}" if progress else "no session matches"
+        note(f"hansard: {none if found.total == 0 else 'no more sessions'}")
         raise click.exceptions.Exit(1)

@@ -49,7 +49,7 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
     metavar="N",
     help="Only this branch: 0 is the line the session went on with.",
 )
-@click.option("--follow", is_flag=True, help="Go on with what is added, until ctrl-c; begins at the last turn.")
+@click.option("--follow", is_flag=True, help="Keep printing what is added, until ctrl-c; starts at the last turn.")
 @click.option("--markdown", is_flag=True, help="Markdown, for a file or a page.")
 @click.option("--html", is_flag=True, help="A web page that needs nothing beside it.")
 @click.option("--thinking", is_flag=True, help="Also what the model thought.")
@@ -162,17 +162,17 @@ def _refuse(
     """Options that do not go together."""
     answers = [name for name, given in (("--json", cli.as_json), ("--markdown", markdown), ("--html", html)) if given]
     if len(answers) > 1:
-        raise UsageError(f"{' and '.join(answers)} are {'two' if len(answers) == 2 else 'three'} answers: choose one")
+        raise UsageError(f"{' and '.join(answers)} cannot be used together")
     if turn is not None and last is not None:
-        raise UsageError("--turn and --last both say which turns: choose one")
+        raise UsageError("--turn and --last cannot be used together")
     if at is None and around is not None:
-        raise UsageError("--around says how much to show around a place: name one with --at")
+        raise UsageError("--around needs --at")
     if at is not None and (markdown or html):
-        raise UsageError(f"--at shows a place in the terminal: leave {answers[0]} out")
+        raise UsageError(f"--at cannot be used with {answers[0]}")
     if at is not None and (turn is not None or last is not None):
-        raise UsageError(f"--at says which entries: leave {'--turn' if turn is not None else '--last'} out")
+        raise UsageError(f"--at cannot be used with {'--turn' if turn is not None else '--last'}")
     if html and (agent is not None or branch is not None or turn is not None or last is not None):
-        raise UsageError("--html is the whole session: leave --agent, --branch, --turn and --last out")
+        raise UsageError("--html writes the whole session and cannot be used with --agent, --branch, --turn or --last")
     if follow and (answers or at is not None or turn is not None or branch is not None or generation is not None):
         raise UsageError(
             "--follow goes on from the last turns in the terminal: only --last, --agent and the depth go with it"
@@ -201,7 +201,7 @@ def _turns(text: str | None) -> tuple[int, int | None]:
         return 1, None
     found = _TURNS.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is no turn: write 3, 3-5 or 3-; --last N means the last ones")
+        raise UsageError(f"{text!r} is not a turn: use 3, 3-5 or 3-; --last N means the last ones")
     first = int(found[1])
     final = int(found[3]) if found[3] else None if found[2] else first
     if final is not None and final < first:

@@ -50,7 +50,7 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
     if form is not None and not is_sound(form):
         unknown = misspelled(form)
         what = f"there is no {{{unknown[0]}}}" if unknown else "braces stand around names, and {{ means {"
-        raise UsageError(f"--format: {what}; choose among {', '.join(PLACES)}. The usual line is '{DEFAULT}'")
+        raise UsageError(f"--format: {what}; choose one of {', '.join(PLACES)}. The usual line is '{DEFAULT}'")
     if script:
         from hansard.cli.statusline.script import make_script
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("session", required=False)
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
-@click.option("--remove", is_flag=True, help="Take these tags away.")
+@click.option("--remove", is_flag=True, help="Remove these tags.")
 @reads
 @pass_context
 def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) -> None:
@@ -36,7 +36,7 @@ def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) 
       hansard sessions tag:infra
     """
     if remove and not tags:
-        raise UsageError("say which tags to take away: hansard tag SESSION TAG... --remove")
+        raise UsageError("say which tags to remove: hansard tag SESSION TAG... --remove")
     with cli.reading() as h:
         if session is None:
             _say_tags(cli, h.tags())

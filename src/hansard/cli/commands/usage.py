@@ -30,16 +30,18 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--by", metavar="WHAT", help=f"What the rows are: {', '.join(DIMENSIONS)}; several with commas. [day]")
 @counts
-@click.option("--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How money is found.")
-@click.option("--breakdown", is_flag=True, help="Below each row what it used of each model.")
-@click.option("--work", is_flag=True, help="Also what tools did: calls, errors, time, lines.")
+@click.option(
+    "--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How costs are determined."
+)
+@click.option("--breakdown", is_flag=True, help="Show each row by model below it.")
+@click.option("--work", is_flag=True, help="Add tool calls, errors, time and changed lines.")
 @sort_options(SORTS, None, text="Sort by this; by default times in order, everything else by cost.")
 @click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first.")
 @limit_option(0, text="Show at most this many rows; the total still covers all.")
-@click.option("--csv", "as_csv", is_flag=True, help="Rows for a spreadsheet on stdout.")
-@click.option("--check", is_flag=True, help="Only the budgets of the configuration; exit code 1 when one is over.")
-@click.option("--chart", type=click.Choice(_PICTURES), help="A picture instead of the table.")
-@click.option("--plot", metavar="FILE", help="Write the picture to a .png or .svg file.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")
+@click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded.")
+@click.option("--chart", type=click.Choice(_PICTURES), help="Draw a chart instead of the table.")
+@click.option("--plot", metavar="FILE", help="Write the chart to a .png or .svg file.")
 @reads
 @pass_context
 def usage(
@@ -79,11 +81,11 @@ def usage(
     """
     settings = cli.settings()
     if cli.as_json and as_csv:
-        raise UsageError("--json and --csv are two answers: choose one")
+        raise UsageError("--json and --csv cannot be used together")
     if check:
         others = (*query, by, since, until, project, model, sort, order, chart, plot)
         if any(value is not None for value in others) or breakdown or work or limit or reverse:
-            raise UsageError("--check looks at the budgets of the configuration: leave the other options out")
+            raise UsageError("--check reports the configured budgets and takes no other options")
         _check(cli, settings, timezone, as_csv=as_csv)
         return
     if as_csv and breakdown:
@@ -91,7 +93,7 @@ def usage(
             "--csv has one line for each row: instead of --breakdown write --by with model, e.g. day,model"
         )
     if plot is not None and not plot.lower().endswith(_FILES):
-        raise UsageError(f"--plot writes pictures to files that end in {' or '.join(_FILES)}: {plot!r} does not")
+        raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
     kind = chart or ("bars" if plot is not None else None)
     when = period(settings, timezone, since, until)
     with cli.reading(settings) as h:
@@ -126,9 +128,9 @@ def usage(
     elif found and kind is None:
         _show(cli, report, budgets, when, filter_line(query, since=since, until=until, project=project, model=model))
         if found > len(report.rows):
-            note(f"{len(report.rows):,} of {found:,} rows; the total is of all. --limit 0 shows them")
+            note(f"{len(report.rows):,} of {found:,} rows; the total covers all; --limit 0 shows them")
     if not found:
-        note("hansard: no message fits")
+        note("hansard: no message matches")
         raise click.exceptions.Exit(1)
 
 
@@ -182,7 +184,7 @@ def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: s
 
 def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bool) -> None:
     if as_csv:
-        raise UsageError("--check has no CSV; use --json")
+        raise UsageError("--check cannot write CSV; use --json")
     if not settings.limits:
         from hansard.directories import config_path
 

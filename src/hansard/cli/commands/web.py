@@ -194,7 +194,7 @@ def _checked(name: str) -> str:
         try:
             ipaddress.ip_address(name)
         except ValueError as error:
-            raise UsageError(f"--host-name: {name!r} is no host name and no address") from error
+            raise UsageError(f"--host-name: {name!r} is neither a host name nor an address") from error
     return name
 
 

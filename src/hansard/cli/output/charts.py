@@ -88,7 +88,7 @@ def draw(
 ) -> list[str]:
     """A picture of a report with its legend, prices and doubts; `blocks` only where stdout can have them, unless said."""
     if kind not in KINDS:
-        raise UsageError(f"there is no chart {kind!r}; choose among {', '.join(KINDS)}")
+        raise UsageError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
     has_blocks = _has_blocks() if blocks is None else blocks
     glyphs = _BLOCKS if has_blocks else _ASCII
     look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report))

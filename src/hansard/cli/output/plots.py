@@ -89,7 +89,7 @@ def save(path: str, kind: str, report: UsageReport, today: date) -> None:
     if ending not in ENDINGS:
         raise UsageError(f"{one_line(path)}: pictures end in {' or '.join(ENDINGS)}")
     if kind not in KINDS:
-        raise UsageError(f"there is no chart {kind!r}; choose among {', '.join(KINDS)}")
+        raise UsageError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
     if not report.rows:
         raise UsageError("there is no usage to make a picture of")
     with _matplotlib():

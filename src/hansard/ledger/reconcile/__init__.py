@@ -26,7 +26,7 @@ def reconcile(
     overrides: Sequence[PriceOverride] = (),
     now: datetime | None = None,
 ) -> Reconciliation:
-    """Set our total beside all others; `peer` is the JSON output of another tool, which is then explained too."""
+    """Compare the total with all others; `peer` is the JSON output of another tool, which is then explained too."""
     from hansard.ledger.calendar import find_zone
     from hansard.ledger.filters import UsageFilter
     from hansard.ledger.reconcile.bridge import walk

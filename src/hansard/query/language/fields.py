@@ -219,7 +219,7 @@ class _Choice(_Text, frozen=True):
 
         close = get_close_matches(value[:40].lower(), cls.values, 1)
         guess = f" (did you mean {close[0]}?)" if close else ""
-        given.fail(f"{cls.name}: knows no {shown(value)}{guess}; it takes {', '.join(cls.values)}", column)
+        given.fail(f"invalid value {shown(value)} for {cls.name}:{guess}; use one of {', '.join(cls.values)}", column)
 
 
 class Role(_Choice, frozen=True):
@@ -401,7 +401,7 @@ class Cost(_Amount["Decimal"], frozen=True):
         """The field with its amount."""
         sign, _, amount, unit = _amount(given)
         if amount is None or unit:
-            given.fail(f"{shown(given.value)} is no cost; write for example cost:>1, cost:<=0.50 or cost:$2")
+            given.fail(f"{shown(given.value)} is not a cost; use for example cost:>1, cost:<=0.50 or cost:$2")
         yield cls(sign, amount, given.start, given.end)
 
 
@@ -418,7 +418,7 @@ class Tokens(_Amount[int], frozen=True):
         sign, dollar, amount, unit = _amount(given)
         number = None if amount is None or dollar else amount * _UNITS[unit]
         if number is None or number != int(number) or number > _MOST:
-            given.fail(f"{shown(given.value)} is no number of tokens; write for example tokens:>100k or tokens:<1.5m")
+            given.fail(f"{shown(given.value)} is not a number of tokens; use for example tokens:>100k or tokens:<1.5m")
         yield cls(sign, int(number), given.start, given.end)
 
 
