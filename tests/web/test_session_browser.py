@@ -444,3 +444,38 @@ def test_new_messages_are_counted_while_the_reader_is_elsewhere(
         expect(pill).to_be_hidden()
         watched.until("document.documentElement.scrollHeight - innerHeight - scrollY < 4")
         running.check(watched)
+
+
+def test_words_are_marked_on_arrival_from_search_and_keys_go_to_matches_and_errors(
+    demo: Site, chromium: Browser
+) -> None:
+    with demo.opened(chromium, f"/sessions/{HARD}?q=prompt+replaced") as watched:
+        watched.until(READY)
+        watched.page.keyboard.press("h")
+        expect(watched.page.locator(".item.now")).to_contain_text("This prompt replaced it.")
+        watched.until("Number(document.getElementById('session').dataset.marked) > 0")
+        watched.page.keyboard.press("g")
+        watched.page.keyboard.press("g")
+        watched.until("scrollY === 0")
+        watched.page.keyboard.press("x")
+        expect(watched.page.locator(".item.now.of-errors")).to_be_visible()
+        first = watched.page.locator(".item.now").get_attribute("id")
+        watched.page.keyboard.press("x")
+        expect(watched.page.locator(f".item.now.of-errors:not([id='{first}'])")).to_be_visible()
+        watched.page.keyboard.press("Shift+X")
+        expect(watched.page.locator(".item.now")).to_have_attribute("id", str(first))
+        demo.check(watched)
+
+
+def test_the_whole_session_is_printed(long: tuple[Site, str], chromium: Browser) -> None:
+    running, name = long
+    with running.opened(chromium, f"/sessions/{name}?turn=50#t50") as watched:
+        watched.until(READY)
+        watched.run(
+            "void (window.print = () => { window.printed = document.querySelectorAll('.turn:not([data-part])').length; })"
+        )
+        watched.page.click("summary:has-text('Export')")
+        watched.page.click("[data-action=print]")
+        watched.until("window.printed !== undefined")
+        assert watched.run("window.printed") == int(watched.page.inner_text("#turn-count"))
+        running.check(watched)

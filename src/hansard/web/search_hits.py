@@ -53,14 +53,14 @@ def speaker(hit: Hit) -> str:
     return _SPEAKERS.get(hit.kind, hit.kind.capitalize())
 
 
-def place_of(hit: Hit) -> str:
+def place_of(hit: Hit, q: str = "") -> str:
     """Where it opens: at its line, or the session where that is no line of its threads."""
     if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
         return place("/prompts", q=hit.snippet[:80].replace('"', " "))
     name = hit.transcript.replace("\\", "/").rpartition("/")[2]
     # Titles may stand in another session's file, and outputs in files of their own.
     if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
-        return session_place(hit.session_id, hit.offset, hit.agent_id or "")
+        return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
     return session_place(hit.session_id)
 
 

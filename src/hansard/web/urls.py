@@ -24,13 +24,13 @@ def place(path: str, /, **asked: Params) -> str:
     return f"{path}?{text}" if text else path
 
 
-def session_place(session_id: str, offset: int | None = None, agent_id: str = "") -> str:
-    """A session, or the line of it or of one of its subagents that begins at a byte."""
+def session_place(session_id: str, offset: int | None = None, agent_id: str = "", q: str = "") -> str:
+    """A session, or the line of it or of one of its subagents that begins at a byte; what `q` finds is marked there."""
     path = f"/sessions/{quote(session_id, safe='', errors='replace')}"
     if offset is None:
         return path
     anchor = element_id("m", f"{agent_id}-{offset}" if agent_id else str(offset))
-    return f"{place(path, at=offset, agent=agent_id or None)}#{anchor}"
+    return f"{place(path, at=offset, agent=agent_id or None, q=q or None)}#{anchor}"
 
 
 def day_place(day: str) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
@@ -188,7 +189,7 @@ def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
             "pieces": short_pieces(hit),
             "title": one_line(hit.title, 80) or "(untitled)",
             "speaker": speaker(hit),
-            "open": place_of(hit),
+            "open": place_of(hit, query),
         }
         for hit in page.hits
     ]
@@ -219,7 +220,7 @@ def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: Zone) -
         "widened": None,
         "fields": (),
         "pieces": pieces,
-        "place_of": place_of,
+        "place_of": partial(place_of, q=looking.q or ""),
         "speaker": speaker,
         "stamp": stamp,
         "corrected": corrected,

@@ -2,6 +2,7 @@
 import { keys } from "./app.js";
 import * as filters from "./session_filters.js";
 import * as find from "./session_find.js";
+import * as hits from "./session_hits.js";
 import * as items from "./session_items.js";
 import * as live from "./session_live.js";
 import * as outline from "./session_outline.js";
@@ -47,7 +48,7 @@ document.addEventListener("hansard:remarks", (event) => {
 });
 
 if (windows) {
-  const actions = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll };
+  const actions = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll, error: () => hits.stepError(1), print: pieces.printAll };
 
   history.scrollRestoration = "manual";
   document.addEventListener("click", (event) => {
@@ -77,6 +78,11 @@ if (windows) {
   keys.on("f", live.toggleFollow, "Follow new messages");
   keys.on("e", filters.foldAll, "Expand or collapse all");
   keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Expand or collapse this message or turn");
+  keys.on("x", () => hits.stepError(1), "Next error");
+  keys.on("X", () => hits.stepError(-1), "Previous error");
+  keys.on("h", () => hits.stepHit(1), "Next match");
+  keys.on("H", () => hits.stepHit(-1), "Previous match");
+  keys.on("Ctrl+p", () => pieces.printAll(), "Print the whole session");
   keys.on("r", () => items.openRaw(), "Raw line of this message");
   keys.on("c", () => items.copyLink(), "Copy a link to this message");
   keys.on("y", () => items.copyText(), "Copy the text of this message");
@@ -84,6 +90,7 @@ if (windows) {
   filters.start(keys);
   items.start();
   find.start();
+  hits.start();
   pieces.start();
   outline.start();
 

@@ -1,5 +1,6 @@
 // Searching in this session: places that answer, under the field, and the way there.
 import { fetched, session } from "./session_windows.js";
+import { highlight } from "./session_hits.js";
 import { visit } from "./session_places.js";
 
 const form = document.getElementById("find");
@@ -26,6 +27,7 @@ function go(link) {
   hide();
   if (!way) { location.assign(link.href); return; }
   history.pushState(null, "", link.href);
+  highlight(field.value.trim());
   way();
 }
 

@@ -2,6 +2,7 @@
 import { say } from "./app.js";
 import { onNews } from "./live.js";
 import { chartChanged, showRows } from "./session_outline.js";
+import { forget } from "./session_hits.js";
 import { goToEnd, toFoot } from "./session_places.js";
 import { address, continued, fetched, isOpen, keepPlace, last, loadAfter, onWindow, session, undisturbed } from "./session_windows.js";
 
@@ -104,6 +105,7 @@ async function fetchNews() {
     pieces.push(next);
   }
   session.dataset.fingerprint = state.fingerprint;
+  forget();
   const stay = following || isAtEnd();
   const change = () => {
     for (const id of ["facts", "brief"]) {

@@ -10,6 +10,7 @@ const MOST = 14; // windows in the page at once
 const NEAR = "1600px 0px";
 
 let run = 0; // grows with every jump: what was asked for before it is not put in
+let printing = false; // every window stays until the session is printed
 let allowance = 0; // windows that may be fetched before the reader moves again
 const listeners = new Set();
 
@@ -139,6 +140,7 @@ export async function loadBefore() {
 
 /** Let go of windows that are far away: at the top when more came below, else at the foot. */
 function trim(atTop) {
+  if (printing) return;
   while (windows.childElementCount > MOST) {
     const far = atTop ? first() : last();
     const box = far.getBoundingClientRect();
@@ -174,6 +176,20 @@ export function continued(pieces, morph) {
     told(piece);
   }
   edges();
+}
+
+/** Print the whole session: every window is fetched first. */
+export async function printAll() {
+  printing = true;
+  try {
+    say("Loading the whole session…");
+    const pause = () => new Promise((done) => { setTimeout(done, 20); }); // another load may be on its way
+    while (first().dataset.from !== "0") if (!await loadBefore()) await pause();
+    while (!isOpen()) if (!await loadAfter()) await pause();
+    print();
+  } finally {
+    printing = false;
+  }
 }
 
 const near = new IntersectionObserver(async (seen) => {

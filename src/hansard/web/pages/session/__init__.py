@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from hansard.web.pages.session.downloads import download
-from hansard.web.pages.session.fragments import agent, course, find, news, related, turns
+from hansard.web.pages.session.fragments import agent, course, find, matches, news, related, turns
 from hansard.web.pages.session.raw import raw, text
 from hansard.web.pages.session.show import show
 
@@ -19,6 +19,7 @@ ROUTES = [
     Route(f"{_HERE}/course", course),
     Route(f"{_HERE}/related", related),
     Route(f"{_HERE}/find", find),
+    Route(f"{_HERE}/matches", matches),
     Route(f"{_HERE}/raw", raw),
     Route(f"{_HERE}/text", text),
     Route(f"{_HERE}/export", download),

@@ -12,10 +12,18 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hansard.errors import UsageError
 from hansard.render.html.escaping import escaped
 from hansard.thread.windows import Budget
-from hansard.web.pages.session.show import MANY, ThreadRequest, agent_tree, find_by_id, head_values, zone_of
+from hansard.web.pages.session.show import (
+    MANY,
+    ThreadRequest,
+    agent_tree,
+    find_by_id,
+    head_values,
+    read_thread,
+    zone_of,
+)
 from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
 from hansard.web.params import Params
-from hansard.web.responses import page
+from hansard.web.responses import Json, page
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,6 +35,7 @@ NEXT = Budget(records=140, bytes=512 << 10, turns=25)
 """What is fetched when the reader comes near the end of a window."""
 _INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent where it was called
 _FOUND = 30
+_MATCHES = 500
 _RELATED = 12
 
 
@@ -142,6 +151,23 @@ async def find(request: Request) -> Response:
         return page("session_found.html", found=found, text=text, marked=marked)
 
     return await _answer(request, draw)
+
+
+async def matches(request: Request) -> Response:
+    """Where a thread answers a search, in the order of its lines, and the words that were found."""
+    asked = Params(request)
+    agent, text = asked.text("agent"), asked.text("q") or ""
+    asked.done()
+    session_id = request.path_params["session_id"]
+
+    def find_matches(h: Hansard) -> dict[str, Any]:
+        thread = read_thread(h, find_by_id(h, session_id), agent)
+        found = h.search(f"session:{session_id} {text}", limit=_MATCHES, timezone=request.app.state.settings.timezone)
+        hits = [hit for hit in found.hits if hit.agent_id == agent and hit.kind != "title"]
+        words = {hit.snippet[start:end].lower() for hit in hits for start, end in hit.highlights}
+        return {"offsets": sorted({thread.call_of(hit.offset) for hit in hits}), "words": sorted(words)}
+
+    return Json(await request.app.state.engines.read(find_matches))
 
 
 def marked(snippet: str, highlights: tuple[tuple[int, int], ...]) -> list[tuple[str, bool]]:

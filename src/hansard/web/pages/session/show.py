@@ -150,6 +150,7 @@ async def show(request: Request) -> Response:
     asked = Params(request)
     wanted = ThreadRequest.of(request, asked)
     whole = asked.flag("whole")
+    asked.text("q")  # what is marked in it, by the page itself
     asked.done()
     values: dict[str, Any] | str = await request.app.state.engines.read(
         lambda h: _values(h, wanted, zone_of(request), whole=whole)
