@@ -48,6 +48,9 @@ _PALETTE = (
 _CUBE = (0, 95, 135, 175, 215, 255)
 _ON = {1: "bold", 2: "dim", 3: "ital", 4: "ul", 7: "inv", 9: "strike"}
 _OFF = {22: ("bold", "dim"), 23: ("ital",), 24: ("ul",), 27: ("inv",), 29: ("strike",)}
+CONSOLE_CLASSES = frozenset(
+    [*(name for name in _ON.values() if name != "inv"), *(f"{ground}{colour}" for ground in "fg" for colour in range(16)), "fi", "gi"]
+)  # fmt: skip
 _SAID = {"in_progress": "in progress", "open": "not chosen"}
 
 
