@@ -54,7 +54,6 @@ def test_the_list_is_filtered_in_the_query_language_and_can_be_hidden(
         page.keyboard.press("Shift+S")
         expect(page.locator("#pane-filter")).to_be_focused()
         page.keyboard.type("is:error")
-        page.keyboard.press("Escape")
         expect(page.locator("#pane-body li[data-session]")).to_have_count(min(50, len(wanted)))
         page.locator("#pane-filter").fill("cost:>")
         expect(page.locator("#pane-body .mistake")).to_be_visible()
