@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from hansard.demo.ambient import attach
-from hansard.demo.dice import START, Dice, stamp
-from hansard.demo.files import write_sessions
-from hansard.demo.page import SideFile, dump
+from hansard.demo.client import START, Dice, stamp
+from hansard.demo.content import log_lines, source_file, suite_report
+from hansard.demo.files import SideFile, dump, write_sessions
+from hansard.demo.records import attach
 from hansard.demo.session_writer import SessionWriter
-from hansard.demo.sources import log_lines, source_file, suite_report
 from hansard.demo.subagents import SubagentTask
 from hansard.demo.tools import (
     Call,

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.load.sheet import Sheet
-from hansard.demo.page import encode_cwd
+from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
 
 MEDIAN = 100_000

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.load.bulk import Ids
 from benchmarks.load.wording import NOUNS, VERBS, Lines, Wording
-from hansard.demo.page import encode_cwd
+from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
 
 MEDIAN, SPREAD, LARGEST = 130, 1.4, 0.02  # blocks of a session; the share of all that one may have

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchmarks.load.bulk import Ids
 from benchmarks.load.dense import BRANCHES, PROJECTS
-from hansard.demo.page import encode_cwd
+from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
 
 PER_SESSION, SPREAD = 330, 1.1  # messages in the mean, and the spread of their logarithm

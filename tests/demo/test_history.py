@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.eras import ERAS
+from hansard.demo.client import ERAS
 from hansard.demo.history import write_history
 from tests.demo.reading import digest, kind, transcripts
 

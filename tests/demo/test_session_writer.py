@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.eras import ERAS, era_of
-from hansard.demo.page import encode_cwd
+from hansard.demo.client import ERAS, era_of
+from hansard.demo.files import encode_cwd
 from hansard.demo.session_writer import SessionWriter
 from hansard.demo.subagents import SubagentTask
 from hansard.demo.tools import bash, edit, grep, patch, png, read

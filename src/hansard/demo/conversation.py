@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hansard.demo import subagents
-from hansard.demo.ambient import Ambient, attach
-from hansard.demo.dice import stamp
-from hansard.demo.eras import Agents, Era, Regime, Spill
-from hansard.demo.files import SessionFiles
-from hansard.demo.meter import Bill, Meter, Usage, tokens
-from hansard.demo.page import Json, Page, dump
+from hansard.demo.client import Agents, Era, Regime, Spill, stamp
+from hansard.demo.files import Json, Page, SessionFiles, dump
+from hansard.demo.records import Ambient, attach
 from hansard.demo.subagents import SubagentTask
+from hansard.demo.usage import Bill, Meter, Usage, tokens
 
 if TYPE_CHECKING:
     from hansard.demo.tools import Call, Outcome

@@ -6,31 +6,31 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo.dice import Dice, millis, stamp
-from hansard.demo.eras import ERAS, Agents, Era
-from hansard.demo.files import CONFIG, SessionFiles, Typed, place, write_sessions, write_typed
-from hansard.demo.page import Json, SideFile, dump_pretty, encode_cwd
+from hansard.demo.client import ERAS, Agents, Dice, Era, millis, stamp
+from hansard.demo.content import listing, load, projects, source_file, suite_report
+from hansard.demo.files import (
+    CONFIG,
+    Json,
+    SessionFiles,
+    SideFile,
+    Typed,
+    dump_pretty,
+    encode_cwd,
+    place,
+    write_sessions,
+    write_typed,
+)
 from hansard.demo.session_writer import SessionWriter
-from hansard.demo.sources import listing, source_file, suite_report
-from hansard.demo.stories_more import PROJECTS
 from hansard.demo.tools import Call, bash, edit, glob, grep, png, read, task_create, task_update, todo_write, write
 from hansard.demo.twists import TWISTS, Twist
 
 if TYPE_CHECKING:
-    from hansard.demo.stories import Episode, Project
+    from hansard.demo.content import Episode, Project
 
 
 SHARES = (0.14, 0.32, 0.50, 0.70, 1.0)  # until which part of the span each era's client was in use
-FORGOTTEN = (
-    "set up a repository for the tide project",
-    "why is the sky on the chart upside down",
-    "explain lifetimes to me, slowly",
-    "/init",
-    "!ls -la",
-    "make a list of all harbours north of 56°",
-    "その関数の名前を変えてください",
-)
 NIGHTLY = "Summarise yesterday's commits in three lines for the stand-up."
+STEPS = ("Find the cause", "Write a test that shows it", "Fix it", "Run everything")
 
 
 def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now: datetime | None = None) -> None:
@@ -38,7 +38,7 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
     end = (now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
     dice = Dice(seed)
     sessions: list[SessionWriter] = []
-    told = [(project, episode) for episode in range(6) for project in PROJECTS]
+    told = [(project, episode) for episode in range(6) for project in projects()]
     leaves: dict[str, list[tuple[str, str]]] = {}  # titles that the next new file of a project begins with
     twists = dict(TWISTS)
     for number, (project, episode) in enumerate(told):
@@ -134,9 +134,9 @@ def _small_session(
 def _worktrees(dice: Dice, end: datetime) -> list[SessionWriter]:
     written = []
     for name, project, days in (
-        ("gauge-cache", PROJECTS[0], 3),
-        ("no-panic", PROJECTS[1], 2),
-        ("night-mode", PROJECTS[2], 17),
+        ("gauge-cache", projects()[0], 3),
+        ("no-panic", projects()[1], 2),
+        ("night-mode", projects()[2], 17),
     ):
         era = ERAS[4] if days < 10 else ERAS[3]
         cwd = f"{project.folder}/.claude/worktrees/{name}"
@@ -165,11 +165,11 @@ def _house(dice: Dice, sessions: list[SessionWriter], end: datetime) -> SessionF
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "make check"}]}]},
     }
     session_files.files["settings.json"] = SideFile(dump_pretty(settings) + b"\n", 0o644, end - timedelta(days=80))
-    for project in PROJECTS[:3]:
+    for project in projects()[:3]:
         text = f"# {project.name}\n\n- {project.about}\n- Tests: `{project.test}`\n- Prefer small commits.\n"
         path = f"projects/{encode_cwd(project.folder)}/memory/MEMORY.md"
         session_files.files[path] = SideFile(text.encode(), 0o644, end - timedelta(days=dice.randrange(1, 9)))
-    for project in PROJECTS:
+    for project in projects():
         old = [one for one in sessions if one.page.cwd.startswith(project.folder) and one.era.progress]
         if len(old) > 1:
             # Written at the next start, so that the newest session is always missing.
@@ -203,26 +203,11 @@ def _write_forgotten(root: Path, dice: Dice, end: datetime, days: int) -> None:
     history.unlink()
     start = end - timedelta(days=days + 60)
     typed = [
-        Typed(start + timedelta(days=4 * number), text, PROJECTS[number % 6].folder, dice.uuid())
-        for number, text in enumerate(FORGOTTEN)
+        Typed(start + timedelta(days=4 * number), text, projects()[number % 6].folder, dice.uuid())
+        for number, text in enumerate(load("stories.toml")["forgotten"])
     ]
     write_typed(root, typed)
     place(root, "history.jsonl", history.read_bytes() + kept, 0o600, datetime.fromtimestamp(mtime, UTC))
-
-
-STEPS = ("Find the cause", "Write a test that shows it", "Fix it", "Run everything")
-MORE_QUESTIONS = (
-    ("Could you commit that with a message in one line?", "Committed as `{short}`: {title}."),
-    (
-        "Is there anything similar elsewhere?",
-        "I searched for the same pattern: two more places, both harmless because they never see outside data. I left them alone.",
-    ),
-    ("Thanks! Please note it in the changelog.", "Added under *Unreleased*: {title}."),
-    (
-        "How confident are you?",
-        "Quite: the new test fails without the change and passes with it, and nothing else moved. What I could not test is production data.",
-    ),
-)
 
 
 def commit(writer: SessionWriter, project: Project, title: str) -> Call:
@@ -278,7 +263,7 @@ def tell(writer: SessionWriter, project: Project, episode: Episode, *, picture: 
         writer.prompt(episode.more[0])
         writer.reply(episode.more[1], thinking=thinking or None)
     if dice.random() < 0.6:
-        question, answer = dice.choice(MORE_QUESTIONS)
+        question, answer = dice.choice(load("stories.toml")["follow_ups"])
         writer.prompt(question)
         writer.tool(commit(writer, project, episode.title))
         writer.reply(answer.format(short=dice.hex(7), title=episode.title))

@@ -21,15 +21,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo import events, subagents
-from hansard.demo.ambient import attach
+from hansard.demo import records, subagents
+from hansard.demo.client import START, Agents, Clock, Dice, era_of, millis, stamp
 from hansard.demo.conversation import Asked, Conversation
-from hansard.demo.dice import START, Clock, Dice, millis, stamp
-from hansard.demo.eras import Agents, era_of
-from hansard.demo.files import CONFIG, SessionFiles, Typed, write_sessions
-from hansard.demo.meter import Bill, tokens
-from hansard.demo.page import Json, Page, SideFile, dump
+from hansard.demo.files import CONFIG, Json, Page, SessionFiles, SideFile, Typed, dump, write_sessions
+from hansard.demo.records import attach
 from hansard.demo.tools import Call, exit_plan_mode, failure
+from hansard.demo.usage import Bill, tokens
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -159,7 +157,7 @@ class SessionWriter(Conversation):
             if page.interactive:
                 self.state_lines()
             if self.hooks:
-                events.session_start_hook(page, "startup")
+                records.session_start_hook(page, "startup")
         elif page.interactive and not self.rewound:
             self.closing_lines()
         if not page.interactive and self.era.snapshots:
@@ -199,7 +197,7 @@ class SessionWriter(Conversation):
         """Write what newer clients write when a turn is over."""
         page = self.page
         if self.hooks:
-            events.stop_hook(page)
+            records.stop_hook(page)
         if self.era.attachments and page.interactive and self.turn_started is not None:
             spent = int((page.clock.now - self.turn_started).total_seconds() * 1000)
             body = {"type": "system", "subtype": "turn_duration", "durationMs": spent}
@@ -238,7 +236,7 @@ class SessionWriter(Conversation):
         """End the run of the client: closing metadata and the bill."""
         self.closing_lines()
         if self.era.requests:
-            events.cost_state(self.page, self.bill, self.started)
+            records.cost_state(self.page, self.bill, self.started)
 
     def title(self, text: str, *, by: str = "user") -> None:
         """Name the session, by the user's /rename or by the client itself (`by="ai"`)."""
@@ -260,7 +258,7 @@ class SessionWriter(Conversation):
         self.page.clock.tick(self.page.dice.uniform(4, 30))
         self._typed(f"{name} {args}".strip())
         if body is None:
-            events.local_command(self.page, name, args, stdout)
+            records.local_command(self.page, name, args, stdout)
             return
         if not self.opened:
             self._before_prompt(name)
@@ -280,12 +278,12 @@ class SessionWriter(Conversation):
         self.page.clock.tick(self.page.dice.uniform(4, 30))
         self._typed(f"!{command}")
         if not self.era.requests:
-            events.caveat(self.page)
+            records.caveat(self.page)
         for text in (
             f"<bash-input>{command}</bash-input>",
             f"<bash-stdout>{stdout}</bash-stdout><bash-stderr>{stderr}</bash-stderr>",
         ):
-            events.plain_user(self.page, text, self.prompt_id)
+            records.plain_user(self.page, text, self.prompt_id)
             self.meter.add(tokens(text))
 
     def change_directory(self, cwd: str) -> None:
@@ -296,12 +294,12 @@ class SessionWriter(Conversation):
 
     def interrupted(self, partial: str) -> None:
         """Write an answer that the user stopped with Esc: each era keeps another part of it."""
-        events.interrupted_answer(self, partial)
+        records.interrupted_answer(self, partial)
         self.turn_started = None
 
     def api_error(self, status: int, kind: str, message: str, *, retries: int = 0) -> None:
         """Write retries and, without any left, the error shown to the user."""
-        events.api_error(self.page, status, kind, message, retries)
+        records.api_error(self.page, status, kind, message, retries)
         self.turn_started = None
 
     def killed(self, call: Call, text: str = "") -> None:
@@ -320,7 +318,7 @@ class SessionWriter(Conversation):
             self.change_directory(cwd)
         page = self.page
         if self._lost is not None and self.era.requests:
-            events.synthetic(page, "No response requested.")
+            records.synthetic(page, "No response requested.")
             lost = self._lost
             lost.call = Call(lost.call.name, lost.call.input, lambda _: failure(LOST), 0.0)
             self.write_result(lost)
@@ -335,7 +333,7 @@ class SessionWriter(Conversation):
             debris.note({"type": "summary", "summary": self.ai_title or "Earlier work", "leafUuid": page.tip})
             self.session_files.pages[f"projects/{page.project}/{debris.session_id}.jsonl"] = debris
         if self.hooks:
-            events.session_start_hook(page, "resume")
+            records.session_start_hook(page, "resume")
 
     def _debris(self) -> Page:
         page = self.page
@@ -378,7 +376,7 @@ class SessionWriter(Conversation):
 
     def compact(self, summary: str, *, auto: bool = False, args: str = "") -> None:
         """Compact the conversation, by /compact or because the context was full."""
-        events.compact(self, summary, auto=auto, args=args)
+        records.compact(self, summary, auto=auto, args=args)
 
     def fork(self, *, hours: float = 1.0) -> SessionWriter:
         """Give the session that `--resume --fork-session` starts: the same lines under a new id."""
@@ -391,7 +389,7 @@ class SessionWriter(Conversation):
         other.custom_title = name
         other.page.process_session = self.page.process_session
         other.title(name)
-        events.local_command(other.page, "/branch", name, f'Branched conversation "{name}".')
+        records.local_command(other.page, "/branch", name, f'Branched conversation "{name}".')
         return other
 
     def _copied(self, hours: float, origin: Json) -> SessionWriter:
@@ -402,7 +400,7 @@ class SessionWriter(Conversation):
         other.wait(hours=hours)
         other.page.project = page.project
         other.session_files.pages = {other.path: other.page}
-        copied = [events.copied_line(record, other.page, origin) for record in page.records if "parentUuid" in record]
+        copied = [records.copied_line(record, other.page, origin) for record in page.records if "parentUuid" in record]
         prompts = [] if origin else [record for record in copied if "promptId" in record]
         for record in prompts:
             record["promptId"] = other.first_prompt_id = prompts[0]["promptId"]
@@ -428,7 +426,7 @@ class SessionWriter(Conversation):
             page.note({**record, "continuedInSessionId": other.session_id})
         if self.custom_title:
             other.title(self.custom_title)
-        events.local_command(other.page, "/clear", "", "")
+        records.local_command(other.page, "/clear", "", "")
         return other
 
     # -- agents in the background, plans, worktrees ---------------------------------------------------------------------
@@ -455,7 +453,7 @@ class SessionWriter(Conversation):
         if self.era.requests:
             tail |= {"promptSource": "system", "turnOrigin": "task_notification"}
             tail["turnPosition"] = {"promptIndex": self.prompts, "turnIndex": self.turns}
-        events.plain_user(self.page, text, self.prompt_id, tail)
+        records.plain_user(self.page, text, self.prompt_id, tail)
         self.meter.add(tokens(text))
         self.ambient.say("user", text)
         self.turn_started = self.page.clock.now

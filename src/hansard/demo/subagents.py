@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.demo.eras import Agents, Era
-from hansard.demo.meter import tokens
-from hansard.demo.page import Json, Page, SideFile, dump
+from hansard.demo.client import Agents, Era
+from hansard.demo.files import Json, Page, SideFile, dump
 from hansard.demo.tools import Call, Outcome, failure
+from hansard.demo.usage import tokens
 
 if TYPE_CHECKING:
     from hansard.demo.conversation import Conversation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hansard.demo.sources import log_lines, source_file
+from hansard.demo.content import log_lines, source_file
 from hansard.demo.subagents import SubagentTask
 from hansard.demo.tools import (
     ask,
@@ -29,8 +29,8 @@ from hansard.demo.tools import (
 )
 
 if TYPE_CHECKING:
+    from hansard.demo.content import Project
     from hansard.demo.session_writer import SessionWriter
-    from hansard.demo.stories import Project
 
 Twist = Callable[["SessionWriter", "Project"], "list[SessionWriter]"]
 SUMMARY = (

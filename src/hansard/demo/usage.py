@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hansard.demo.dice import Dice
-    from hansard.demo.eras import Era
+    from hansard.demo.client import Dice, Era
 
 # USD per million tokens: input, output, cache read, cache write for five minutes, for an hour.
 RATES = {

@@ -1,23 +1,160 @@
-"""What happens to a session besides questions and answers: commands, hooks, errors, compaction, copies, the bill."""
+"""Records besides questions and answers: surroundings, requests, commands, hooks, errors, compaction, the bill."""
 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+import hashlib
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
-from hansard.demo.ambient import attach
-from hansard.demo.dice import millis, stamp
-from hansard.demo.meter import Bill, Usage, no_usage, tokens
-from hansard.demo.page import Json, Page
+from hansard.demo.client import millis, stamp
+from hansard.demo.content import load
+from hansard.demo.files import Json, Page, dump
+from hansard.demo.usage import Bill, Usage, no_usage, tokens
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from hansard.demo.session_writer import SessionWriter
 
 # Readers go by how such texts begin; the rest is in words of our own.
 OLD_CAVEAT = "Caveat: what follows are commands that the user ran by hand. They ask nothing of you."
 ZERO_HOOK = "notify-send 'the session has begun'"
+
+
+def reminder(text: str) -> list[Json]:
+    """Give the `rendered` form of an attachment."""
+    return [{"content": f"<system-reminder>\n{text}\n</system-reminder>"}]
+
+
+def attach(page: Page, attachment: Json, text: str | None = None, role: str = "system", **more: Any) -> str:
+    """Write an attachment line; `text` is what the model gets to see of it."""
+    shown = {"rendered": reminder(text), "renderedRole": role} if text and page.era.requests else {}
+    return page.put({"attachment": attachment, "type": "attachment"}, tail={**shown, **more})
+
+
+class Ambient:
+    """The side records of one page, written by the clients that keep them."""
+
+    def __init__(self, page: Page, model: str) -> None:
+        self.page = page
+        self.model = model
+        self.shape: str | None = None  # the hash of the request shape, once written
+        self.last_request: str | None = None
+        self.sent: list[str] = []  # hashes of the messages sent so far
+        self.fresh: list[Json] = []  # messages that the next request sends for the first time
+
+    def opening(self) -> None:
+        """Write what stands between the first prompt and the first answer."""
+        if not self.page.era.attachments:
+            return
+        if self.page.era.requests:
+            self._surroundings()
+        known = load("client.toml")["skills"]
+        listed = "\n".join(f"- {name}: {text}" for name, text in known.items())
+        skills: Json = {"type": "skill_listing", "content": listed, "skillCount": len(known), "isInitial": True}
+        if self.page.era.requests:
+            digests = [hashlib.sha256(text.encode()).hexdigest()[:16] for text in known.values()]
+            skills |= {"names": list(known), "digests": digests}
+        attach(self.page, skills, f"These skills can be loaded with the Skill tool:\n\n{listed}")
+        if not self.page.era.requests:
+            return
+        branch = f"The state of git when the conversation began; it is not kept up to date.\n\nCurrent branch: {self.page.branch}"
+        attach(
+            self.page, {"type": "session_context", "context": {"gitStatus": branch}}, f"# gitStatus\n{branch}", "user"
+        )
+        today = stamp(self.page.clock.now)[:10]
+        attach(self.page, {"type": "date", "date": today}, f"Today's date is {today}.")
+        credit = {"type": "remote_session_change", "url": None, "commit": "", "pr": "", "sendUserFileHint": False}
+        attach(self.page, credit, "Sign commits as the user does.", "user", renderedBesideToolResult=True)
+        self.snapshot()
+
+    def _surroundings(self) -> None:
+        page = self.page
+        place = {
+            "workingDirectory": page.cwd,
+            "isWorktree": "/worktrees/" in page.cwd,
+            "isGitRepo": True,
+            "platform": "linux",
+        }
+        attach(page, {"type": "environment", "snapshot": place}, f"# Environment\n - Working directory: {page.cwd}")
+        identity = {"modelId": self.model, "marketingName": self.model.removeprefix("claude-")}
+        attach(page, {"type": "model", "identity": identity, "text": f"Model: {self.model}."}, f"Model: {self.model}.")
+        names = load("client.toml")["deferred_tools"]
+        delta = {"type": "deferred_tools_delta", "addedNames": names, "addedLines": names, "removedNames": []}
+        attach(page, delta, "Further tools, loaded by ToolSearch:\n" + "\n".join(names))
+        agents = load("client.toml")["agent_kinds"]
+        lines = [f"- {name}: {text}" for name, text in agents.items()]
+        kinds = {"type": "agent_listing_delta", "addedTypes": list(agents), "addedLines": lines, "isInitial": True}
+        attach(page, kinds, "Kinds of agent:\n" + "\n".join(lines))
+
+    def snapshot(self) -> None:
+        """Write the system prompt down, as 2.1.325 does when it may have changed."""
+        if self.page.era.requests:
+            attachment = {
+                "type": "prompt_snapshot",
+                "systemPrompt": load("client.toml")["system"].split("\n\n"),
+                "reminderFold": False,
+            }
+            attach(self.page, attachment)
+
+    def say(self, role: str, content: object) -> None:
+        """Remember a message that the next request will send."""
+        self.fresh.append({"role": role, "content": content})
+
+    def request(self) -> str | None:
+        """Write the request about to be made and give the id that answers refer to."""
+        if not self.page.era.requests:
+            return None
+        page = self.page
+        agent = {"agentId": page.agent_id} if page.agent_id else {}
+        when = {"timestamp": stamp(page.clock.now), "version": page.version}
+        if self.shape is None:
+            told = load("client.toml")
+            shape = {
+                "system": [{"type": "text", "text": told["system"]}],
+                "tools": [_tool(name, **tool) for name, tool in told["tools"].items()],
+            }
+            self.shape = hashlib.sha256(dump(shape)).hexdigest()
+            head = {"type": "api-request-shape", "sessionId": page.session_id, "shapeHash": self.shape}
+            page.note({**head, **when, "shape": shape, **agent})
+        kept = len(self.sent)
+        for message in self.fresh:
+            hashed = hashlib.sha256(dump(message)).hexdigest()
+            self.sent.append(hashed)
+            # Most messages can be put together from the lines above; the client writes out the ones that cannot.
+            if len(self.sent) < 3 or (message["role"] == "user" and page.dice.random() < 0.15):
+                blob = {"type": "api-request-blob", "sessionId": page.session_id, "hash": hashed, "message": message}
+                page.note({**blob, **agent})
+        self.fresh = []
+        identity = page.dice.uuid()
+        params = {
+            "model": self.model,
+            "betas": ["interleaved-thinking-2025-05-14", "context-management-2025-06-27"],
+            "max_tokens": 64000,
+            "thinking": {"type": "adaptive", "display": "omitted"},
+            "output_config": {"effort": "medium"},
+        }
+        source = "agent:builtin" if page.agent_id else "repl_main_thread" if page.interactive else "sdk"
+        record: Json = {
+            "type": "api-request",
+            "sessionId": page.session_id,
+            "id": identity,
+            **when,
+            "querySource": source,
+        }
+        record |= {"shapeHash": self.shape, "params": params, "keep": kept, "tail": self.sent[kept:]}
+        record["cacheControl"] = [{"path": ["system", 0], "value": {"type": "ephemeral"}}]
+        record["requestDigest"] = hashlib.sha256("".join(self.sent).encode()).hexdigest()
+        if self.last_request:
+            record["base"] = self.last_request
+        page.note({**record, **agent})
+        self.last_request = identity
+        return identity
+
+
+def _tool(name: str, description: str, fields: list[str]) -> Json:
+    properties = {field: {"type": "string", "description": f"The {field.strip('-')} of the call."} for field in fields}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "properties": properties}
+    return {"name": name, "description": description, "input_schema": {**schema, "required": list(fields[:1])}}
 
 
 def plain_user(page: Page, text: str, prompt_id: str, tail: Json | None = None) -> str:
