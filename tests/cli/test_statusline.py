@@ -648,14 +648,14 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     assert int(mark[3]) != os.getsid(0)
     assert show("--format", "{session}").startswith("$")
     # It is too early for another, until its time has come.
-    assert printed(start(said=client()))
+    assert printed(start(*options, said=client()))
     assert len(started()) == 1
     assert background.RefreshLock(str(home)).wait()
     os.utime(home / background.FILE, (1, 1))
-    assert printed(start(said=client()))
+    assert printed(start(*options, said=client()))
     assert len(started()) == 1
     change(home, next_sync=0)
-    assert printed(start(said=client()))
+    assert printed(start(*options, said=client()))
     until(lambda: len(started()) == 2)
     until(lambda: at_rest(home))
     if sys.platform != "win32":
