@@ -66,7 +66,9 @@ def test_figures_are_the_engine_s(client: httpx.Client, engine: Hansard) -> None
     rows = {row.key["day"]: row for row in engine.usage(by="day", timezone="UTC").rows}
     weeks = {row.key["week"]: row for row in engine.usage(by="week", timezone="UTC").rows}
 
-    first, second, whole = figures(client.get("/").text)
+    page, total = client.get("/").text, client.get("/overview/all-time").text
+    assert 'data-load="/overview/all-time"' in page
+    (first, second), (whole,) = figures(page), figures(total)
 
     for shown, found, was in ((first, day, before), (second, week, last)):
         assert shown["Sessions"][0] == f"{found.sessions:,}"
@@ -114,14 +116,17 @@ def test_hours_of_the_week_add_up_to_the_report(engine: Hansard) -> None:
 
 
 def test_the_most_expensive_sessions(client: httpx.Client, engine: Hansard) -> None:
-    part = client.get("/").text.partition('id="top-title"')[2]
+    page = client.get("/").text
+    assert 'data-load="/overview/hours"' in page
+    assert 'href="/sessions?sort=cost"' in page
+    part = client.get("/overview/hours").text.partition('id="top-title"')[2]
     listed = re.findall(r'<li><a href="/sessions/([^"]+)"', part)
     assert listed == [one.session_id for one in engine.sessions(sort="cost", limit=len(listed)).sessions]
     assert len(listed) > 3
 
 
 def test_every_figure_leads_to_a_page(client: httpx.Client) -> None:
-    for glance in figures(client.get("/").text):
+    for glance in figures(client.get("/").text + client.get("/overview/all-time").text):
         for name, (_, _, href) in glance.items():
             if href is not None:
                 assert client.get(href).status_code == 200, (name, href)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from hansard.model.current import CurrentUsage
     from hansard.model.ledger import BillingBlock, Budget, UsageRow
     from hansard.query.activity import Happened
-    from hansard.web.answer_cache import AnswerCache
 
 
 _DAY = timedelta(days=1)
@@ -56,24 +55,16 @@ class SummaryCard:
     figures: tuple[Figure, ...]
 
 
-def summary_cards(h: Hansard, zone: Zone, timezone: str | None, now: datetime, kept: AnswerCache) -> list[SummaryCard]:
-    """Today and this week, or the last active day and its week where this one is empty; and all of the history."""
-    cards, is_empty = _day_and_week(h, zone, timezone, now, None)
-    state = h.state()
-    if is_empty:
-        last = kept.answer(("last", state), lambda: h.usage(by="total", timezone=timezone, now=now).totals.last_at)
-        if last is not None:
-            day = zone.local(last).date()
-            cards, _ = kept.answer(("last", state, day), lambda: _day_and_week(h, zone, timezone, now, day))
-    return [*cards, kept.answer(("all time", state), lambda: _all_time(h, zone, timezone, now))]
-
-
-def _day_and_week(
-    h: Hansard, zone: Zone, timezone: str | None, now: datetime, day: date | None
-) -> tuple[list[SummaryCard], bool]:
-    """A day and its week, each figure beside the one before, and whether nothing happened in that week; None is today."""
-    today = day or zone.local(now).date()
+def summary_cards(
+    h: Hansard, zone: Zone, timezone: str | None, now: datetime, last_active: datetime | None
+) -> list[SummaryCard]:
+    """Today and this week, or the last active day and its week where this one is empty; each figure beside the one before."""
+    today = zone.local(now).date()
     monday = today - _DAY * today.weekday()
+    is_now = last_active is None or last_active >= zone.midnight(monday)
+    if not is_now and last_active is not None:
+        today = zone.local(last_active).date()
+        monday = today - _DAY * today.weekday()
     starts = {day: zone.midnight(day) for day in (today - _DAY, today, today + _DAY)}
     weeks = [zone.midnight(monday + _DAY * days) for days in (-7, 0, 7)]
     in_day, before, week, last = h.happened(
@@ -89,8 +80,7 @@ def _day_and_week(
         for name, since in (("day", starts[today - _DAY]), ("week", weeks[0]))
     }
     keys = [_week_key(monday), _week_key(monday - _DAY * 7)]
-    is_now = day is None
-    cards = [
+    return [
         SummaryCard(
             "Today" if is_now else "Last active day",
             f"{today:%A}" if is_now else f"{today:%A}, {date_text(today)}",
@@ -116,10 +106,9 @@ def _day_and_week(
             ),
         ),
     ]
-    return cards, not week.sessions and keys[0] not in used["week"]
 
 
-def _all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> SummaryCard:
+def all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> SummaryCard:
     """All of the history, by the functions of `hansard status` and `hansard usage --by total`."""
     done = h.activity()
     used = h.usage(by="total", timezone=timezone, now=now).totals

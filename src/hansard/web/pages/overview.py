@@ -16,7 +16,7 @@ from hansard.web.charts.heatmap import shades
 from hansard.web.charts.usage import draw_spending, draw_week_hours, draw_year
 from hansard.web.params import Params
 from hansard.web.responses import html
-from hansard.web.summary_cards import block_of, budget_of, summary_cards
+from hansard.web.summary_cards import all_time, block_of, budget_of, summary_cards
 from hansard.web.urls import day_place, place
 
 if TYPE_CHECKING:
@@ -109,6 +109,32 @@ async def cleanup(request: Request) -> Response:
     return page
 
 
+async def total(request: Request) -> Response:
+    """The figures of all time: they grow with the history, so they come after the page."""
+    Params(request).done()
+
+    def answer(h: Hansard) -> Response:
+        state = request.app.state
+        timezone, now = state.settings.timezone, datetime.now(UTC)
+        card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
+        return html(request, "overview_card.html", glance=card)
+
+    page: Response = await request.app.state.engines.read(answer)
+    return page
+
+
+async def hours(request: Request) -> Response:
+    """When the work was done, by weekday and hour, and the sessions that cost most; after the page for the same reason."""
+    Params(request).done()
+
+    def answer(h: Hansard) -> Response:
+        known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
+        return html(request, "overview_hours.html", **known)
+
+    page: Response = await request.app.state.engines.read(answer)
+    return page
+
+
 # -- now
 
 
@@ -117,8 +143,9 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     settings = request.app.state.settings
     current = h.current(timezone=settings.timezone, now=now)
     sessions = _sessions(h, now)
+    last_active = max((item.session.ended_at for item in sessions if item.session.ended_at), default=None)
     return {
-        "glances": summary_cards(h, zone, settings.timezone, now, request.app.state.cache),
+        "glances": summary_cards(h, zone, settings.timezone, now, last_active),
         "listed": sessions,
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
@@ -153,8 +180,7 @@ def _charts(request: Request, h: Hansard, now: datetime, chosen: dict[str, str])
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
     year = kept.answer(("year", *known, *chosen.values()), lambda: _year(request, h, now, chosen))
     spending = kept.answer(("spending", *known, *chosen.values()), lambda: _spending(request, h, now, chosen))
-    hours = kept.answer(("hours", h.state()), lambda: _hours(request, h, now))
-    return {**year, **spending, **hours}
+    return {**year, **spending}
 
 
 def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
@@ -165,6 +191,7 @@ def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     return {
         "hours": draw_week_hours(week_hours_of(report, measure), measure),
         "hours_title": measure.title,
+        "shades": shades(),
         "top": [_listed(session, None) for session in top],
     }
 
@@ -265,4 +292,10 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str
     }
 
 
-ROUTES = [Route("/", show), Route("/overview/now", refresh), Route("/overview/cleanup", cleanup)]
+ROUTES = [
+    Route("/", show),
+    Route("/overview/now", refresh),
+    Route("/overview/cleanup", cleanup),
+    Route("/overview/all-time", total),
+    Route("/overview/hours", hours),
+]

@@ -7,22 +7,27 @@ const SOON = 1500; // milliseconds between two looks, however much happens
 const MINUTE = 60_000;
 let waiting = 0;
 let last = 0;
-let known = null;
+const loaded = new Map(); // what came for each address
 
+// Parts of the page that take longer than the rest; until they are there, they have links to the same figures.
 async function load(box) {
-  if (known !== null) box.innerHTML = known;
+  const address = box.dataset.load;
+  const known = loaded.get(address);
+  if (known !== undefined) box.innerHTML = known;
   try {
-    const answer = await fetch(box.dataset.load);
+    const answer = await fetch(address);
     if (!answer.ok) throw new Error(answer.statusText);
     const text = await answer.text();
-    if (text !== known) box.innerHTML = known = text;
+    loaded.set(address, text);
+    if (text !== known) box.innerHTML = text;
   } catch {
-    if (known === null) box.firstElementChild.textContent = "The source directories could not be read.";
+    const message = box.querySelector("[data-failed]");
+    if (message) message.textContent = message.dataset.failed;
   }
 }
 
-function loadAll() {
-  for (const box of now.querySelectorAll("[data-load]")) load(box);
+function loadAll(part) {
+  for (const box of part.querySelectorAll("[data-load]")) load(box);
 }
 
 async function refresh() {
@@ -39,7 +44,7 @@ async function refresh() {
   box.innerHTML = text;
   const before = now.getBoundingClientRect().bottom;
   now.replaceChildren(box.content);
-  loadAll();
+  loadAll(now);
   const grown = now.getBoundingClientRect().bottom - before;
   if (before < 0) scrollBy(0, grown); // what is being read stays where it is
   if (held !== null) [...now.querySelectorAll("a")].find((link) => link.getAttribute("href") === held)?.focus({ preventScroll: true });
@@ -49,7 +54,7 @@ function later(milliseconds) {
   if (!waiting) waiting = setTimeout(refresh, milliseconds);
 }
 
-loadAll();
+loadAll(document);
 onNews(() => later(Math.max(0, SOON - (Date.now() - last))), Number(now.dataset.revision));
 if (now.dataset.empty === undefined) {
   walk(() => [...document.querySelectorAll(".session-list li")]);
