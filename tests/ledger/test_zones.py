@@ -218,7 +218,7 @@ def test_names_of_zones(monkeypatch: pytest.MonkeyPatch) -> None:
         if hasattr(time, "tzset"):
             time.tzset()
     for wrong in ("Mars/Olympus", "", "../etc/passwd", "/etc/passwd", "Europe/", "\x00", "+02:00", "a" * 5000):
-        with pytest.raises(UsageError, match="no time zone"):
+        with pytest.raises(UsageError, match="unknown time zone"):
             find_zone(wrong)
 
 

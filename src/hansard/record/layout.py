@@ -170,7 +170,8 @@ def _version(db: apsw.Connection, path: str) -> int:
         version = int(db.pragma("user_version"))
         objects = db.execute("SELECT count(*) FROM sqlite_schema").get
     finally:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a damaged page has ended it
+            db.execute("ROLLBACK")
     if application == schema.APPLICATION_ID:
         return version
     if application == 0 and version == 0 and objects == 0:
