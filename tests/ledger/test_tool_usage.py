@@ -129,6 +129,33 @@ def test_calls_without_any_time(tree: Tree) -> None:
         assert (found.totals.calls, found.totals.median_ms, found.totals.first_at, found.days) == (1, None, None, ())
 
 
+def test_the_times_of_a_tool_are_those_of_its_messages_with_and_without_a_filter(tree: Tree) -> None:
+    def at(minutes: float) -> datetime:
+        return START + timedelta(minutes=minutes)
+
+    bash = [call("t1", "Bash", command="ls")]
+    read = [call("t2", "Read", file_path="/a")]
+    # Lines out of order: the message is as old as its earliest line, not as its first one.
+    late = [said(ONE, 1, at(9)), said(ONE, 1, at(4)), said(ONE, 1, at(10), content=bash)]
+    # The original was never answered; its copy in a fork was, and has another time.
+    original = [said(ONE, 2, at(20), content=read)]
+    copy = [*of(FORK, [said(ONE, 2, at(90), content=read)]), result(FORK, "r2", "t2", "text", 91)]
+    # A call without a time, and one by a clock that was never set, are no first calls.
+    undated = [
+        said(ONE, number, moment, content=[call(f"t{number}", "Bash", command="ls")])
+        for number, moment in ((3, None), (4, "1970-01-01T00:00:00.000Z"), (5, at(30)))
+    ]
+    tree.write(main_path(ONE), [*late, *original, *undated])
+    tree.write(main_path(FORK), copy)
+    with opened(tree) as h:
+        check(h)
+        found = {sums.tool: sums for sums in h.tools().tools}
+        assert (found["Bash"].first_at, found["Bash"].last_at) == (at(4), at(30))
+        assert (found["Read"].first_at, found["Read"].last_at) == (at(20), at(20))
+        for name, sums in found.items():
+            assert h.tools(tool=name).tools == (sums,)
+
+
 def test_an_empty_store_has_no_tools(tree: Tree) -> None:
     with opened(tree) as h:
         found = h.tools()

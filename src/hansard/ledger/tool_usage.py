@@ -18,7 +18,7 @@ from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.parse.usage import dated
 from hansard.query.compile import COUNTED_CALLS
-from hansard.query.duplicates import find_copies, find_repeated
+from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -29,11 +29,10 @@ _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"
     " c.id AS id, c.path AS path, c.change AS change"
 )
-# A message that stands in one transcript belongs there, at its own time; to look it up among all is what takes long.
+# When and where a call is counted is what `usage` says of its message, whichever copy of the call is read.
 _ANY = (
-    f"SELECT {_CALL}, coalesce(m.ts, c.ts) AS first_ts, iif(c.id IN (SELECT value FROM json_each(?)),"
-    f" (SELECT u.session_id FROM usage u WHERE u.key = m.key), c.id >> {OFFSET_BITS}) AS owner"
-    " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id"
+    f"SELECT {_CALL}, coalesce(u.ts, c.ts) AS first_ts, iif(u.is_shared, u.session_id, c.id >> {OFFSET_BITS}) AS owner"
+    " FROM tool_calls c LEFT JOIN messages m ON m.id = c.message_id LEFT JOIN usage u ON u.key = m.key"
 )
 _CHOSEN = (
     f"SELECT {_CALL}, g.first_ts AS first_ts, g.session_id AS owner, g.session_id AS session_id, g.agent_id AS agent_id,"
@@ -44,7 +43,7 @@ _CHOSEN = (
 )
 _SUMS = (
     "SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / 900000),"
-    " group_concat(CASE is_error WHEN 1 THEN first_ts / 900000 END), min(first_ts), max(first_ts),"
+    " group_concat(CASE is_error WHEN 1 THEN first_ts / 900000 END), min(nullif(first_ts, 0)), max(first_ts),"
     " json_group_array(DISTINCT owner)"
 )
 
@@ -155,7 +154,7 @@ def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     named = ("tool = ?", (name,)) if name is not None else ("1", ())
     selection = Selection(ledger.reader, ledger.wanted, COUNTED_CALLS)
     if selection.where == "1":
-        return f"({_ANY}) c WHERE {named[0]}", (json.dumps(find_repeated(ledger.reader)), *named[1])
+        return f"({_ANY}) c WHERE {named[0]}", named[1]
     since = ledger.wanted.since
     low = -(1 << 62) if since is None else to_milliseconds(since)
     return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])

@@ -72,12 +72,7 @@ def find_copies(reader: Reader) -> list[int]:
     That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
     belongs to the session that the ledger counts it for, wherever that still has it.
     """
-    return per_revision(reader, "calls", _find)[1]
-
-
-def find_repeated(reader: Reader) -> list[int]:
-    """The ids of calls that others repeat: those that lists show."""
-    return per_revision(reader, "calls", _find)[0]
+    return per_revision(reader, "calls", _find)
 
 
 def find_prompt_copies(reader: Reader) -> dict[int, int]:
@@ -141,7 +136,7 @@ def _find_prompts(reader: Reader) -> dict[int, int]:
     return found
 
 
-def _find(reader: Reader) -> tuple[list[int], list[int]]:
+def _find(reader: Reader) -> list[int]:
     groups: dict[tuple[str, str | None], list[Any]] = {}
     for row in reader.rows(_REPEATED):
         # Ids of the API are unique; gateways number the calls of each message anew.
@@ -149,7 +144,7 @@ def _find(reader: Reader) -> tuple[list[int], list[int]]:
         groups.setdefault((row[1], None if is_unique else row[2]), []).append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
     if not repeated:
-        return [], []
+        return []
     spoken = {row[0] for row in reader.rows(SPOKEN)}
     places = {row[0]: row[1:] for row in reader.rows("SELECT id, copied, path, root FROM transcripts")}
 
@@ -160,5 +155,5 @@ def _find(reader: Reader) -> tuple[list[int], list[int]]:
         is_copy = id_ & OFFSET_MASK < copied
         return is_open, transcript not in spoken, is_copy, _NEVER if ts is None else ts, path, root, id_
 
-    shown = [min(group, key=rank)[0] for group in repeated]
-    return shown, [row[0] for group, first in zip(repeated, shown, strict=True) for row in group if row[0] != first]
+    shown = [(group, min(group, key=rank)[0]) for group in repeated]
+    return [row[0] for group, first in shown for row in group if row[0] != first]
