@@ -138,6 +138,40 @@ def test_figures_without_a_price_say_so(tmp_path: Path) -> None:
     assert "output is a lower bound" in both
 
 
+def test_the_generations_of_a_shortened_transcript_are_linked(tmp_path: Path) -> None:
+    root, one = tmp_path / "claude", session(1)
+    path = root / FOLDER / f"{one}.jsonl"
+    path.parent.mkdir(parents=True)
+    first, last = assistant(one, "a1", "m1", "Yes.", 1), assistant(one, "a2", "m2", "No.", 2)
+    whole, cut = raw([user(one, "u1", "Go."), first, last]), raw([last])
+    with hansard.open(tmp_path / "home", [root]) as h:
+        for content in (whole, cut):
+            path.write_bytes(content)
+            h.sync()
+        lines = [line for message in h.explain(one).messages for line in message.lines]
+    assert sorted((line.generation, line.state, line.is_shown) for line in lines) == [
+        (1, "rewritten", True),
+        (1, "rewritten", True),
+        (2, "live", False),
+    ]
+    with site(tmp_path / "home", root) as running, running.client() as client:
+        facts = html.unescape(client.get(f"/sessions/{one}").text)
+        assert "shortened on disk" in facts
+        assert f"hansard show {one} --generation 2" in facts
+        kept = re.findall(r'href="(/api/sessions/[^"]+/raw[^"]+)"', facts)
+        assert [client.get(href).content for href in kept] == [cut]
+
+        page = html.unescape(client.get("/explain", params={"target": one}).text)
+        places = re.findall(rf'href="/sessions/{one}[?]at=([0-9]+)#', page)
+        assert {int(at) for at in places} == {line.offset for line in lines if line.is_shown}
+        raws = re.findall(r'href="(/sessions/[^"]+/raw[^"]+)"', page)
+        verbatim = {client.get(f"{href}&form=bytes").content for href in raws}
+        assert verbatim == set(whole.splitlines()[1:])
+        assert sorted("generation=2" in href for href in raws) == [False, False, True]
+        assert "(generation 2)" in client.get(next(href for href in raws if "generation=2" in href)).text
+        assert client.get(f"/sessions/{one}/raw?generation=3").status_code == 404
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_explanation_fits_every_screen(demo: Site, chromium: Browser, width: int, theme: str) -> None:

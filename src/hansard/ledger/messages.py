@@ -211,6 +211,7 @@ def _lines(reader: Reader, lines: list[Line], classes: Sequence[ExplainedClass])
             wins=tuple(item.name for item in classes if item.line == number),
             copy=None if line.transcript == lines[0].transcript else _relation(reader, lines[0], line),
             note=line.note,
+            is_shown=bool(place.is_current),
         )
 
 

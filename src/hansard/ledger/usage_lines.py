@@ -33,6 +33,7 @@ class TranscriptFile(NamedTuple):
     session_id: str
     agent_id: str
     copied: int  # bytes at its beginning that it copied from another session
+    is_current: int  # 1: the generation of its file that sessions are read from
 
     @property
     def sort_path(self) -> str:
@@ -136,7 +137,7 @@ def _progress_lines(reader: Reader, record: Record, key: str) -> Iterator[Line]:
 
 def _place(reader: Reader, transcript: int) -> TranscriptFile:
     row = reader.one(
-        "SELECT root, path, generation, state, session_id, agent_id, copied FROM transcripts WHERE id = ?",
+        "SELECT root, path, generation, state, session_id, agent_id, copied, current FROM transcripts WHERE id = ?",
         (transcript,),
     )
     return TranscriptFile(*row)

@@ -55,6 +55,7 @@ class ExplainedLine(Struct, frozen=True):
     wins: tuple[str, ...]  # the classes that count as it states them
     copy: str | None  # in another transcript than the owner, by: fork, replay, ..., generation, file, session
     note: str = ""  # why it states nothing
+    is_shown: bool = True  # False: in a generation of its file that the session is not read from
 
 
 class ExplainedClass(Struct, frozen=True):

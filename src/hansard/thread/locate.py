@@ -30,15 +30,16 @@ class RawLine(NamedTuple):
     uuid: str | None
 
 
-def find_log(reader: Reader, session_id: str, path: str) -> int:
-    """The id of a log of a session by its path; no other session's is found."""
+def find_log(reader: Reader, session_id: str, path: str, generation: int | None = None) -> int:
+    """The id of a log of a session by its path, or of a generation of it; no other session's is found."""
     row = reader.one(
-        "SELECT t.id FROM transcripts t WHERE t.session_id = ?1 AND t.path = ?2 ORDER BY"
+        "SELECT t.id FROM transcripts t WHERE t.session_id = ?1 AND t.path = ?2 AND (?3 IS NULL OR t.generation = ?3) ORDER BY"
         " t.id = (SELECT transcript FROM sessions WHERE session_id = ?1) DESC, t.current DESC, t.generation DESC",
-        (session_id, path),
+        (session_id, path, generation),
     )
     if row is None:
-        raise NotFound(f"session {session_id} has no log {path!r}")
+        of = "" if generation is None else f"generation {generation} of "
+        raise NotFound(f"session {session_id} has no {of}log {path!r}")
     return int(row[0])
 
 

@@ -405,12 +405,14 @@ class Thread:
 
         return call_of_result(self._family.reader, self.transcript, offset)
 
-    def raw_line(self, offset: int, path: str | None = None) -> RawLine:
-        """The line that holds a byte of its log, or of another log of the session."""
+    def raw_line(self, offset: int, path: str | None = None, generation: int | None = None) -> RawLine:
+        """The line that holds a byte of its log, of another log of the session, or of another generation of either."""
         from hansard.thread.locate import find_log, find_raw_line
 
         reader = self._family.reader
-        log = self.transcript if path is None else find_log(reader, self.session.session_id, path)
+        log = self.transcript
+        if path is not None or generation is not None:
+            log = find_log(reader, self.session.session_id, path or self.path, generation)
         return find_raw_line(reader, self._family.store.record, log, offset)
 
     def raw(self, line: RawLine | None = None, limit: int | None = None) -> Iterator[bytes]:

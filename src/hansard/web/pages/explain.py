@@ -224,7 +224,7 @@ def _lines(lines: Sequence[ExplainedLine], zone: Zone) -> Iterator[LineShown]:
     before: tuple[str, str, int] | None = None
     for line in lines:
         here = line.root, line.transcript, line.generation
-        told = f"generation {line.generation}, {line.state}" if line.state == "rewritten" else ""
+        told = f"generation {line.generation}, {line.state}" if line.state == "rewritten" or not line.is_shown else ""
         told = "gone from the source" if line.state == "gone" else told
         copied = COPIES.get(line.copy, line.copy) if line.copy else ""
         yield LineShown(
@@ -242,16 +242,18 @@ def _lines(lines: Sequence[ExplainedLine], zone: Zone) -> Iterator[LineShown]:
 
 
 def _place(line: ExplainedLine) -> str | None:
-    """Where a line is read; former generations of a file are not shown."""
-    if line.state == "rewritten" or not line.session_id:
+    """Where a line is read, if it is in the generation of its file that is shown."""
+    if not line.is_shown or not line.session_id:
         return None
     return session_place(line.session_id, line.offset, line.agent_id)
 
 
 def _raw(line: ExplainedLine) -> str | None:
-    if line.state == "rewritten" or not line.session_id:
+    if not line.session_id:
         return None
-    return place(f"{session_place(line.session_id)}/raw", transcript=line.transcript, offset=str(line.offset))
+    generation = None if line.is_shown else line.generation
+    address = f"{session_place(line.session_id)}/raw"
+    return place(address, transcript=line.transcript, generation=generation, offset=str(line.offset))
 
 
 def _time(at: datetime | None, zone: Zone, form: str) -> str:

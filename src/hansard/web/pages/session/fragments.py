@@ -104,7 +104,7 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
     if known == thread.fingerprint:
         return None
     values: dict[str, Any] = {
-        **head_values(session, zone),
+        **head_values(h, session, zone),
         "mark": thread.fingerprint,
         "agents": agent_tree(thread),
         "window": "",

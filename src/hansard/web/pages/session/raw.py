@@ -13,7 +13,7 @@ from hansard.errors import NotFound
 from hansard.model.display import Code
 from hansard.render.html.parts import code_html
 from hansard.thread.windows import LAST_OFFSET, Window
-from hansard.web.pages.session.show import ThreadRequest, find_by_id, read_thread
+from hansard.web.pages.session.show import MANY, ThreadRequest, find_by_id, read_thread
 from hansard.web.params import Params
 from hansard.web.responses import html, page
 
@@ -36,6 +36,7 @@ async def raw(request: Request) -> Response:
     """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
     asked = Params(request)
     path, agent = asked.text("transcript"), asked.text("agent")
+    generation = asked.number("generation", None, 1, MANY)
     offset = asked.number("offset", 0, 0, LAST_OFFSET)
     form = asked.choice("form", ("page", "piece", "bytes"), "page")
     asked.done()
@@ -44,7 +45,7 @@ async def raw(request: Request) -> Response:
 
     def found(h: Hansard) -> tuple[Thread, RawLine]:
         thread = read_thread(h, find_by_id(h, session_id), None if path is not None else agent)
-        return thread, thread.raw_line(offset, path)
+        return thread, thread.raw_line(offset, path, generation)
 
     if form == "bytes":
         line = await engines.read(lambda h: found(h)[1])
@@ -64,6 +65,7 @@ async def raw(request: Request) -> Response:
             "line": line,
             "session_id": session_id,
             "agent": agent,
+            "generation": generation,
             "verbatim": data[:SHOWN].decode("utf-8", "replace"),
             "left": line.length - min(line.length, SHOWN),
             "pretty": _pretty(data) if line.length <= PRETTY else "",

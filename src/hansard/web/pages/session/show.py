@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
+    from hansard.model.files import Transcript
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.thread.structure import Neighbour
@@ -169,7 +170,7 @@ def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> 
     thread = wanted.thread_of(h, session)
     agents = agent_tree(thread)
     values: dict[str, Any] = {
-        **head_values(session, zone),
+        **head_values(h, session, zone),
         "title": title_of(session)[:300],
         "thread": thread,
         "agent": thread.agent,
@@ -187,16 +188,26 @@ def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> 
     return {**values, **(_conversation(thread, wanted, zone, whole=whole) if thread.has_log else {})}
 
 
-def head_values(session: Session, zone: tzinfo) -> dict[str, Any]:
+def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
     """What the head says, which is also what is new about a session that grows."""
     started = local(session.started_at, zone) if session.started_at else None
     ended = local(session.ended_at, zone) if session.ended_at else started
     return {
         "session": session,
+        "generations": _other_generations(h, session),
         "span": long_span(started, ended) if started and ended else "",
         "lasted": lasting(ended - started) if started and ended and ended > started else "",
         "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < _FRESH,
     }
+
+
+def _other_generations(h: Hansard, session: Session) -> list[Transcript]:
+    """The states of a rewritten transcript that are not shown."""
+    if session.source_state != "rewritten":
+        return []
+    logs = [log for log in h.transcripts(session.session_id) if log.kind in ("main", "log")]
+    shown = {(log.root, log.path) for log in logs if log.current}
+    return [log for log in logs if not log.current and (log.root, log.path) in shown]
 
 
 def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
