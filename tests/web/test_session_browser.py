@@ -16,6 +16,7 @@ from tests.sync.making import agent_path, assistant, call, main_path, raw, resul
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:
+    import httpx
     from playwright.sync_api import Browser
 
     from tests.render.html.browsing import Watched
@@ -479,3 +480,37 @@ def test_the_whole_session_is_printed(long: tuple[Site, str], chromium: Browser)
         watched.until("window.printed !== undefined")
         assert watched.run("window.printed") == int(watched.page.inner_text("#turn-count"))
         running.check(watched)
+
+
+def test_diffs_are_side_by_side_where_there_is_room_until_the_reader_wants_them_unified(
+    demo: Site, client: httpx.Client, chromium: Browser
+) -> None:
+    listed = client.get("/api/sessions", params={"q": "tool:Edit", "limit": 60}).json()["sessions"]
+    pages = (f"/sessions/{one['session_id']}" for one in listed)
+    with_diff = next(page for page in pages if '</span><span class="add">' in client.get(page).text)
+    with demo.opened(chromium, with_diff, width=1920) as watched:
+        page = watched.page
+        both = page.locator("#windows .split")
+        expect(both.first).to_be_attached()
+        watched.run("void (document.querySelector('.split').closest('details').open = true)")
+        old, new = both.first.locator(".diff").all()
+        expect(old.locator(".cut").first).to_be_visible()
+        expect(old.locator(".add")).to_have_count(0)
+        expect(new.locator(".cut")).to_have_count(0)
+        lines = "(pre) => pre.textContent.replace(/\\n$/, '').split('\\n').length"
+        heights = {int(half.evaluate(lines)) for half in both.first.locator("pre").all()}
+        assert len(heights) == 1, "lines stand beside their counterparts, and numbers beside their lines"
+        assert watched.run("document.documentElement.scrollWidth") == 1920
+
+        page.keyboard.press("d")
+        expect(both).to_have_count(0)
+        expect(page.locator("[data-action=diffs]")).to_have_attribute("aria-pressed", "false")
+        page.reload()
+        watched.until(READY)
+        expect(both).to_have_count(0)
+        page.locator("[data-action=diffs]").click()
+        expect(both.first).to_be_attached()
+        page.set_viewport_size({"width": 1024, "height": 900})
+        expect(both).to_have_count(0)
+        expect(page.locator("[data-action=diffs]")).to_be_hidden()
+        demo.check(watched)

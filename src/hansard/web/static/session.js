@@ -1,5 +1,6 @@
 // The page of a session: windows, places, live updates, keys.
 import { keys } from "./app.js";
+import * as diffs from "./session_diffs.js";
 import * as filters from "./session_filters.js";
 import * as find from "./session_find.js";
 import * as hits from "./session_hits.js";
@@ -48,7 +49,7 @@ document.addEventListener("hansard:remarks", (event) => {
 });
 
 if (windows) {
-  const actions = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll, error: () => hits.stepError(1), print: pieces.printAll };
+  const actions = { start: goToStart, end: goToEnd, follow: live.toggleFollow, fold: filters.foldAll, diffs: diffs.toggle, error: () => hits.stepError(1), print: pieces.printAll };
 
   history.scrollRestoration = "manual";
   document.addEventListener("click", (event) => {
@@ -78,6 +79,7 @@ if (windows) {
   keys.on("f", live.toggleFollow, "Follow new messages");
   keys.on("e", filters.foldAll, "Expand or collapse all");
   keys.on("o", () => filters.foldTurn(current() ?? turnHere()), "Expand or collapse this message or turn");
+  keys.on("d", diffs.toggle, "Side-by-side or unified diffs");
   keys.on("x", () => hits.stepError(1), "Next error");
   keys.on("X", () => hits.stepError(-1), "Previous error");
   keys.on("h", () => hits.stepHit(1), "Next match");
@@ -87,6 +89,7 @@ if (windows) {
   keys.on("c", () => items.copyLink(), "Copy a link to this message");
   keys.on("y", () => items.copyText(), "Copy the text of this message");
   live.start(); // first, so that it sees windows as they were sent
+  diffs.start();
   filters.start(keys);
   items.start();
   find.start();

@@ -38,7 +38,7 @@ export function copyLink(item = chosen()) {
 export function copyText(item = chosen()) {
   if (!item) return;
   const parts = [...item.querySelectorAll(".prose, .plain, pre:not(.lines), .checklist, dl.facts, .rule")]
-    .filter((part) => !part.parentElement.closest(".prose, .plain, .checklist, .agent, .rule"));
+    .filter((part) => !part.parentElement.closest(".prose, .plain, .checklist, .agent, .rule, .split"));
   copy(parts.map((part) => part.innerText.trim()).filter(Boolean).join("\n\n"), "Text copied");
 }
 
