@@ -243,12 +243,14 @@ class Hansard:
         ascending: bool | None = None,
         limit: int | None = 50,
         cursor: str | None = None,
+        around: str | None = None,
         timezone: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> SessionPage:
         """Sessions that fit the query and every other condition given, the newest first unless told otherwise.
 
-        `text` is words of the title or the first prompt; `within` is the kind and the key of one of `session_groups`.
+        `text` is words of the title or the first prompt; `within` is the kind and the key of one of `session_groups`;
+        `around` is the id of a session that the page should have in its middle.
         """
         from hansard.query.sessions import SessionFilter, list_sessions
 
@@ -258,7 +260,9 @@ class Hansard:
 
             group = of_group(*within, _zone(timezone))
         wanted = SessionFilter(self._query(query, timezone, **conditions), text, debris, group)
-        return list_sessions(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+        return list_sessions(
+            self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor, around=around
+        )
 
     def session_groups(
         self,

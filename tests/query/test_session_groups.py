@@ -143,3 +143,14 @@ def test_facets_by_day_and_model(store: Hansard) -> None:
     assert facets.day == tuple(sorted(facets.day, reverse=True))
     assert dict(facets.model) == {"claude-opus-4-1": 4}
     assert store.facets("task", most=3).truncated
+
+
+@pytest.mark.parametrize("sort", ["ended", "title", "prompts"])
+@pytest.mark.parametrize("ascending", [True, False])
+def test_a_page_around_a_session_has_it_in_its_middle(store: Hansard, sort: str, ascending: bool) -> None:
+    listed = [one.session_id for one in store.sessions(sort=sort, ascending=ascending, limit=None).sessions]
+    for place, name in enumerate(listed):
+        page = store.sessions(sort=sort, ascending=ascending, limit=4, around=name)
+        low = max(0, place - 2)
+        assert [one.session_id for one in page.sessions] == listed[low : low + 4]
+        assert (page.next_cursor is not None) == (low + 4 < len(listed))

@@ -80,9 +80,42 @@ def test_on_smaller_screens_the_list_is_a_drawer_and_the_outline_stays_on_a_tabl
                 expect(page.locator("#outline ol")).to_be_visible()
             page.locator(button).click()
             expect(page.locator("#pane-body a[aria-current=page]")).to_be_in_viewport()
-            page.locator("#pane-filter").focus()
+            page.locator("#pane-filter").fill("tests")
+            page.keyboard.press("Escape")  # clears the filter, as every search box
+            expect(page.locator("#pane-filter")).to_have_value("")
+            expect(page.locator("#pane-filter")).to_be_focused()
+            expect(page.locator("#pane-body")).to_be_visible()
             page.keyboard.press("Escape")
+            expect(page.locator("#pane-body")).to_be_hidden()
+            page.locator(button).click()
             page.mouse.click(width - 10, 600)
             expect(page.locator("#pane-body")).to_be_hidden()
             assert watched.run("document.documentElement.scrollWidth") == width
             demo.check(watched)
+
+
+def test_a_session_far_down_the_list_is_marked_among_its_neighbours(
+    demo: Site, client: httpx.Client, chromium: Browser
+) -> None:
+    ids = newest(client, 200)
+    here = len(ids) - 4
+    assert here > 50
+    with demo.opened(chromium, f"/sessions/{ids[0]}") as watched:  # its list is the newest sessions
+        page = watched.page
+        expect(page.locator("#pane[data-ready]")).to_be_visible()
+        page.goto(f"{demo.address}/sessions/{ids[here]}")
+        current = page.locator("#pane-body a[aria-current=page]")
+        expect(current).to_be_in_viewport()
+        expect(page.locator("#pane-body li[data-session]").first).to_have_attribute("data-session", ids[here - 25])
+        page.keyboard.press("Shift+J")
+        page.wait_for_url(f"**/sessions/{ids[here + 1]}")
+        expect(current).to_have_attribute("href", f"/sessions/{ids[here + 1]}")
+        page.keyboard.press("Shift+K")
+        page.wait_for_url(f"**/sessions/{ids[here]}")
+        expect(page.locator("#pane[data-ready]")).to_be_visible()
+
+        page.locator("#pane-body [data-newer] a").click()
+        expect(page.locator("#pane-body [data-newer]")).to_have_count(0)
+        rows = "[...document.querySelectorAll('#pane-body li[data-session]')].map((row) => row.dataset.session)"
+        watched.expect(rows, ids)
+        demo.check(watched)

@@ -85,10 +85,13 @@ def list_sessions(
     ascending: bool | None = None,
     limit: int | None = 50,
     cursor: str | None = None,
+    around: str | None = None,
 ) -> SessionPage:
-    """One page of sessions, the newest first unless told otherwise."""
+    """One page of sessions, the newest first unless told otherwise; the one that has a session in its middle, or the first, where it is none of them."""
     where, values = wanted.where(reader)  # once: words are looked up here
-    found, next_cursor = in_order(reader, where, values, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+    found, next_cursor = in_order(
+        reader, where, values, sort=sort, ascending=ascending, limit=limit, cursor=cursor, around=around
+    )
     total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
     return SessionPage(found, next_cursor, total)
 
@@ -102,6 +105,7 @@ def in_order(
     ascending: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
+    around: str | None = None,
 ) -> tuple[tuple[Session, ...], str | None]:
     """The sessions of a condition in an order, and where the next ones begin if there are more."""
     if sort not in SORTS:
@@ -119,10 +123,20 @@ def in_order(
         compare = ">" if ascending else "<"
         where += f" AND ({key}{collate} {compare} ? OR ({key}{collate} = ? AND session_id > ?))"
         values = (*values, value, value, session_id)
+    in_front = 0
+    if around is not None and limit is not None:
+        ahead = ">" if direction == "DESC" else "<"
+        (count,) = reader.one(
+            f"""WITH here AS (SELECT {key} AS value, session_id AS id FROM sessions WHERE {where} AND session_id = ?)
+                SELECT count(*) FROM sessions, here WHERE {where}
+                   AND ({key}{collate} {ahead} here.value OR ({key}{collate} = here.value AND session_id < here.id))""",
+            (*values, around, *values),
+        )
+        in_front = max(0, count - limit // 2)
     rows = list(
         reader.rows(
-            f"SELECT {_COLUMNS}, {key} FROM sessions WHERE {where} ORDER BY {key}{collate} {direction}, session_id LIMIT ?",
-            (*values, -1 if limit is None else limit + 1),
+            f"SELECT {_COLUMNS}, {key} FROM sessions WHERE {where} ORDER BY {key}{collate} {direction}, session_id LIMIT ? OFFSET ?",
+            (*values, -1 if limit is None else limit + 1, in_front),
         )
     )
     more = limit is not None and len(rows) > limit

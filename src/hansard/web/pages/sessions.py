@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model.sessions import Session, SessionGroup
+    from hansard.model.sessions import Session, SessionGroup, SessionPage
 
 _ROWS = 50
 _GROUPS = 15
@@ -118,11 +118,11 @@ async def show(request: Request) -> Response:
         group=asked.choice("group", GROUPS, "") or None,
     )
     part = asked.choice("part", _PARTS, "page")
-    cursor, within = asked.text("cursor"), asked.text("in")
+    cursor, within, around = asked.text("cursor"), asked.text("in"), asked.text("around")
     asked.done()
 
     def answer(h: Hansard) -> Response:
-        found = _found(h, listing, cursor, within, request.app.state.zone)
+        found = _found(h, listing, cursor, within, around, request.app.state.zone)
         if part == "page":
             found |= {"projects": h.field_values("project"), "models": h.field_values("model"), "tags": h.tags()}
         template = {"page": "sessions.html"}.get(part, f"sessions_{part}.html")
@@ -133,7 +133,12 @@ async def show(request: Request) -> Response:
 
 
 def _found(
-    h: Hansard, listing: SessionListRequest, cursor: str | None, within: str | None, zone: Zone
+    h: Hansard,
+    listing: SessionListRequest,
+    cursor: str | None,
+    within: str | None,
+    around: str | None,
+    zone: Zone,
 ) -> dict[str, Any]:
     """What the templates draw; a mistake in what was typed is told beside the field, with an empty list."""
     now = datetime.now(UTC)
@@ -151,6 +156,7 @@ def _found(
         "day_name": _day_name,
         "mistakes": {},
         "page": None,
+        "is_middle": False,
         "groups": None,
     }
     mistakes: dict[str, FormError] = told["mistakes"]
@@ -175,7 +181,12 @@ def _found(
         if listing.group is None or within is not None:
             key = "" if within in (None, _NO_KEY) else within
             inside = (listing.group, key) if listing.group else None
-            told["page"] = h.sessions(listing.q, **filters, within=inside, limit=_ROWS, cursor=cursor)
+            page = h.sessions(listing.q, **filters, within=inside, limit=_ROWS, cursor=cursor)
+            if around and not _holds(page, around):
+                middle = h.sessions(listing.q, **filters, within=inside, limit=_ROWS, around=around)
+                if _holds(middle, around):
+                    page, told["is_middle"] = middle, True
+            told["page"] = page
         else:
             told["groups"] = h.session_groups(
                 listing.q, **filters, by=listing.group, each=_IN_GROUP, limit=_GROUPS, cursor=cursor
@@ -183,6 +194,10 @@ def _found(
     except QueryError as error:
         mistakes["q"] = FormError.of(error)
     return told
+
+
+def _holds(page: SessionPage, session_id: str) -> bool:
+    return any(session.session_id == session_id for session in page.sessions)
 
 
 def spent(session: Session) -> str:

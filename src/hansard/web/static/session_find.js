@@ -52,7 +52,12 @@ export function start() {
     const at = all.indexOf(document.activeElement);
     if (event.key === "ArrowDown" && all.length) { event.preventDefault(); all[Math.min(all.length - 1, at + 1)].focus(); }
     else if (event.key === "ArrowUp" && at >= 0) { event.preventDefault(); (all[at - 1] ?? field).focus(); }
-    else if (event.key === "Escape") { hide(); field.blur(); }
+    else if (event.key === "Escape" && !found.hidden) { // the next one clears the field, as elsewhere
+      event.preventDefault();
+      event.stopPropagation();
+      field.focus();
+      hide();
+    }
   });
   document.addEventListener("pointerdown", (event) => { if (!form.contains(event.target)) hide(); });
 }

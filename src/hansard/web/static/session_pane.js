@@ -1,5 +1,5 @@
 // The session list beside a transcript: filtered in the query language, current, and where it was when another session is opened.
-import { keys } from "./app.js";
+import { keys, say } from "./app.js";
 import { complete } from "./completion.js";
 import { goOn, nodes, piece } from "./listing.js";
 import { onNews } from "./live.js";
@@ -60,7 +60,7 @@ function merge(fresh) {
   const known = new Map(rows().map((row) => [row.dataset.session, row]));
   const came = [...fresh.querySelectorAll("li[data-session]")];
   const top = body.scrollTop;
-  let place = list.firstElementChild;
+  let place = known.get(came[0]?.dataset.session) ?? list.querySelector("li[data-session]"); // newer ones may be in front
   for (const row of came) {
     const old = known.get(row.dataset.session);
     if (old?.textContent === row.textContent) {
@@ -71,6 +71,8 @@ function merge(fresh) {
     old?.remove();
     list.insertBefore(row, place);
   }
+  if (came.length && !known.has(came.at(-1).dataset.session)) { list.querySelector("[data-more]")?.remove(); list.append(...fresh.querySelectorAll("[data-more]")); }
+  if (!fresh.querySelector("[data-newer]")) list.querySelector("[data-newer]")?.remove();
   mark();
   body.scrollTop = top;
   if (focused) rows().find((row) => row.dataset.session === focused)?.querySelector("a").focus({ preventScroll: true });
@@ -81,12 +83,13 @@ async function refresh(isNew) {
   running?.abort();
   running = new AbortController();
   const { signal } = running;
-  const asked = new URLSearchParams({ part: "pane" });
+  const asked = new URLSearchParams({ part: "pane", around: current });
   if (filter.value.trim()) asked.set("q", filter.value.trim());
   try {
     const fresh = nodes(await piece(`/sessions?${asked}`, signal));
     if (signal.aborted) return;
-    if (!isNew && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
+    const isElsewhere = !currentRow() && fresh.querySelector(`li[data-session="${CSS.escape(current)}"]`);
+    if (!isNew && !isElsewhere && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
     else { body.replaceChildren(fresh); mark(); reveal(); }
     pane.dataset.ready = "";
   } catch { /* the next change of the store or of the filter will do */ }
@@ -101,14 +104,32 @@ form.addEventListener("submit", async (event) => {
   rows()[0]?.querySelector("a").focus();
 });
 complete(filter);
-goOn(body, (href) => { const asked = new URL(href, location).searchParams; asked.set("part", "pane"); return `/sessions?${asked}`; }, mark);
+const open = goOn(body, (href) => { const asked = new URL(href, location).searchParams; asked.set("part", "pane"); return `/sessions?${asked}`; }, mark);
+
+/** What is newer than a list that begins in the middle. */
+async function showNewer(more) {
+  const fresh = nodes(await piece(more.dataset.newer));
+  const known = new Set(rows().map((row) => row.dataset.session));
+  const came = [...fresh.querySelectorAll("li[data-session]")].filter((row) => !known.has(row.dataset.session));
+  const height = body.scrollHeight;
+  more.replaceWith(...fresh.querySelectorAll("[data-newer]"), ...came);
+  body.scrollTop += body.scrollHeight - height;
+}
+
+body.addEventListener("click", (event) => {
+  const more = event.target.closest("[data-newer]");
+  if (!more || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  showNewer(more).catch((error) => say(error.message));
+});
 
 // -- from one session to the next
 
 async function step(by) {
-  const all = rows();
-  const at = all.findIndex((row) => row.dataset.session === current);
-  const next = at < 0 ? all[by > 0 ? 0 : -1] : all[at + by];
+  const at = rows().findIndex((row) => row.dataset.session === current);
+  const more = body.querySelector("[data-more]");
+  if (by > 0 && at === rows().length - 1 && more) await open(more.dataset.more);
+  const next = at < 0 ? rows().at(by > 0 ? 0 : -1) : rows()[at + by];
   if (next) { remember(); location.assign(next.querySelector("a").href); }
 }
 
@@ -118,7 +139,7 @@ function focusList() {
 }
 
 pane.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && isShown() && !DOCKED.matches) { show(false); toggle.focus(); event.stopPropagation(); return; }
+  if (event.key === "Escape" && isShown() && !DOCKED.matches && !(event.target === filter && filter.value)) { show(false); toggle.focus(); event.stopPropagation(); return; }
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!by || (event.target === filter && document.querySelector("[role=listbox]:not([hidden])"))) return;
   const links = [...body.querySelectorAll("li a")];
