@@ -154,8 +154,8 @@ def test_json(run: Run, places: list[int]) -> None:
         (["--at", "999999"], 1, "there is nothing at byte 999,999: projects/-src-tide/" + SESSION),
         (["--at", "-1"], 2, "-1"),
         (["--at", "x"], 2, "'x'"),
-        (["--at", "0", "--markdown"], 2, "leave --markdown out"),
-        (["--around", "3"], 2, "name one with --at"),
+        (["--at", "0", "--markdown"], 2, "cannot be used with --markdown"),
+        (["--around", "3"], 2, "--around needs --at"),
         (["--at", "0", "--branch", "1"], 1, "that place is on branch 0"),
     ],
 )

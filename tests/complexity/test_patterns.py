@@ -27,6 +27,9 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.query.search.excerpts", "'|'.join(_patterns(term))"): re.compile(
         f"parse{excerpts._BETWEEN}{excerpts._SIGNS['sharp']}{excerpts._BETWEEN}100|parse", re.DOTALL
     ),
+    ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
+        r"a\ word|other", re.IGNORECASE
+    ),
     ("hansard.grep.pattern", "re.escape(needle)"): re.compile(rb"a needle, as it is"),
     ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
         r"(?<!\w)a\.passage(?!\w)"

@@ -17,6 +17,7 @@ from hansard.engine import Hansard
 from hansard.tui import picker
 from hansard.tui.picker import Filter, PickerApp, SessionPicker, project_of
 from tests.cli.conftest import OTHER, SESSION, said, write_log
+from tests.web.serving import elsewhere
 
 Steps = Callable[[PickerApp, Pilot[Any]], Awaitable[None]]
 HOSTILE = "Wrap [red]now[/red] [@click=app.exit]x[/] \x1b[31m!\x1b]0;title\x07 \u202e"
@@ -48,7 +49,7 @@ def run(
             await steps(app, pilot)
         return app.return_value
 
-    return asyncio.run(go())
+    return elsewhere(lambda: asyncio.run(go()))
 
 
 async def settled(app: PickerApp, pilot: Pilot[Any]) -> None:
@@ -189,7 +190,7 @@ def test_ctrl_c_ends_it(store: Callable[[], Hansard]) -> None:
             await pilot.press("ctrl+c")
         return app
 
-    app = asyncio.run(go())
+    app = elsewhere(lambda: asyncio.run(go()))
     assert app.interrupted
     assert app.return_value is None
 
