@@ -24,7 +24,8 @@ LONG_TEXT = 8_000  # characters, the same
 FIRST_TEXT = 5_000
 _WIDE = 200  # a line of so many characters is broken
 _MARKDOWN = re.compile(
-    r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\[\]\n]+\]\(", re.MULTILINE
+    r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\[\]\n]+\]\(",
+    re.MULTILINE,
 )
 _INLINE_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 # What Markdown takes for its own in names and paths: underscores, backslashes, entities.
