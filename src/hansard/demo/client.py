@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
 
 
 class Agents(StrEnum):
@@ -32,6 +37,14 @@ class Spill(StrEnum):
     BY_TASK = "by_task"  # tool-results/<9 characters>.txt
 
 
+@cache
+def load(name: str) -> dict[str, Any]:
+    """Read one of the data files of this package."""
+    import tomllib
+
+    return tomllib.loads(files("hansard.demo").joinpath("data", name).read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, slots=True)
 class Era:
     """The habits of a range of client versions, named after the version they were measured on."""
@@ -56,72 +69,12 @@ class Era:
     folder_mode: int
 
 
-_1_0_128 = Era(
-    version="1.0.128",
-    since=(0,),
-    models=("claude-sonnet-4-20250514", "claude-opus-4-1-20250805"),
-    small_model="claude-3-5-haiku-20241022",
-    agents=Agents.INLINE,
-    agent_tool="Task",
-    regime=Regime.MIXED,
-    spill=Spill.CUT,
-    envelope_first=True,
-    own_parents=False,
-    snapshots=False,
-    progress=False,
-    attachments=False,
-    requests=False,
-    arrows=True,
-    todo_files=True,
-    transcript_mode=0o644,
-    folder_mode=0o700,
-)
-# Each era is the one before it with what changed.
-_2_0_76 = replace(
-    _1_0_128,
-    version="2.0.76",
-    since=(2, 0, 28),
-    models=("claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"),
-    small_model="claude-haiku-4-5-20251001",
-    agents=Agents.BESIDE,
-    snapshots=True,
-    transcript_mode=0o600,
-)
-_2_1_20 = replace(
-    _2_0_76,
-    version="2.1.20",
-    since=(2, 1, 12),
-    models=("claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929"),
-    agents=Agents.FOLDER,
-    regime=Regime.OPENING,
-    spill=Spill.BY_CALL,
-    own_parents=True,
-    progress=True,
-)
-_2_1_112 = replace(
-    _2_1_20,
-    version="2.1.112",
-    since=(2, 1, 90),
-    models=("claude-opus-4-7", "claude-sonnet-4-6"),
-    agent_tool="Agent",
-    regime=Regime.FINAL,
-    spill=Spill.BY_TASK,
-    envelope_first=False,
-    progress=False,
-    attachments=True,
-    arrows=False,
-    todo_files=False,
-    folder_mode=0o755,
-)
-_2_1_325 = replace(
-    _2_1_112,
-    version="2.1.325",
-    since=(2, 1, 248),
-    models=("claude-opus-5-5", "claude-sonnet-5-5"),
-    small_model="claude-haiku-5-5",
-    requests=True,
-)
-ERAS = (_1_0_128, _2_0_76, _2_1_20, _2_1_112, _2_1_325)
+def _eras() -> tuple[Era, ...]:
+    habits: dict[str, object] = {}
+    return tuple(msgspec.convert(habits := habits | changes, Era) for changes in load("eras.toml")["eras"])
+
+
+ERAS = _eras()
 
 
 def era_of(version: str) -> Era:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
-from hansard.demo.client import Dice
+from hansard.demo.client import Dice, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +40,6 @@ class Project:
     files: tuple[str, ...]
     about: str
     episodes: tuple[Episode, ...]
-
-
-@cache
-def load(name: str) -> dict[str, Any]:
-    """Read one of the data files of this package."""
-    import tomllib
-
-    return tomllib.loads(files("hansard.demo").joinpath("data", name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -388,7 +388,7 @@ class Conversation:
             interactive=page.interactive,
             agent_id=identity,
             sidechain=True,
-            records=page.records if inline else None,
+            records=page.records if inline else [],
         )
         model = subagent_task.model or (self.era.small_model if subagent_task.kind == "Explore" else self.model)
         helper = Conversation(

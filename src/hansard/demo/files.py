@@ -59,41 +59,29 @@ def encode_cwd(cwd: str) -> str:
     return f"{name[:200]}-{digits or '0'}"
 
 
+@dataclass(kw_only=True, eq=False)
 class Page:
     """The lines of one transcript, in the order in which they are written."""
 
-    def __init__(
-        self,
-        *,
-        era: Era,
-        version: str,
-        dice: Dice,
-        clock: Clock,
-        session_id: str,
-        cwd: str,
-        branch: str,
-        project: str | None = None,
-        interactive: bool = True,
-        agent_id: str | None = None,
-        sidechain: bool = False,
-        records: list[Json] | None = None,
-    ) -> None:
-        self.era = era
-        self.version = version
-        self.dice = dice
-        self.clock = clock
-        self.session_id = session_id
-        self.process_session = session_id  # what the snake-case session_id of 2.1.325 keeps naming after a /clear
-        self.cwd = cwd  # a `cd` changes it; the project stays
-        self.project = project or encode_cwd(cwd)
-        self.branch = branch
-        self.interactive = interactive
-        self.agent_id = agent_id
-        self.sidechain = sidechain
-        self.records: list[Json] = [] if records is None else records
-        self.slug: str | None = None
-        self.tip: str | None = None  # the uuid the next conversation record hangs on
-        self.last = clock.now
+    era: Era
+    version: str
+    dice: Dice
+    clock: Clock
+    session_id: str
+    cwd: str  # a `cd` changes it; the project stays
+    branch: str
+    project: str = ""
+    interactive: bool = True
+    agent_id: str | None = None
+    sidechain: bool = False
+    records: list[Json] = field(default_factory=list)
+    slug: str | None = None
+    tip: str | None = None  # the uuid the next conversation record hangs on
+
+    def __post_init__(self) -> None:
+        self.process_session = self.session_id  # what the snake-case session_id of 2.1.325 keeps naming after a /clear
+        self.project = self.project or encode_cwd(self.cwd)
+        self.last = self.clock.now
 
     def note(self, record: Json) -> None:
         """Write a metadata record, which hangs on nothing."""

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo.client import ERAS, Agents, Dice, Era, millis, stamp
-from hansard.demo.content import listing, load, projects, source_file, suite_report
+from hansard.demo.client import ERAS, Agents, Dice, Era, load, millis, stamp
+from hansard.demo.content import listing, projects, source_file, suite_report
 from hansard.demo.files import (
     CONFIG,
     Json,
@@ -99,7 +99,7 @@ def _session(
         return [writer]
     written = [writer]
     for twist in twists:
-        written += twist(writer, project)
+        written += twist(writer, project) or ()
     writer.close()
     if era.agents in {Agents.INLINE, Agents.BESIDE} and writer.page.tip:
         leaves.setdefault(project.name, []).append((story.title, writer.page.tip))

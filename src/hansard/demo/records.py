@@ -7,8 +7,7 @@ import hashlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hansard.demo.client import millis, stamp
-from hansard.demo.content import load
+from hansard.demo.client import load, millis, stamp
 from hansard.demo.files import Json, Page, dump
 from hansard.demo.usage import Bill, Usage, no_usage, tokens
 

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from hansard.demo.content import Project
     from hansard.demo.session_writer import SessionWriter
 
-Twist = Callable[["SessionWriter", "Project"], "list[SessionWriter]"]
+Twist = Callable[["SessionWriter", "Project"], "list[SessionWriter] | None"]
 SUMMARY = (
     "1. The user asked for a fix and a test; both are done and pass.\n2. Open: the change has not been reviewed.\n"
     "3. Files touched: the module in question and its test.\n4. Next: write the release note."
 )
 
 
-def helpers(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def helpers(writer: SessionWriter, project: Project) -> None:
     """Two agents look into the same question side by side."""
     first, second = project.nouns[:2]
     writer.prompt(f"Where do we handle the {first}, and where the {second}? Have two agents look, I am in a hurry.")
@@ -59,18 +59,16 @@ def helpers(writer: SessionWriter, project: Project) -> list[SessionWriter]:
         two.tool(bash(f"grep -rn {second} . | head", f"./{project.files[1]}:7: {second}", seconds=0.3))
         two.reply(f"The {second} is only touched in `{project.files[1]}`, line 7.")
     writer.reply(f"- **{first}**: `{project.files[0]}`, `{project.files[1]}`\n- **{second}**: `{project.files[1]}`")
-    return []
 
 
-def resumed(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def resumed(writer: SessionWriter, project: Project) -> None:
     """The session is taken up again after lunch, from a sub-folder."""
     writer.resume(hours=3.5, cwd=f"{writer.page.cwd}/{project.files[0].split('/', maxsplit=1)[0]}")
     writer.prompt("Back from lunch. Where were we?")
     writer.reply("The fix is in and the tests pass. What is left is the release note, one sentence.")
-    return []
 
 
-def compacted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def compacted(writer: SessionWriter, project: Project) -> None:
     """The user compacts by hand, later the context is full by itself."""
     writer.compact(SUMMARY, args="keep the file names")
     writer.prompt("Please write the release note.")
@@ -79,7 +77,6 @@ def compacted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     writer.tool(bash("cat log/last-night.log", log_lines(writer.page.dice, project.nouns, 260), seconds=3))
     writer.compact(SUMMARY + "\n5. The log of last night shows nothing new.", auto=True)
     writer.reply("I read all of it: 260 lines, eight errors, every one of them the timeout we know.")
-    return []
 
 
 def forked(writer: SessionWriter, project: Project) -> list[SessionWriter]:
@@ -114,7 +111,7 @@ def cleared(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     return [other]
 
 
-def interrupted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def interrupted(writer: SessionWriter, project: Project) -> None:
     """An answer is stopped, a tool refused, a prompt queued."""
     writer.prompt("Tell me about the history of this module.")
     writer.interrupted("The module goes back to a weekend on which it rained without a pause, and")
@@ -126,20 +123,18 @@ def interrupted(writer: SessionWriter, project: Project) -> list[SessionWriter]:
         bash("wc -l $(git ls-files)", f"  4812 {project.files[0]}\n  9120 total", seconds=4), queued="Also the tests!"
     )
     writer.reply("9,120 lines, of which 3,300 are tests, since you ask.")
-    return []
 
 
-def failing_api(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def failing_api(writer: SessionWriter, project: Project) -> None:
     """The API is overloaded, then answers."""
     writer.prompt(f"Is there a benchmark for {project.name}?")
     writer.api_error(529, "overloaded_error", "Overloaded", retries=3)
     writer.prompt("Try again.")
     writer.tool(failing(read(f"{writer.page.cwd}/bench.txt", ""), "File does not exist."))
     writer.reply("There is none yet.")
-    return []
 
 
-def rewound(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def rewound(writer: SessionWriter, project: Project) -> None:
     """A prompt is taken back and asked differently."""
     asked = writer.prompt("Rename everything to British spelling.")
     writer.tool(grep("color", [(project.files[0], 3, "color: string")], files_only=True))
@@ -147,20 +142,18 @@ def rewound(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     writer.rewind(asked)
     writer.prompt("Use British spelling in the documentation only.")
     writer.reply("Done: 12 words in 4 files. *Colour* it is.")
-    return []
 
 
-def killed(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def killed(writer: SessionWriter, project: Project) -> None:
     """The laptop runs out of power in the middle of a call."""
     writer.prompt("Run the long load test.")
     writer.killed(bash(f"make load PROJECT={project.name}", ""), "This will take a while.")
     writer.resume(hours=2, clean=False)
     writer.prompt("The battery died. Did it finish?")
     writer.reply("I cannot tell: its result was never written down. I would run it again, plugged in.")
-    return []
 
 
-def outside(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def outside(writer: SessionWriter, project: Project) -> None:
     """Commands of the user: slash, shell, a long paste."""
     writer.bang("git status --short", f" M {project.files[0]}")
     writer.command("/cost", "", "Total cost: $0.41")
@@ -169,10 +162,9 @@ def outside(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     writer.reply("Every error follows a warning of the same id within a second, so it is one fault told twice.")
     writer.command("/review", "HEAD~1", body="Review the named commit and report what is wrong with it, worst first.")
     writer.reply("Nothing is wrong. One name could be shorter.")
-    return []
 
 
-def pictures(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def pictures(writer: SessionWriter, project: Project) -> None:
     """Screenshots: one pasted, one read, one from an MCP server."""
     writer.prompt("This button looks off. Can you see it?", image=png(220, 40, 60))
     writer.tool(
@@ -182,10 +174,9 @@ def pictures(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     shot = mcp_picture("browser", "screenshot", {"selector": "button.primary"}, png(220, 44, 60), "a red button")
     writer.tool(shot)
     writer.reply(f"Yes: in {project.name} it is red, in the documentation green. The documentation is right.")
-    return []
 
 
-def web(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def web(writer: SessionWriter, project: Project) -> None:
     """Searches, pages and an MCP server."""
     writer.prompt("Which licence do our dependencies have? Look it up where you must.")
     writer.tool(web_search(f"{project.language} licence checker", LINKS, "Two tools are in wide use."))
@@ -201,10 +192,9 @@ def web(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     )
     writer.tools(page, issues, order=[1, 0])
     writer.reply("All are MIT, BSD or Apache-2.0. Issue 118 asks for a table; I can make one from this.")
-    return []
 
 
-def many_edits(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def many_edits(writer: SessionWriter, project: Project) -> None:
     """Several edits at once, as 1.0 made them, and a notebook."""
     name = f"{writer.page.cwd}/{project.files[1]}"
     text = source_file(project.language, project.nouns, writer.page.dice, holding="first old line\n\nsecond old line")
@@ -216,18 +206,16 @@ def many_edits(writer: SessionWriter, project: Project) -> list[SessionWriter]:
         writer.tool(multi_edit(name, text, pairs))
     writer.tool(notebook_edit(f"{writer.page.cwd}/notes/tour.ipynb", "c1", "print(1)", "print('ahoy')"))
     writer.reply("Both are renamed, and the notebook says *ahoy*.")
-    return []
 
 
-def overflow(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def overflow(writer: SessionWriter, project: Project) -> None:
     """A command prints more than a line may hold."""
     writer.prompt("What does the log of the whole week look like?")
     writer.tool(bash("journalctl -u service --since -7d", log_lines(writer.page.dice, project.nouns, 700), seconds=5))
     writer.reply("Calm: one error in about thirty lines, and all of them between two and three at night.")
-    return []
 
 
-def planned(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def planned(writer: SessionWriter, project: Project) -> None:
     """A plan, a question back, an approval."""
     writer.prompt(f"Plan how we split {project.files[0]} into two modules.")
     choice = ask(
@@ -242,10 +230,9 @@ def planned(writer: SessionWriter, project: Project) -> list[SessionWriter]:
         )
     )
     writer.reply("Split. The old path forwards, so nothing outside has to change.")
-    return []
 
 
-def background(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def background(writer: SessionWriter, project: Project) -> None:
     """Agents that report later, one of which sends another."""
     writer.prompt(f"Check the documentation of {project.name} for dead links in the background while we talk.")
     with writer.agent("Check links", "Check every link in docs/ and report the dead ones.", background=True) as outer:
@@ -263,10 +250,9 @@ def background(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     )
     writer.reply("The links are checked: two of 412 are dead, both to pages that moved. Shall I fix them?")
     writer.pull_request(71, f"mira/{writer.page.project.rsplit('-', maxsplit=1)[-1]}")
-    return []
 
 
-def echo(writer: SessionWriter, project: Project) -> list[SessionWriter]:
+def echo(writer: SessionWriter, project: Project) -> None:
     """An agent that shares the conversation so far instead of a copy, and one whose notice comes in mid-turn."""
     writer.prompt("Have somebody who knows all this draft the announcement.")
     last = writer.page.tip
@@ -279,7 +265,6 @@ def echo(writer: SessionWriter, project: Project) -> list[SessionWriter]:
     writer.reply(
         "> Wrong values are gone. Thank you for your patience.\n\nThree sentences, as you wished; the first was vain."
     )
-    return []
 
 
 LINKS = (("A guide to licences", "https://example.org/guide"), ("Checker manual", "https://example.com/manual"))

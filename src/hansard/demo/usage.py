@@ -92,32 +92,20 @@ class Bill:
 
     def add(self, model: str, usage: Usage) -> None:
         """Count one request."""
-        row = self.by_model.setdefault(
-            model,
-            dict.fromkeys(
-                (
-                    "inputTokens",
-                    "outputTokens",
-                    "thinkingTokens",
-                    "cacheReadInputTokens",
-                    "cacheCreationInputTokens",
-                    "cacheCreationEphemeral5mInputTokens",
-                    "cacheCreationEphemeral1hInputTokens",
-                    "webSearchRequests",
-                    "costUSD",
-                ),
-                0,
-            ),
-        )
-        row["inputTokens"] += usage.input
-        row["outputTokens"] += usage.output
-        row["thinkingTokens"] += usage.thinking
-        row["cacheReadInputTokens"] += usage.read
-        row["cacheCreationInputTokens"] += usage.write_5m + usage.write_1h
-        row["cacheCreationEphemeral5mInputTokens"] += usage.write_5m
-        row["cacheCreationEphemeral1hInputTokens"] += usage.write_1h
-        row["webSearchRequests"] += usage.web_searches
-        row["costUSD"] = round(row["costUSD"] + price(model, usage), 9)
+        row = self.by_model.setdefault(model, {})
+        used = {
+            "inputTokens": usage.input,
+            "outputTokens": usage.output,
+            "thinkingTokens": usage.thinking,
+            "cacheReadInputTokens": usage.read,
+            "cacheCreationInputTokens": usage.write_5m + usage.write_1h,
+            "cacheCreationEphemeral5mInputTokens": usage.write_5m,
+            "cacheCreationEphemeral1hInputTokens": usage.write_1h,
+            "webSearchRequests": usage.web_searches,
+        }
+        for name, count in used.items():
+            row[name] = row.get(name, 0) + count
+        row["costUSD"] = round(row.get("costUSD", 0) + price(model, usage), 9)
 
     def total(self) -> float:
         """Give the sum in USD."""
