@@ -306,8 +306,7 @@ class Conversation:
     def enqueue(self, text: str) -> None:
         """Write that a prompt was typed, or a notice came, while the model works."""
         if self.era.snapshots:
-            record = {"type": "queue-operation", "operation": "enqueue", "timestamp": stamp(self.page.clock.now)}
-            self.page.note({**record, "sessionId": self.page.session_id, "content": text})
+            self.page.note_queue("enqueue", content=text)
 
     def deliver(self, text: str, kind: str = "human") -> None:
         """Write that a queued prompt reached the model in mid-turn."""
@@ -315,11 +314,8 @@ class Conversation:
             return
         page = self.page
         source, delivery = page.dice.uuid(), page.dice.uuid()
-        record: Json = {"type": "queue-operation", "operation": "remove", "timestamp": stamp(page.clock.now)}
-        record["sessionId"] = page.session_id
-        if self.era.requests:
-            record |= {"content": text, "reason": "absorbed_mid_turn", "commandUuid": source, "deliveryId": delivery}
-        page.note(record)
+        told = {"content": text, "reason": "absorbed_mid_turn", "commandUuid": source, "deliveryId": delivery}
+        page.note_queue("remove", **(told if self.era.requests else {}))
         self.meter.add(tokens(text))
         if not self.era.attachments:
             return
@@ -376,20 +372,9 @@ class Conversation:
         inline = self.era.agents == Agents.INLINE
         long_ids = self.era.attachments
         identity = None if inline else "a" + dice.hex(16 if long_ids else 6)
-        helper_page = Page(
-            era=self.era,
-            version=page.version,
-            dice=dice,
-            clock=page.clock.copy(),
-            session_id=page.session_id,
-            cwd=page.cwd,
-            branch=page.branch,
-            project=page.project,
-            interactive=page.interactive,
-            agent_id=identity,
-            sidechain=True,
-            records=page.records if inline else [],
-        )
+        helper_page = page.another(agent_id=identity, sidechain=True)
+        if inline:
+            helper_page.records = page.records
         model = subagent_task.model or (self.era.small_model if subagent_task.kind == "Explore" else self.model)
         helper = Conversation(
             helper_page,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,10 +83,19 @@ class Page:
         self.project = self.project or encode_cwd(self.cwd)
         self.last = self.clock.now
 
+    def another(self, **changes: Any) -> Page:
+        """Give an empty transcript of the same client at the same time; its clock goes its own way."""
+        return replace(self, clock=self.clock.copy(), records=[], slug=None, tip=None, **changes)
+
     def note(self, record: Json) -> None:
         """Write a metadata record, which hangs on nothing."""
         self.records.append(record)
         self.last = max(self.last, self.clock.now)
+
+    def note_queue(self, operation: str, **more: object) -> None:
+        """Write what became of a prompt that had to wait."""
+        record = {"type": "queue-operation", "operation": operation, "timestamp": stamp(self.clock.now)}
+        self.note({**record, "sessionId": self.session_id, **more})
 
     def put(
         self,

@@ -163,8 +163,7 @@ class SessionWriter(Conversation):
         if not page.interactive and self.era.snapshots:
             if self.era.attachments:
                 self.enqueue(text)
-            record = {"type": "queue-operation", "operation": "dequeue", "timestamp": stamp(page.clock.now)}
-            page.note({**record, "sessionId": page.session_id})
+            page.note_queue("dequeue")
 
     def _remember(self, text: str, paste: str | None, image: str | None) -> None:
         page = self.page
@@ -327,34 +326,25 @@ class SessionWriter(Conversation):
             page.tip = before["parentUuid"]
         self._lost = None
         if self.era.agents == Agents.BESIDE:
-            self.session_files.pages[f"projects/{page.project}/{page.dice.uuid()}.jsonl"] = self._debris()
+            self.session_files.pages[f"projects/{page.project}/{page.dice.uuid()}.jsonl"] = page.another(
+                session_id=page.dice.uuid()
+            )
         if self.era.agents == Agents.INLINE and page.tip:
-            debris = self._debris()
+            debris = page.another(session_id=page.dice.uuid())
             debris.note({"type": "summary", "summary": self.ai_title or "Earlier work", "leafUuid": page.tip})
             self.session_files.pages[f"projects/{page.project}/{debris.session_id}.jsonl"] = debris
         if self.hooks:
             records.session_start_hook(page, "resume")
-
-    def _debris(self) -> Page:
-        page = self.page
-        return Page(
-            era=self.era,
-            version=page.version,
-            dice=page.dice,
-            clock=page.clock.copy(),
-            session_id=page.dice.uuid(),
-            cwd=page.cwd,
-            branch=page.branch,
-        )
 
     def warmup(self) -> None:
         """Write the two stub agents that 2.0 left at each start."""
         if self.era.agents != Agents.BESIDE:
             return
         for number in range(2):
-            stub = self._debris()
-            stub.session_id, stub.agent_id, stub.sidechain = self.session_id, "a" + self.page.dice.hex(6), True
-            self.session_files.pages[subagents.transcript_path(self.page, stub.agent_id)] = stub
+            self.page.dice.uuid()  # drawn so that a seed goes on giving the same history
+            agent_id = "a" + self.page.dice.hex(6)
+            stub = self.page.another(agent_id=agent_id, sidechain=True)
+            self.session_files.pages[subagents.transcript_path(self.page, agent_id)] = stub
             helper = Conversation(
                 stub,
                 model=self.era.small_model,
@@ -441,8 +431,7 @@ class SessionWriter(Conversation):
         if mid_turn:
             self.deliver(text, kind="task-notification")
             return
-        record = {"type": "queue-operation", "operation": "dequeue", "timestamp": stamp(self.page.clock.now)}
-        self.page.note({**record, "sessionId": self.session_id})
+        self.page.note_queue("dequeue")
         self.turns += 1
         self.prompt_id = self.page.dice.uuid()
         tail: Json = {}
