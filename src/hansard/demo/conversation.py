@@ -230,9 +230,8 @@ class Conversation:
             tail["sourceToolAssistantUUID"] = asked.line
         if self.era.requests and not outcome.error:
             tail["permissionDecision"] = ACCEPTED
-        body: Json = {"promptId": self.prompt_id} if self.era.attachments else {}
-        body |= {"type": "user", "message": {"role": "user", "content": [block]}}
-        line = page.put(body, tail=tail, parent=asked.line if self.era.own_parents else page.tip)
+        parent = asked.line if self.era.own_parents else page.tip
+        line = page.put_user([block], self.prompt_id, tail=tail, parent=parent)
         self.meter.add(tokens(dump(content).decode()))
         self.ambient.say("user", [block])
         if self.hooks:

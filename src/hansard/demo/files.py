@@ -125,6 +125,12 @@ class Page:
         self.last = max(self.last, self.clock.now)
         return uuid
 
+    def put_user(self, content: object, prompt_id: str = "", marks: Json | None = None, **placed: Any) -> str:
+        """Write a user record, as `put` does; newer clients say which prompt it belongs to."""
+        body: Json = {"promptId": prompt_id} if prompt_id and self.era.attachments else {}
+        body |= {"type": "user", "message": {"role": "user", "content": content}}
+        return self.put({**body, **(marks or {})}, **placed)
+
     def _envelope(self) -> Json:
         place: Json = {"userType": "external"}
         if not self.era.envelope_first:

@@ -156,18 +156,12 @@ def _tool(name: str, description: str, fields: list[str]) -> Json:
     return {"name": name, "description": description, "input_schema": {**schema, "required": list(fields[:1])}}
 
 
-def plain_user(page: Page, text: str, prompt_id: str, tail: Json | None = None) -> str:
-    """Write a user line that is no prompt of a human."""
-    body: Json = {"promptId": prompt_id} if page.era.attachments else {}
-    return page.put({**body, "type": "user", "message": {"role": "user", "content": text}}, tail=tail)
-
-
 def caveat(page: Page) -> None:
     """Write the line that tells the model to leave the next ones alone."""
     text = OLD_CAVEAT
     if page.era.own_parents:
         text = f"<local-command-caveat>{OLD_CAVEAT}</local-command-caveat>"
-    page.put({"type": "user", "message": {"role": "user", "content": text}, "isMeta": True})
+    page.put_user(text, marks={"isMeta": True})
 
 
 def local_command(page: Page, name: str, args: str, stdout: str) -> None:
@@ -179,8 +173,8 @@ def local_command(page: Page, name: str, args: str, stdout: str) -> None:
     printed = f"<local-command-stdout>{stdout}</local-command-stdout>"
     if not page.era.attachments or name in {"/clear", "/compact"}:
         caveat(page)
-        page.put({"type": "user", "message": {"role": "user", "content": called}})
-        page.put({"type": "user", "message": {"role": "user", "content": printed}})
+        page.put_user(called)
+        page.put_user(printed)
         return
     for text in (called, printed):
         body: Json = {"type": "system", "subtype": "local_command", "content": text, "level": "info"}
@@ -280,9 +274,7 @@ def interrupted_answer(writer: SessionWriter, partial: str) -> None:
         tail["interruptedMessageId"] = ids["message"]
     elif writer.era.attachments:
         synthetic(page, partial)
-    body: Json = {"promptId": writer.prompt_id} if writer.era.attachments else {}
-    content = [{"type": "text", "text": "[Request interrupted by user]"}]
-    page.put({**body, "type": "user", "message": {"role": "user", "content": content}}, tail=tail)
+    page.put_user([{"type": "text", "text": "[Request interrupted by user]"}], writer.prompt_id, tail=tail)
 
 
 def compact(writer: SessionWriter, summary: str, *, auto: bool, args: str) -> None:
@@ -311,11 +303,9 @@ def compact(writer: SessionWriter, summary: str, *, auto: bool, args: str) -> No
         "content": "Conversation compacted",
     }
     page.put({**body, "isMeta": False}, tail={"level": "info", "compactMetadata": data}, parent=None)
-    head: Json = {"promptId": writer.prompt_id} if era.attachments else {}
     text = f"This session is being continued from a previous conversation. What was said so far, in short:\n\n{summary}"
-    message = {"role": "user", "content": text}
     marks = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-    page.put({**head, "type": "user", "message": message, **marks}, uuid=summary_line)
+    page.put_user(text, writer.prompt_id, marks, uuid=summary_line)
     if not auto:
         local_command(page, "/compact", args, "Compacted (ctrl+o to see full summary)")
     writer.meter.compact(left)

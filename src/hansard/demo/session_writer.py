@@ -132,8 +132,6 @@ class SessionWriter(Conversation):
         self.prompt_id, self.first_prompt_id = self.first_prompt_id or prompt_id, ""
         if self.era.snapshots and page.interactive:
             self.session_files.snapshot(page, uuid)
-        body: Json = {"promptId": self.prompt_id} if self.era.attachments else {}
-        body |= {"type": "user", "message": {"role": "user", "content": content}}
         tail: Json = {}
         if image and self.era.snapshots:
             tail["imagePasteIds"] = [1]
@@ -146,7 +144,7 @@ class SessionWriter(Conversation):
             tail |= {"origin": {"kind": "human"}} if human else {}
             tail |= {"promptSource": "typed" if human else "sdk", "turnOrigin": "human" if human else "sdk"}
             tail["turnPosition"] = {"promptIndex": self.prompts, "turnIndex": self.turns}
-        page.put(body, tail=tail, uuid=uuid)
+        page.put_user(content, self.prompt_id, tail=tail, uuid=uuid)
         self.meter.add(tokens(dump(content).decode()) if not image else 1600)
         self.ambient.say("user", content)
         return uuid
@@ -264,9 +262,7 @@ class SessionWriter(Conversation):
         bare = name.removeprefix("/")
         tags = f"<command-message>{bare}</command-message>\n<command-name>{name}</command-name>"
         self.user_line(tags + (f"\n<command-args>{args}</command-args>" if args else ""))
-        meta: Json = {"promptId": self.prompt_id} if self.era.attachments else {}
-        message = {"role": "user", "content": [{"type": "text", "text": body}]}
-        self.page.put({**meta, "type": "user", "message": message, "isMeta": True})
+        self.page.put_user([{"type": "text", "text": body}], self.prompt_id, {"isMeta": True})
         self.last_prompt = f"{name} {args}".strip()
         if not self.opened:
             self.opened = True
@@ -282,7 +278,7 @@ class SessionWriter(Conversation):
             f"<bash-input>{command}</bash-input>",
             f"<bash-stdout>{stdout}</bash-stdout><bash-stderr>{stderr}</bash-stderr>",
         ):
-            records.plain_user(self.page, text, self.prompt_id)
+            self.page.put_user(text, self.prompt_id)
             self.meter.add(tokens(text))
 
     def change_directory(self, cwd: str) -> None:
@@ -353,7 +349,7 @@ class SessionWriter(Conversation):
                 base_tokens=900,
                 depth=1,
             )
-            stub.put({"type": "user", "message": {"role": "user", "content": "Warmup"}}, parent=None)
+            stub.put_user("Warmup", parent=None)
             if number == 0:
                 helper.write_answer(text="Ready to look through the code.")
 
@@ -442,7 +438,7 @@ class SessionWriter(Conversation):
         if self.era.requests:
             tail |= {"promptSource": "system", "turnOrigin": "task_notification"}
             tail["turnPosition"] = {"promptIndex": self.prompts, "turnIndex": self.turns}
-        records.plain_user(self.page, text, self.prompt_id, tail)
+        self.page.put_user(text, self.prompt_id, tail=tail)
         self.meter.add(tokens(text))
         self.ambient.say("user", text)
         self.turn_started = self.page.clock.now

@@ -52,8 +52,7 @@ def call_of(subagent_task: SubagentTask, era: Era) -> Call:
 def begin(helper: Conversation, subagent_task: SubagentTask, tool_id: str, parent: Conversation) -> None:
     """Write the first line of an agent's transcript and, where the era has one, its meta file."""
     page = helper.page
-    body: Json = {"promptId": helper.prompt_id} if page.era.attachments else {}
-    page.put({**body, "type": "user", "message": {"role": "user", "content": subagent_task.prompt}}, parent=None)
+    page.put_user(subagent_task.prompt, helper.prompt_id, parent=None)
     helper.meter.add(tokens(subagent_task.prompt))
     helper.ambient.say("user", subagent_task.prompt)
     helper.ambient.opening()
