@@ -484,7 +484,7 @@ class Hansard:
         page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
         if not (subjects or outputs) or not page.calls:
             return page
-        from hansard.thread.calls import with_subjects
+        from hansard.thread.locate import with_subjects
 
         return with_subjects(self.reader, self.record, page, outputs=outputs)
 
@@ -499,7 +499,7 @@ class Hansard:
         generation: int | None = None,
     ) -> ToolCall:
         """One call with its input and its result, by the place of its block: a transcript's path and a byte offset."""
-        from hansard.thread.calls import read_call
+        from hansard.thread.locate import read_call
 
         return read_call(
             self.reader,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.render.shell import command_line, quote
+from hansard.render.text import command_line, quote
 
 from .conftest import SESSION, Run, said, write_log
 

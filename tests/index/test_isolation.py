@@ -10,7 +10,7 @@ import pytest
 
 import hansard
 from hansard.errors import StoreCorrupt
-from hansard.index.lines import internal_error
+from hansard.index.store import internal_error
 from hansard.parse.decode import Issue
 from tests.sync.making import Tree, ask, assistant, main_path, raw, session, user
 
@@ -71,8 +71,8 @@ ROWS = {
     "hansard.index.rows.entry",
     "hansard.parse.fold.Fold.entry",
     "hansard.parse.fold.Fold.feed",
-    "hansard.index.lines.decode",
-    "hansard.index.lines.salvage",
+    "hansard.parse.decode.decode",
+    "hansard.parse.decode.salvage",
 }
 TEXT = {"hansard.index.text.entry", "hansard.parse.texts.TextFold.texts", "hansard.parse.texts.TextFold.is_aside"}
 
@@ -169,7 +169,7 @@ def test_a_prompt_history(tree: Tree, monkeypatch: pytest.MonkeyPatch, target: s
 
 def test_a_last_line_without_an_end(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        fail_at(patch, "hansard.index.lines.decode", PLACES[-1], len(LINES[-1]))
+        fail_at(patch, "hansard.parse.decode.decode", PLACES[-1], len(LINES[-1]))
         path = tree.write(main_path(A), b"\n".join(LINES))
         tree.sync()
     assert told(tree) == {(PLACES[-1], "internal_error")}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.index.lines import items
 from hansard.index.tokens import fold, searchable, tokens
-from hansard.parse.decode import ParsedLine
+from hansard.parse.decode import ParsedLine, items
 from hansard.parse.texts import TextFold
 
 FTS5 = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])

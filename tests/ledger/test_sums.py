@@ -11,9 +11,8 @@ import pytest
 from hansard.errors import UsageError
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
-from hansard.ledger.sums import MODES
 from hansard.model.ledger import UsageReport, UsageRow, Work
-from hansard.pricing.cost import total
+from hansard.pricing.cost import MODES, total
 from tests.ledger.conftest import Kept
 from tests.ledger.making import opened, story
 from tests.sync.making import Tree

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hansard.index.lines import Lines, items
-from hansard.parse.decode import Issue, ParsedLine
+from hansard.parse.decode import Issue, ParsedLine, items
 from hansard.parse.fold import Fold
+from hansard.parse.lines import Lines
 from hansard.parse.state import State
 from hansard.parse.texts import texts
 

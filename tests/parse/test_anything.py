@@ -8,9 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.index.lines import items
 from hansard.parse import wire
-from hansard.parse.decode import ParsedLine, salvage
+from hansard.parse.decode import ParsedLine, items, salvage
 from hansard.parse.texts import texts
 from tests.parse.making import assert_storable, folding, line, uncovered, user
 

@@ -10,9 +10,8 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import fields
 
-from hansard.index.lines import items
 from hansard.parse import wire
-from hansard.parse.decode import Issue, ParsedLine, decode, survivors, text_of
+from hansard.parse.decode import Issue, ParsedLine, decode, items, survivors, text_of
 from hansard.parse.texts import texts
 from tests.parse.making import (
     SESSION,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from hansard.index.lines import Lines, items
-from hansard.parse.decode import Issue, ParsedLine
+from hansard.parse.decode import Issue, ParsedLine, items
 from hansard.parse.fold import Fold
+from hansard.parse.lines import Lines
 from hansard.parse.rows import AgentRef
 from hansard.parse.state import State, dump, load
 from tests.parse.making import SESSION, assistant, entry, fold, folding, line, text, tool_result, tool_use, user

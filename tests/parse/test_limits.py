@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.index.history import HistoryFold
-from hansard.index.lines import Lines, items, unfinished
 from hansard.parse import decode as decoding
-from hansard.parse import limits
-from hansard.parse.decode import Issue, ParsedLine
-from hansard.parse.limits import LONG_LINE, MAX_PIECES, MAX_VALUES, LongLine, fit, is_ordinary, length_of
+from hansard.parse import lines as limits
+from hansard.parse.decode import Issue, ParsedLine, items, unfinished
+from hansard.parse.lines import LONG_LINE, MAX_PIECES, MAX_VALUES, Lines, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
 from hansard.parse.state import dump
 from tests.parse.making import assistant, fold, folding, line, text, tool_result, tool_use, uncovered, user
@@ -185,7 +184,7 @@ def test_salvage_stops(unit: bytes) -> None:
 
 @pytest.fixture
 def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hansard.index.lines.MAX_LINE", 1000)
+    monkeypatch.setattr("hansard.parse.lines.MAX_LINE", 1000)
 
 
 @pytest.mark.usefixtures("short_lines")

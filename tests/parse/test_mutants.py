@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.demo.history import write_history
-from hansard.index.lines import Lines, items
 from hansard.parse import wire
-from hansard.parse.decode import Issue, ParsedLine, decode
+from hansard.parse.decode import Issue, ParsedLine, decode, items
+from hansard.parse.lines import Lines
 from hansard.parse.state import dump, load
 from hansard.parse.texts import texts
 from tests.parse.making import assert_storable, folding, uncovered

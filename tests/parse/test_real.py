@@ -6,7 +6,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hansard.index.lines import Lines, items
+from hansard.parse.decode import items
+from hansard.parse.lines import Lines
 from hansard.parse.usage import merge
 from tests.parse.making import folding
 from tests.recordings import ARCHIVES, find_recordings

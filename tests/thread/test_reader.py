@@ -11,7 +11,7 @@ import pytest
 import hansard
 from hansard.errors import NotFound
 from hansard.model.serialize import plain
-from hansard.thread.calls import given, patch_of
+from hansard.parse.meaning import patch_of, tool_input
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
 if TYPE_CHECKING:
@@ -155,10 +155,10 @@ def test_an_agents_name_is_no_pattern(tree: Tree) -> None:
 
 def test_an_input_too_deep_to_be_walked_is_text() -> None:
     shallow, deep = b'{"a":' * 50 + b"1" + b"}" * 50, b'{"a":' * 700 + b"1" + b"}" * 700
-    assert given(msgspec.Raw(shallow)) == json.loads(shallow)
-    assert plain(given(msgspec.Raw(deep))) == deep.decode()
+    assert tool_input(msgspec.Raw(shallow)) == json.loads(shallow)
+    assert plain(tool_input(msgspec.Raw(deep))) == deep.decode()
     wide = [{"a": [1]}] * 200
-    assert given(msgspec.Raw(json.dumps(wide).encode())) == wide
+    assert tool_input(msgspec.Raw(json.dumps(wide).encode())) == wide
 
 
 @pytest.mark.parametrize(

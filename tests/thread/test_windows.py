@@ -13,9 +13,9 @@ from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
 from hansard.render.html.threads import Drawing
+from hansard.thread.store import LONGEST, Budget, ShortLines, Window, Windows
 from hansard.thread.structure import find_line
 from hansard.thread.thread import Thread
-from hansard.thread.windows import LONGEST, Budget, ShortLines, Window, Windows
 from tests.hard_session import write_hard_session
 from tests.sync import making
 from tests.sync.making import assistant, call, main_path, result, session, user

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING
 
-from hansard.web.guard import HEADERS
+from hansard.web.auth import HEADERS
 
 if TYPE_CHECKING:
     import httpx

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from starlette.applications import Starlette
 
-    from hansard.web.auth import Auth
-    from hansard.web.login_file import LoginFile
+    from hansard.web.auth import Auth, LoginFile
 
 LIMIT = 64 << 20
 _Answer = TypeVar("_Answer")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.web.auth import LINK_SECONDS, Auth
-from hansard.web.login_file import LOGIN_SECONDS, LoginFile, hash_session, random_name
+from hansard.web.auth import LOGIN_SECONDS, Auth, LoginFile, hash_session, random_name
+from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.server import make_auth
 
 NAME = "hansard-0123456789abcdef.localhost"

@@ -9,9 +9,9 @@ import pytest
 
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreCorrupt, StoreUnusable
-from hansard.web import engine_pool, guard
+from hansard.web import auth, engine_pool
 from hansard.web import server as connection
-from hansard.web.guard import HEADERS, MAX_PATH
+from hansard.web.auth import HEADERS, MAX_PATH
 from tests.web.by_hand import ask, check, exchange, host
 from tests.web.serving import elsewhere
 
@@ -132,7 +132,7 @@ def test_a_body_that_is_not_utf_8_is_a_bad_request(demo: Site, body: bytes) -> N
 def test_a_body_that_does_not_come_is_not_waited_for(
     demo: Site, monkeypatch: pytest.MonkeyPatch, limit: str, framing: str, begun: bytes
 ) -> None:
-    monkeypatch.setattr(guard, limit, 0.2)
+    monkeypatch.setattr(auth, limit, 0.2)
     answer = exchange(demo, note(demo, framing) + begun)  # until the server closes
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"\r\nconnection: close\r\n" in answer
@@ -141,7 +141,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 
 
 def test_a_stream_does_not_outlive_a_body_that_does_not_come(demo: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "BODY_IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(auth, "BODY_IDLE_SECONDS", 0.2)
     head = (
         f"GET /api/events HTTP/1.1\r\nHost: {host(demo)}\r\nCookie: {demo.cookie}={demo.key}\r\nConnection: close\r\n"
     )

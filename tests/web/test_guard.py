@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from hansard.config import Settings
 from hansard.web.app import make_app
-from hansard.web.auth import Auth
-from hansard.web.guard import HEADERS, MAX_BODY, MAX_QUERY, Guard
+from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard
 from hansard.web.static_files import address
 from tests.web.by_hand import check, host
 from tests.web.serving import Site, elsewhere, site

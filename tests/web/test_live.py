@@ -20,7 +20,7 @@ from hansard.errors import StoreBusy, StoreUnusable
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from hansard.sync.lock import sync_lock
 from hansard.web import live
-from hansard.web.login_file import LoginFile
+from hansard.web.auth import LoginFile
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:

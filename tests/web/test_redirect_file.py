@@ -12,8 +12,7 @@ from urllib.request import url2pathname
 import pytest
 
 from hansard.export.files import NotWritten
-from hansard.web.auth import LINK_SECONDS
-from hansard.web.redirect_file import RedirectFile
+from hansard.web.redirect_file import LINK_SECONDS, RedirectFile
 
 LINK = 'http://hansard-0123456789abcdef.localhost:4567/?token=abc&x="><script>'
 

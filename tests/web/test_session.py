@@ -16,7 +16,7 @@ import pytest
 import hansard
 from benchmarks.long_session import write_long_session
 from hansard.render.html import page
-from hansard.thread.windows import LONGEST
+from hansard.thread.store import LONGEST
 from hansard.web.pages.session.fragments import NEXT
 from hansard.web.pages.session.raw import SHOWN
 from hansard.web.pages.session.thread_html import LONGEST_TEXT

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hansard.errors import HansardError, NotFound, StoreBusy, StoreUnusable, UsageError
-from hansard.render.project_names import use_project_names
 from hansard.render.text import PIPED, Paint, clean
+from hansard.render.words import use_project_names
 
 if TYPE_CHECKING:
     from hansard.config import Settings

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.render.project_names import project_name
 from hansard.render.text import one_line
-from hansard.render.words import many, model_name
+from hansard.render.words import many, model_name, project_name
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

@@ -10,7 +10,7 @@ import msgspec
 from hansard.index.sides import storable
 from hansard.parse import wire
 from hansard.parse.decode import REFUSED, Issue, ParsedLine
-from hansard.parse.limits import fit, length_of
+from hansard.parse.lines import fit, length_of
 from hansard.parse.meaning import milliseconds
 from hansard.parse.rows import Rows
 from hansard.parse.state import State

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from hansard.index import schema
 from hansard.index.history import HistoryFold
-from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
-from hansard.index.store import Disposable, Origin, telling
+from hansard.index.store import Disposable, Origin, internal_error, telling
 from hansard.index.usage import UsageTable
-from hansard.parse.decode import Issue, ParsedLine, entry
+from hansard.parse.decode import Issue, ParsedLine, entry, items, unfinished
 from hansard.parse.fold import Fold
+from hansard.parse.lines import Lines
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

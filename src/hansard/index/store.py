@@ -6,13 +6,16 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import apsw
 
 from hansard.errors import HansardError, StoreCorrupt, StoreUnusable
 from hansard.storage import sqlite
 from hansard.storage.failures import store_error
+
+if TYPE_CHECKING:
+    from hansard.parse.decode import Issue
 
 _APPLICATION_ID = 0x48416E78  # "HAnx"
 
@@ -244,6 +247,18 @@ class Disposable:
     def close(self) -> None:
         """Close the connection."""
         self.db.close()
+
+
+def internal_error(error: Exception, line: bytes, offset: int) -> Issue:
+    """The issue about a line on which our own code failed; it is raised again where the line is not at fault."""
+    if isinstance(error, (MemoryError, HansardError, apsw.Error)):
+        raise error
+    from hansard.parse.decode import Issue
+    from hansard.parse.lines import length_of
+
+    if isinstance(error, RecursionError):
+        return Issue(offset, length_of(line), "too_deep")
+    return Issue(offset, length_of(line), "internal_error", f"{type(error).__name__}: {error}"[:300])
 
 
 def is_store_error(error: Exception) -> bool:

@@ -10,11 +10,11 @@ from typing import Any
 
 from hansard.index import schema
 from hansard.index.history import HistoryFold
-from hansard.index.lines import Lines, internal_error, items, unfinished
 from hansard.index.marks import kind_mark, marks
-from hansard.index.store import Disposable, Origin, is_store_error, telling
+from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.tokens import searchable
-from hansard.parse.decode import Issue, ParsedLine, entry, is_progress
+from hansard.parse.decode import Issue, ParsedLine, entry, is_progress, items, unfinished
+from hansard.parse.lines import Lines
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import TextFold, texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

@@ -16,11 +16,10 @@ from msgspec.structs import replace
 from hansard.errors import NotFound, UsageError
 from hansard.index.schema import QUARTER
 from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_messages, found_by
-from hansard.ledger.sums import Sums, charge
 from hansard.ledger.targets import Target, find_target
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
-from hansard.pricing.cost import EXACT, ZERO
+from hansard.pricing.cost import EXACT, ZERO, Sums, charge
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger

@@ -15,9 +15,8 @@ from hansard.errors import UsageError
 from hansard.ledger.calendar import Zone
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.filters import Selection, UsageFilter
-from hansard.ledger.sums import MODES, SUMS, Sums
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
-from hansard.pricing.cost import data_of, rates_of
+from hansard.pricing.cost import MODES, SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 
 if TYPE_CHECKING:

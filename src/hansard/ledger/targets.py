@@ -14,7 +14,7 @@ from hansard.ledger.dimensions import TIMES
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension
     from hansard.ledger.report import Ledger, RowKey
-    from hansard.ledger.sums import Sums
+    from hansard.pricing.cost import Sums
 
 _PATTERNS = {
     "hour": r"\d{4}-\d\d-\d\dT\d\d:\d\d(Z|[+-]\d\d:\d\d)",

@@ -6,8 +6,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.index.lines import items
-from hansard.parse.decode import ParsedLine
+from hansard.parse.decode import ParsedLine, items
 from hansard.parse.meaning import milliseconds
 from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, embedded_answer, stated, streamed_answer
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

@@ -3,14 +3,14 @@
 The fast path is one msgspec decode per line. Whatever it refuses goes through `salvage`, which in this order tries: the same
 record with fields nobody has seen, wrong types in single fields, odd encodings, several objects glued together, and the whole
 objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over. What
-is beyond the limits of `parse.limits` is an issue.
+is beyond the limits of `parse.lines` is an issue.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin
 
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
-from hansard.parse.limits import LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary
+from hansard.parse.lines import LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
 
 # What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
@@ -135,6 +135,27 @@ def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
     yield from _pieces(body, last) if isinstance(last, Issue) and last.reason in _UNREADABLE else found
     if line.find(b"\x00", end) >= 0:
         yield Issue(offset + end, len(line) - end, *_NULS)
+
+
+def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
+    """The records and issues of one line."""
+    record = decode(line, offset)
+    if record is not None:
+        yield record
+    else:
+        yield from salvage(line, offset)
+
+
+def unfinished(
+    rest: bytes, offset: int, read: Callable[[bytes, int], Iterator[ParsedLine | Issue]] = items
+) -> list[ParsedLine | Issue]:
+    """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
+    if not isinstance(rest, LongLine) and not rest.strip():
+        return []
+    found = list(read(rest, offset))
+    if found and all(isinstance(item, ParsedLine) for item in found):
+        return found
+    return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]
 
 
 def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,9 +11,15 @@ import msgspec
 from msgspec import Raw
 
 from hansard.parse import wire
-from hansard.parse.decode import REFUSED, survivors, text_of
+from hansard.parse.decode import REFUSED, ParsedLine, survivors, text_of
 
 SYNTHETIC = "<synthetic>"
+
+_hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
+
+# Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
+_MAX_DEPTH = 100
 
 # What a user line says, by the text it starts with. The order matters only for readers.
 _PREFIXES = (
@@ -299,3 +306,51 @@ def version_of(version: str) -> tuple[int, ...]:
         return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
     except ValueError:
         return (0,)
+
+
+def blocks_of(record: ParsedLine) -> list[wire.Block]:
+    """The content blocks of a record; none where its content is a text, or where it has none."""
+    content = getattr(getattr(record.body, "message", None), "content", None)
+    return content if isinstance(content, list) else []
+
+
+def has_image(result: wire.Block) -> bool:
+    """Whether there is an image in a result."""
+    return not raw_is_string(result.content) and b'"image"' in bytes(result.content)
+
+
+def tool_input(raw: msgspec.Raw) -> Any:
+    """A tool's input; as the JSON text that it is where it is nested too deep to be walked."""
+    value = lenient(_any, raw)
+    data = bytes(raw)
+    if data.count(b"{") + data.count(b"[") <= _MAX_DEPTH:
+        return value
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return value
+    return string(raw)
+
+
+def _inside(value: Any) -> Sequence[Any]:
+    if isinstance(value, dict):
+        return tuple(value.values())
+    return value if isinstance(value, list) else ()
+
+
+def patch_of(raw: msgspec.Raw) -> str | None:
+    """The unified diff that a file-changing result carries."""
+    if not raw:
+        return None
+    outcome = lenient(_hunks, raw)
+    hunks = lenient(_patch, outcome["structuredPatch"]) if outcome and "structuredPatch" in outcome else None
+    if not hunks:
+        return None
+    lines: list[str] = []
+    for hunk in hunks:
+        numbers = [hunk.get(name) for name in ("oldStart", "oldLines", "newStart", "newLines")]
+        lines.append("@@ -{},{} +{},{} @@".format(*numbers))
+        stated = hunk.get("lines")
+        lines += [line for line in stated if isinstance(line, str)] if isinstance(stated, list) else []
+    return "\n".join(lines)

@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from hansard.parse.limits import MAX_DEPTH, MAX_STEPS
+from hansard.parse.lines import MAX_DEPTH, MAX_STEPS
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"'

@@ -17,9 +17,9 @@ from hansard.errors import NotFound
 from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.tokens import fold_text
-from hansard.query.costs import COST
 from hansard.query.language import And, Everything, Field, Has, Is, Kind, Near, Node, Not, Or, Phrase, Role, Word, walk
 from hansard.query.reader import Reader, like
+from hansard.query.sessions import COST
 from hansard.storage.ids import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
+from typing import Any
 
 from hansard.query.reader import Reader
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -62,9 +60,6 @@ REPEATED = (
 )
 """Joins `sessions` with what each has too many where several are added up; the value is `find_repeated_work`'s."""
 
-_T = TypeVar("_T")
-_known: WeakKeyDictionary[Reader, dict[str, tuple[int, Any]]] = WeakKeyDictionary()  # each for a revision of the index
-
 
 def find_copies(reader: Reader) -> list[int]:
     """The ids of calls that stand elsewhere too, without the one of each that lists show.
@@ -72,12 +67,12 @@ def find_copies(reader: Reader) -> list[int]:
     That one has a result where any has, stands where its session is read, and is the original, or else the earliest: so it
     belongs to the session that the ledger counts it for, wherever that still has it.
     """
-    return per_revision(reader, "calls", _find)
+    return reader.per_revision("calls", _find)
 
 
 def find_prompt_copies(reader: Reader) -> dict[int, int]:
     """The prompts that stand in several transcripts: how many others there are for the original, -1 for each of these."""
-    return per_revision(reader, "prompts", _find_prompts)
+    return reader.per_revision("prompts", _find_prompts)
 
 
 def find_repeated_work(reader: Reader) -> str:
@@ -85,7 +80,7 @@ def find_repeated_work(reader: Reader) -> str:
 
     A session's own figures say what stands in it. Sums over sessions leave out what others have too, so that it counts once.
     """
-    return per_revision(reader, "work", _find_work)
+    return reader.per_revision("work", _find_work)
 
 
 def _find_work(reader: Reader) -> str:
@@ -106,16 +101,6 @@ def once(figure: str) -> str:
     columns = {"calls": "tool_calls", "errors": "tool_errors + api_errors", "files": "files_changed"}
     columns |= {"added": "lines_added", "removed": "lines_removed"}
     return f"sum({columns.get(figure, figure)} - coalesce(more_{figure}, 0))"
-
-
-def per_revision(reader: Reader, name: str, find: Callable[[Reader], _T]) -> _T:
-    """What `find` finds, asked again only when the index has changed."""
-    row = reader.one("SELECT value FROM meta WHERE name = 'revision'")
-    revision = int(row[0]) if row is not None else 0
-    known = _known.setdefault(reader, {})
-    if name not in known or known[name][0] != revision:
-        known[name] = (revision, find(reader))
-    return cast("_T", known[name][1])
 
 
 def _find_prompts(reader: Reader) -> dict[int, int]:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.index.lines import Lines, items, unfinished
-from hansard.parse.decode import ParsedLine
+from hansard.parse.decode import ParsedLine, items, unfinished
+from hansard.parse.lines import Lines
 from hansard.parse.texts import Text, TextFold
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import apsw
 
@@ -15,6 +15,8 @@ from hansard.storage.sqlite import connect
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+
+_T = TypeVar("_T")
 
 
 class Reader:
@@ -26,6 +28,7 @@ class Reader:
         self._db: apsw.Connection | None = None
         self._has_text: bool | None = None
         self._taught: set[str] = set()
+        self._found: dict[str, tuple[int, Any]] = {}  # each for a revision of the index
 
     @property
     def db(self) -> apsw.Connection:
@@ -46,6 +49,14 @@ class Reader:
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
                 self._db.execute(TABLES + INDEXES)
         return self._db
+
+    def per_revision(self, name: str, find: Callable[[Reader], _T]) -> _T:
+        """What `find` finds, asked again only when the index has changed."""
+        row = self.one("SELECT value FROM meta WHERE name = 'revision'")
+        revision = int(row[0]) if row is not None else 0
+        if name not in self._found or self._found[name][0] != revision:
+            self._found[name] = (revision, find(self))
+        return cast("_T", self._found[name][1])
 
     def rows(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Iterator[Any]:
         """Run a query."""

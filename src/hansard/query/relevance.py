@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.errors import UsageError
-from hansard.index.lines import Lines, items
 from hansard.model.search import Hit, SessionHits
-from hansard.parse.decode import ParsedLine
+from hansard.parse.decode import ParsedLine, items
+from hansard.parse.lines import Lines
 from hansard.parse.meaning import leaf_strings
 from hansard.parse.texts import texts
 from hansard.query.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items

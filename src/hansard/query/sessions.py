@@ -10,8 +10,7 @@ from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.names import shortest_names
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.time import from_milliseconds
-from hansard.query.costs import COST
-from hansard.query.duplicates import REPEATED, find_repeated_work, once, per_revision
+from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
     from hansard.query.compile import Condition
     from hansard.query.language import Node
 
+COST = (
+    "CASE WHEN api_messages = 0 THEN 0 ELSE"
+    " (SELECT CAST(c.cost_usd AS REAL) FROM session_costs c WHERE c.session_id = sessions.session_id) END"
+)
+"""What a session cost, over `sessions`: to filter and to sort by. The exact amount is text in `session_costs`."""
 SORTS = {
     "ended": "ended_at",
     "started": "started_at",
@@ -257,7 +261,7 @@ def _recent(reader: Reader, name: str) -> Session:
 
 def project_names(reader: Reader) -> dict[str, str]:
     """What each project of the store is called: its shortest unique suffix."""
-    return per_revision(reader, "projects", _project_names)
+    return reader.per_revision("projects", _project_names)
 
 
 def _project_names(reader: Reader) -> dict[str, str]:

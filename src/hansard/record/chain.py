@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.record.codec import short_hash
+from hansard.record.database import short_hash
 from hansard.record.names import read_name
 from hansard.record.schema import CHUNK
 

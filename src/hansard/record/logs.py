@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import LOG, roll
-from hansard.record.codec import DamagedError, Raw, short_hash
-from hansard.record.database import Row
+from hansard.record.database import DamagedError, Raw, Row, short_hash
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
 from hansard.record.names import read_name

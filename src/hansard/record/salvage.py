@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from hansard.errors import StoreCorrupt, UsageError
 from hansard.record import chain, layout
-from hansard.record.codec import Codec, DamagedError, short_hash
+from hansard.record.database import Codec, DamagedError, short_hash
 from hansard.record.names import read_name
 from hansard.storage import sqlite
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import SNAPSHOT
-from hansard.record.codec import DamagedError
-from hansard.record.database import Row
+from hansard.record.database import DamagedError, Row
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
 from hansard.record.names import read_name

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.render.project_names import project_name
 from hansard.render.text import fit, one_line
-from hansard.render.words import exact, many
+from hansard.render.words import exact, many, project_name
 
 if TYPE_CHECKING:
     from hansard.model.explain import (

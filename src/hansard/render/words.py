@@ -16,6 +16,8 @@ from hansard.model.time import DAYS, MONTHS
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hansard.model.display import CallFacts
     from hansard.model.ledger import Budget, Tokens, UsageRow
     from hansard.model.problems import Problem
@@ -289,3 +291,18 @@ def session_cost(session: Session) -> str:
         return "no price known" if session.api_messages else ""
     is_more = session.lower_bound_messages or session.unpriced_models
     return f"{'at least ' if is_more else ''}{dollars(session.cost_usd)}"
+
+
+_names: Mapping[str, str] = {}
+
+
+def use_project_names(names: Mapping[str, str]) -> None:
+    """Call projects so from now on; one that is not among them is called by the last part of its path."""
+    global _names  # noqa: PLW0603 - a front end has one store
+    _names = names
+
+
+def project_name(path: str) -> str:
+    """What a project is called: its shortest unique suffix among the projects of the store."""
+    name = _names.get(path) or path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    return one_line(name) or one_line(path) or "-"

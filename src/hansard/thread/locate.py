@@ -1,19 +1,25 @@
-"""Places in a session's logs: the verbatim line at a byte, and which part of a conversation stands there."""
+"""Places in a session's logs: the verbatim line at a byte, which part of a conversation stands there, and the tool call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
 
 from hansard.errors import NotFound
-from hansard.index.lines import Lines, items
-from hansard.parse.decode import ParsedLine
+from hansard.model.threads import ToolCall
+from hansard.model.time import from_milliseconds as moment
+from hansard.parse import meaning as m
+from hansard.parse.decode import ParsedLine, items
+from hansard.parse.lines import Lines
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
-from hansard.thread.calls import blocks_of
 
 if TYPE_CHECKING:
+    from hansard.model.calls import Call, CallPage
     from hansard.model.threads import Conversation
+    from hansard.parse import wire
     from hansard.query.reader import Reader
     from hansard.record.store import Record
     from hansard.thread.thread import Thread
@@ -108,7 +114,7 @@ def locate(thread: Thread, record: Record, offset: int) -> MessageLocation:
     before = [number for number, entry in enumerate(entries) if entry.offset <= offset]
     line = _line_at(record, thread.transcript, entries[before[-1]].offset if before else 0, offset)
     if line is not None:
-        calls = {block.tool_use_id for block in blocks_of(line) if block.type == "tool_result" and block.tool_use_id}
+        calls = {block.tool_use_id for block in m.blocks_of(line) if block.type == "tool_result" and block.tool_use_id}
         if (here := _calling(conversation, calls)) is not None:
             return MessageLocation(thread, conversation, here, offset, exact=True)
         if thread.agent is None and conversation.not_shown.get("sidechain"):
@@ -161,3 +167,122 @@ def _line_at(record: Record, transcript: int, start: int, offset: int) -> Parsed
         line, place = lines.rest, lines.offset
     found = [item for item in items(line, place) if isinstance(item, ParsedLine) and item.offset <= offset]
     return found[-1] if found else None
+
+
+# -- single tool calls, read from their lines without the thread around them
+
+_LONGEST = 64 << 20  # bytes of a line that are read
+_PLACE = (
+    "SELECT t.id FROM transcripts t CROSS JOIN tool_calls c ON c.id = (t.id << 40) + ?1 WHERE {session} t.path = ?2"
+    " AND (?3 IS NULL OR t.root = ?3) AND (?4 IS NULL OR t.generation = ?4)"
+    " ORDER BY t.current DESC, t.generation DESC, t.root LIMIT 1"
+)
+_ROW = (
+    "SELECT c.tool_use_id, c.tool, c.ts, c.result_ts, c.path, c.change, c.added, c.removed, c.is_error, c.result_id"
+    " FROM tool_calls c WHERE c.id = ?"
+)
+_SUBJECT = 400  # characters
+
+
+def read_call(
+    reader: Reader,
+    record: Record,
+    transcript: str,
+    offset: int,
+    block: int = 0,
+    *,
+    session_id: str | None = None,
+    root: str | None = None,
+    generation: int | None = None,
+    result: bool = True,
+) -> ToolCall:
+    """The call that a block of a line makes, with its result; of the newest generation that has one there.
+
+    The session need not be known, but few transcripts are looked through where it is.
+    """
+    place = max(offset, 0) + max(block, 0)
+    query = _PLACE.format(session="t.session_id = ?5 AND" if session_id is not None else "")
+    named = () if session_id is None else (session_id,)
+    row = reader.one(query, (min(place, OFFSET_MASK), transcript, root, generation, *named))
+    if row is None:
+        raise NotFound(f"no tool is called at byte {offset} of {transcript}")
+    return _read(reader, record, (row[0] << OFFSET_BITS) + place, result=result)
+
+
+def read_listed(reader: Reader, record: Record, call: Call, *, result: bool = True) -> ToolCall | None:
+    """A call that a list has with its input, and its result where that is wanted; None where it is there no more."""
+    try:
+        return read_call(
+            reader,
+            record,
+            call.transcript,
+            call.offset,
+            call.block,
+            session_id=call.session_id,
+            root=call.root,
+            generation=call.generation,
+            result=result,
+        )
+    except NotFound:
+        return None
+
+
+def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> ToolCall:
+    tool_use_id, tool, ts, result_ts, path, change, added, removed, is_error, result_id = reader.one(_ROW, (call_id,))
+    asked = _block(reader, record, call_id)
+    answered = _block(reader, record, result_id) if result and result_id is not None else None
+    return ToolCall(
+        tool_use_id=tool_use_id,
+        tool=tool,
+        input=m.tool_input(asked[1].input) if asked is not None else None,
+        output=m.result_text(answered[1].content) if answered is not None else None,
+        is_error=bool(is_error),
+        at=moment(ts),
+        duration_ms=None if ts is None or result_ts is None else max(0, result_ts - ts),
+        path=path,
+        change=change,
+        added=added,
+        removed=removed,
+        patch=m.patch_of(answered[0].body.tool_use_result) if change and answered is not None else None,
+        persisted=False,
+        agent_id=None,
+        result_offset=answered[0].offset if answered is not None else None,
+    )
+
+
+def _block(reader: Reader, record: Record, id_: int) -> tuple[Any, wire.Block] | None:
+    """The record with a block, and the block; None where the record's bytes are damaged."""
+    row = reader.one("SELECT b.n, r.length FROM blocks b JOIN records r ON r.id = b.id - b.n WHERE b.id = ?", (id_,))
+    if row is None:
+        return None
+    number, length = row
+    offset = (id_ & OFFSET_MASK) - number
+    line = record.glimpse(id_ >> OFFSET_BITS, offset, offset + min(length, _LONGEST))
+    for item in items(line, offset):
+        if isinstance(item, ParsedLine) and item.offset == offset:
+            blocks = m.blocks_of(item)
+            return (item, blocks[number]) if number < len(blocks) else None
+    return None
+
+
+def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bool = False) -> CallPage:
+    """The same page with subjects, and with the beginnings of results where they are wanted."""
+    return replace(page, calls=tuple(_told(reader, record, call, outputs=outputs) for call in page.calls))
+
+
+def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
+    if call.path is not None and not outputs:
+        return replace(call, subject=call.path)
+    from hansard.thread.views import output_of, view
+
+    found = read_listed(reader, record, call, result=outputs)
+    if found is None:
+        return replace(call, subject=call.path or "")
+    subject = view(replace(found, output=None, patch=None), "").subject if call.path is None else call.path
+    output = _first(output_of(found)) if outputs and found.output is not None else None
+    return replace(call, subject=_first(subject), output=output)
+
+
+def _first(text: str) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[: _SUBJECT * 4].split())[:_SUBJECT]

@@ -13,16 +13,25 @@ from typing import Any, Protocol
 import msgspec
 
 from hansard.errors import NotFound
-from hansard.index.lines import Lines, items, unfinished
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
 from hansard.parse import meaning as m
 from hansard.parse import wire
-from hansard.parse.decode import UNREAD, Issue, ParsedLine, decode, is_main_progress, is_progress, salvage
+from hansard.parse.decode import (
+    UNREAD,
+    Issue,
+    ParsedLine,
+    decode,
+    is_main_progress,
+    is_progress,
+    items,
+    salvage,
+    unfinished,
+)
+from hansard.parse.lines import Lines
 from hansard.query.reader import Reader, like
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
-from hansard.thread.calls import Pending, blocks_of, given, has_image, patch_of
 from hansard.thread.structure import open_branches, typed_lines
 
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
@@ -46,6 +55,18 @@ _SHOWN = {
     "instruction": "prompt",
     "prompt": "prompt",
 }
+
+
+class Pending:
+    """A tool call that was read, and the line and the block with its result as soon as they were."""
+
+    __slots__ = ("answer", "block", "model", "record")
+
+    def __init__(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
+        self.record = record
+        self.block = block
+        self.model = model
+        self.answer: tuple[ParsedLine, wire.Block] | None = None
 
 
 class LineSource(Protocol):
@@ -238,7 +259,7 @@ class ThreadReader:
         for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
             if isinstance(record, Issue):
                 return
-            for block in blocks_of(record):
+            for block in m.blocks_of(record):
                 if block.type == "tool_result" and block.tool_use_id == tool_use_id:
                     call.answer = record, block
                     if record.offset > call.record.offset:
@@ -417,15 +438,15 @@ class ThreadReader:
             outcome = {
                 "output": text if full is None else full,
                 "is_error": bool(result.is_error),
-                "patch": patch_of(line.body.tool_use_result) if change else None,
+                "patch": m.patch_of(line.body.tool_use_result) if change else None,
                 "persisted": full is not None,
-                "has_image": has_image(result),
+                "has_image": m.has_image(result),
                 "result_offset": line.offset,
             }
         made = ToolCall(
             tool_use_id=tool_use_id,
             tool=call.block.name or "",
-            input=given(call.block.input),
+            input=m.tool_input(call.block.input),
             at=moment(ts),
             duration_ms=max(0, result_ts - ts) if ts is not None and result_ts is not None else None,
             path=path,

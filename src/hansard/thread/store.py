@@ -1,15 +1,23 @@
-"""Opening the threads of a store, and a cache of those that were opened."""
+"""Opening the threads of a store, whole or in windows, and a cache of those that were opened.
+
+A window is a stretch of a transcript that is small enough to be drawn at once, found by the index alone. It begins and ends where
+a turn begins, or, in a turn that is too long for one, at any record of it. A line that is too long to be drawn is a window of its
+own, so that nothing reads it along with its neighbours; `ShortLines` says how long it is instead.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import threading
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from hansard.thread.thread import Family, OpenedThread, Thread
-from hansard.thread.windows import ShortLines
+from hansard.model.time import from_milliseconds as moment
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
@@ -19,6 +27,239 @@ if TYPE_CHECKING:
     from hansard.query.table_columns import Table
     from hansard.record.store import Record
     from hansard.thread.reader import LineSource
+    from hansard.thread.thread import OpenedThread, Thread
+
+LONGEST = 8 << 20
+"""Bytes of a line that is still drawn: all that clients write on purpose, pictures included, is shorter."""
+LAST_OFFSET = OFFSET_MASK
+"""The largest byte offset that a place in a transcript can have."""
+
+
+class Budget(NamedTuple):
+    """How much one window may hold."""
+
+    records: int
+    bytes: int
+    turns: int
+
+
+class Window(NamedTuple):
+    """A stretch of a transcript, from one byte offset up to another (None: its end)."""
+
+    start: int
+    end: int | None
+    turn: int  # the number of the turn that holds the start
+    is_cut: bool  # that turn begins before it
+
+
+class Windows:
+    """The windows of a thread: of the records at `inside` (None: of all) of a transcript whose ids begin at `low`."""
+
+    def __init__(self, reader: Reader, low: int, starts: Sequence[int], inside: Container[int] | None = None) -> None:
+        """`starts` are the offsets at which turns begin, in order."""
+        self._reader = reader
+        self._low = low
+        self._starts = starts
+        self._inside = inside
+
+    def number(self, offset: int) -> int:
+        """The number of the turn that holds a place; what stands before the first belongs to it."""
+        return max(1, bisect_right(self._starts, offset))
+
+    def last(self) -> int:
+        """Where the last record or turn begins; 0 where there is none."""
+        row = self._reader.one("SELECT max(id) FROM records WHERE id BETWEEN ? AND ?", (self._low, self._high))
+        record = row[0] - self._low if row is not None and row[0] is not None else 0
+        return max(record, self._starts[-1] if self._starts else 0)
+
+    def after(self, offset: int, budget: Budget) -> Window:
+        """The window that begins at a place, or at the first record behind it."""
+        taken = turns = 0
+        start = -1
+        last_turn, taken_then = -1, 0
+        for place, length, is_turn in self._forward(offset, budget.records + budget.turns + 2):
+            if start < 0:
+                start = offset if offset == 0 and place <= LONGEST else place
+                if length > LONGEST:
+                    return self._window(start, self._behind(place))
+                taken = 1
+                continue
+            if is_turn:
+                turns += 1
+                last_turn, taken_then = place, taken
+                if turns >= budget.turns:
+                    return self._window(start, place)
+            if length > LONGEST or place + length - start > max(budget.bytes, LONGEST):
+                return self._window(start, place)
+            if taken >= budget.records or place + length - start > budget.bytes:
+                return self._window(start, last_turn if taken_then * 2 > taken else place)
+            taken += 1
+        return self._window(max(start, 0) if start >= 0 else offset, None)
+
+    def before(self, offset: int, budget: Budget) -> Window:
+        """The window that ends at a place."""
+        turns = 0
+        start = max(offset, 0)
+        first_turn, taken_then = -1, 0
+        rows = self._backward(offset, budget.records + budget.turns + 2)
+        for taken, (place, length, is_turn) in enumerate(rows):
+            is_full = taken >= budget.records or offset - place > budget.bytes or turns >= budget.turns
+            if taken and (is_full or length > LONGEST):
+                return self._window(first_turn if taken_then * 2 > taken else start, offset)
+            start = place
+            if is_turn:
+                turns += 1
+                first_turn, taken_then = place, taken + 1
+            if length > LONGEST:
+                return self._window(start, offset)
+        return self._window(0 if start <= LONGEST else start, offset)
+
+    def around(self, offset: int, budget: Budget) -> Window:
+        """A window that holds a place, with something of its turn before it."""
+        begins = self._starts[self.number(offset) - 1] if self._starts else 0
+        start = offset
+        few = max(1, budget.records // 4)
+        for taken, (place, length, _) in enumerate(self._backward(offset + 1, few)):
+            if place < begins or (taken and (offset - place > budget.bytes // 3 or length > LONGEST)):
+                break
+            start = place
+        if begins < start and start - begins < budget.bytes // 8 and self._count(begins, start) <= few:
+            start = begins
+        return self.after(start, budget)
+
+    def end(self, budget: Budget) -> Window:
+        """The last window."""
+        last = self.before(self.last() + 1, budget)
+        return last._replace(end=None)
+
+    # -- rows of the index
+
+    @property
+    def _high(self) -> int:
+        return self._low + OFFSET_MASK
+
+    def _window(self, start: int, end: int | None) -> Window:
+        turn = self.number(start)
+        begins = self._starts[turn - 1] if self._starts else 0
+        return Window(start, end, turn, is_cut=begins < start)
+
+    def _behind(self, place: int) -> int | None:
+        """Where the first record or turn behind a place begins."""
+        for found, _, _ in self._forward(place + 1, 1):
+            return found
+        return None
+
+    def _count(self, start: int, end: int) -> int:
+        bounds = self._low + start, self._low + end - 1
+        return int(self._reader.one("SELECT count(*) FROM records WHERE id BETWEEN ? AND ?", bounds)[0])
+
+    def _forward(self, offset: int, limit: int) -> Iterator[tuple[int, int, bool]]:
+        """Records and beginnings of turns from a place on, each with its length and whether a turn begins there."""
+        turn = bisect_left(self._starts, offset)
+        rows = self._rows(">=", "ASC", offset, limit)
+        for record_id, length in rows:
+            place = record_id - self._low
+            while turn < len(self._starts) and self._starts[turn] < place:
+                yield self._starts[turn], 0, True  # of a line that is no record: a prompt in the queue
+                turn += 1
+            is_turn = turn < len(self._starts) and self._starts[turn] == place
+            turn += is_turn
+            yield place, length, is_turn
+        if len(rows) < limit:
+            for start in self._starts[turn : turn + limit]:
+                yield start, 0, True
+
+    def _backward(self, offset: int, limit: int) -> Iterator[tuple[int, int, bool]]:
+        """The same, from the last one before a place back to the first."""
+        turn = bisect_left(self._starts, offset) - 1
+        rows = self._rows("<", "DESC", offset, limit)
+        for record_id, length in rows:
+            place = record_id - self._low
+            while turn >= 0 and self._starts[turn] > place:
+                yield self._starts[turn], 0, True
+                turn -= 1
+            is_turn = turn >= 0 and self._starts[turn] == place
+            turn -= is_turn
+            yield place, length, is_turn
+        if len(rows) < limit:
+            for start in reversed(self._starts[max(0, turn + 1 - limit) : turn + 1]):
+                yield start, 0, True
+
+    def _rows(self, compare: str, order: str, offset: int, limit: int) -> list[tuple[int, int]]:
+        """So many records of the thread; for a subagent inside another thread's file other records are passed over."""
+        rows = self._reader.rows(
+            f"SELECT id, length FROM records WHERE id BETWEEN ? AND ? AND id {compare} ? ORDER BY id {order}"
+            + ("" if self._inside is not None else f" LIMIT {int(limit)}"),
+            (self._low, self._high, self._low + offset),
+        )
+        inside = self._inside
+        return list(islice((row for row in rows if inside is None or row[0] - self._low in inside), limit))
+
+
+class ShortLines:
+    """The bytes of the record, except at the beginning of a line that is too long to be drawn.
+
+    Windows begin and end at such lines, and results are looked up by where their lines begin, so a long line is only ever
+    asked for by its first byte. What stands in for it is made of the index: the same record with the same blocks, without text.
+    """
+
+    def __init__(self, reader: Reader, record: LineSource) -> None:
+        self._reader = reader
+        self._record = record
+
+    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """The bytes from `start` to `end`."""
+        row = self._reader.one(
+            "SELECT id, length, kind, sub, says, uuid, parent_uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
+            ((generation << OFFSET_BITS) + start, LONGEST),
+        )
+        if row is not None:
+            yield self._stand_in(row)
+            start += row[1] + 1
+        if end is None or start < end:
+            yield from self._record.read(generation, start, end)
+
+    def read_snapshot(self, snapshot: int) -> bytes:
+        """A file that is kept whole."""
+        return self._record.read_snapshot(snapshot)
+
+    def _stand_in(self, row: Any) -> bytes:
+        record_id, length, kind, sub, says, uuid, parent_uuid, ts, sidechain = row
+        note = f"This line has {length:,} bytes, too many to be shown here; its raw form has them all."
+        blocks = [
+            _block(note, *block)
+            for block in self._reader.rows(
+                "SELECT kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1000",
+                (record_id, record_id + length),
+            )
+        ]
+        at = moment(ts)
+        line: dict[str, Any] = {
+            "type": kind,
+            "subtype": sub,
+            "uuid": uuid,
+            "parentUuid": parent_uuid,
+            "isSidechain": bool(sidechain),
+            "timestamp": at.isoformat().replace("+00:00", "Z") if at is not None else None,
+            "isMeta": True if says == "meta" else None,
+            "isCompactSummary": True if says == "compact_summary" else None,
+        }
+        if kind in ("user", "assistant"):
+            line["message"] = {"role": kind, "content": blocks or note}
+        else:
+            line["content"] = note
+        return json.dumps({name: value for name, value in line.items() if value is not None}).encode() + b"\n"
+
+
+def _block(note: str, kind: str, tool_use_id: str | None, tool: str | None, is_error: int) -> dict[str, Any]:
+    if kind == "tool_result":
+        return {"type": kind, "tool_use_id": tool_use_id, "content": note, "is_error": bool(is_error)}
+    if kind.endswith("tool_use"):
+        return {"type": kind, "id": tool_use_id, "name": tool or "", "input": {"note": note}}
+    if kind == "thinking":
+        return {"type": kind, "thinking": note}
+    return {"type": "text", "text": note}
+
 
 _CACHED = 12  # threads
 
@@ -112,6 +353,8 @@ class ThreadStore:
         long_lines: bool = True,
     ) -> Thread:
         """See `Hansard.read`."""
+        from hansard.thread.thread import Family, Thread
+
         lines: LineSource = self.record if long_lines else ShortLines(self.reader, self.record)
         family = Family(self, lines, session, pictures=pictures, subagents=subagents)
         return Thread(family, agent, branch, self._cache)

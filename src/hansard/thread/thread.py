@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
 from hansard.thread.reader import ThreadReader, find_agent, list_agents
+from hansard.thread.store import Window, Windows
 from hansard.thread.structure import (
     BranchChoice,
     BranchLine,
@@ -34,7 +35,6 @@ from hansard.thread.structure import (
 )
 from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
 from hansard.thread.views import ASSISTANT, USER, facts_of, pictures, said, view
-from hansard.thread.windows import Window, Windows
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

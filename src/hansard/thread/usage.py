@@ -7,9 +7,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.ledger.sums import SUMS, Sums
 from hansard.model.ledger import Tokens
-from hansard.pricing.cost import rates_of
+from hansard.pricing.cost import SUMS, Sums, rates_of
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from textual.widgets.option_list import Option
 
 from hansard.errors import HansardError
 from hansard.query.language import QueryError
-from hansard.render.project_names import project_name
 from hansard.render.text import clean, fit, one_line
-from hansard.render.words import many
+from hansard.render.words import many, project_name
 from hansard.tui.session_rows import heading, session_row
 
 if TYPE_CHECKING:

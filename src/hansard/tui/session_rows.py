@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from hansard.render.project_names import project_name
 from hansard.render.text import fit, one_line, pad, width
-from hansard.render.words import cost, short, title_of, when
+from hansard.render.words import cost, project_name, short, title_of, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

@@ -16,8 +16,8 @@ from hansard.errors import HansardError
 from hansard.ledger.calendar import find_zone
 from hansard.web import responses, static_files
 from hansard.web.answer_cache import AnswerCache
+from hansard.web.auth import Guard
 from hansard.web.engine_pool import EnginePool
-from hansard.web.guard import Guard
 from hansard.web.live import Live
 
 if TYPE_CHECKING:

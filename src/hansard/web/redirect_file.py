@@ -14,7 +14,9 @@ from html import escape
 from pathlib import Path
 
 from hansard.export.files import make_folder, write_file
-from hansard.web.auth import LINK_SECONDS
+
+LINK_SECONDS = 300.0
+"""For how long a link can be opened."""
 
 _PREFIX, _SUFFIX = "open-", ".html"
 _PAGE = """<!doctype html>
@@ -28,6 +30,12 @@ _PAGE = """<!doctype html>
 <body><p><a href="{link}">Go on to Hansard</a></p></body>
 </html>
 """
+
+
+def login_link(url: str, token: str, path: str) -> str:
+    """A page's address that lets a browser in; `path` may have a query and a fragment."""
+    page, sign, fragment = path.partition("#")
+    return f"{url}{page}{'&' if '?' in page else '?'}token={token}{sign}{fragment}"
 
 
 class RedirectFile:

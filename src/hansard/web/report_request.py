@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
-from hansard.ledger.sums import MODES
+from hansard.pricing.cost import MODES
 from hansard.web.params import Params
 from hansard.web.period import Period, parse_period
 from hansard.web.urls import place

@@ -18,8 +18,7 @@ from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCo
 from hansard.model.serialize import encoded
 from hansard.render import words
 from hansard.render.html.escaping import visible
-from hansard.render.project_names import project_name
-from hansard.render.words import dollars
+from hansard.render.words import dollars, project_name
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.export.files import make_folder, write_file
-from hansard.web.auth import login_link
+from hansard.web.redirect_file import login_link
 
 _SECONDS = 10.0  # for an answer
 _SUFFIX = ".json"

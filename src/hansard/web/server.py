@@ -20,10 +20,8 @@ from hansard.errors import UsageError
 from hansard.export.files import NotWritten
 from hansard.model.serialize import encoded
 from hansard.web.app import make_app
-from hansard.web.auth import LINK_SECONDS, LOOPBACK, Auth, canonical
-from hansard.web.guard import with_headers
-from hansard.web.login_file import LoginFile, random_name
-from hansard.web.redirect_file import RedirectFile
+from hansard.web.auth import LOOPBACK, Auth, LoginFile, canonical, random_name, with_headers
+from hansard.web.redirect_file import LINK_SECONDS, RedirectFile
 from hansard.web.running_servers import Running, registered
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hansard.index.history import HistoryFold
-from hansard.index.lines import items
 from hansard.index.tokens import fold, tokens
-from hansard.parse.decode import ParsedLine
+from hansard.parse.decode import ParsedLine, items
 from hansard.parse.meaning import milliseconds
 from hansard.parse.texts import TextFold
 from hansard.query import language as q

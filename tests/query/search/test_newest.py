@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
-from hansard.query.search import newest
+from hansard.query.search import pages
 from tests.sync.making import main_path, result, session, user
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def all_pages(h: Hansard, query: str, limit: int, *, group: bool = False) -> lis
 def test_pages_are_in_order_of_time_and_hold_everything_once(
     demo: Hansard, monkeypatch: pytest.MonkeyPatch, query: str, few: int
 ) -> None:
-    monkeypatch.setattr(newest, "_FEW", few)
+    monkeypatch.setattr(pages, "_FEW", few)
     times: list[float] = []
     cursor = None
     seen: list[tuple[str, int, int]] = []

@@ -8,7 +8,7 @@ from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.usage_options import counts, period
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.sums import MODES
+from hansard.pricing.cost import MODES
 
 
 @click.command(cls=Command)

@@ -15,9 +15,8 @@ from hansard.cli.list_options import limit_option, more_note, page_options, read
 from hansard.cli.output.tables import Column, table
 from hansard.errors import NotFound, UsageError
 from hansard.query.files import SORTS
-from hansard.render.project_names import project_name
 from hansard.render.text import Paint, one_line
-from hansard.render.words import duration, short, tool_name, when
+from hansard.render.words import duration, project_name, short, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -16,10 +16,9 @@ from hansard.cli.list_options import limit_option, more_note, page_options, read
 from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.query.prompts import SOURCES
-from hansard.render.project_names import project_name
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 from hansard.render.words import full as in_full
-from hansard.render.words import many, when
+from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
     from hansard.model.prompts import Prompt, PromptPage

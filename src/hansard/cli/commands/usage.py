@@ -14,7 +14,7 @@ from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import UsageError
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
-from hansard.ledger.sums import MODES
+from hansard.pricing.cost import MODES
 
 if TYPE_CHECKING:
     from hansard.cli.usage_options import Period

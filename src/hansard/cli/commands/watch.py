@@ -21,9 +21,8 @@ from hansard.cli.context import (
     pass_context,
     warn,
 )
-from hansard.render.project_names import project_name
 from hansard.render.text import fit, one_line
-from hansard.render.words import local, many, size
+from hansard.render.words import local, many, project_name, size
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,10 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.cli.output.tables import Column, table
-from hansard.render.project_names import project_name
 from hansard.render.reports import PERIODS, data_words, marked_notes
 from hansard.render.text import Paint, one_line, wrap
-from hansard.render.words import budget_cost, dollars
+from hansard.render.words import budget_cost, dollars, project_name
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Budget, PriceData, Pricing, UsageRow

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.project_names import project_name
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
-from hansard.render.words import clock, local, many, tool_name, when
+from hansard.render.words import clock, local, many, project_name, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.model.search import Facets, Hit, SessionHits

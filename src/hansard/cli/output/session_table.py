@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from hansard.cli.context import Context
 from hansard.cli.output.cost_table import aligned
 from hansard.cli.output.tables import Column, table
-from hansard.render.project_names import project_name
 from hansard.render.text import Paint, fit, one_line, width
 from hansard.render.words import cost as marked_cost
-from hansard.render.words import model_name, short, when
+from hansard.render.words import model_name, project_name, short, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session

@@ -18,9 +18,8 @@ import msgspec
 
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
-from hansard.index.lines import items, unfinished
 from hansard.parse import wire
-from hansard.parse.decode import ParsedLine, entry
+from hansard.parse.decode import ParsedLine, entry, items, unfinished
 from hansard.parse.meaning import SYNTHETIC, milliseconds
 from hansard.parse.usage import dated, embedded_answer, message_key, stated, streamed_answer
 from hansard.sources.names import agent_of, session_of

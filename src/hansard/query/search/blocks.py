@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hansard.index.lines import items
 from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.parse.decode import items
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from hansard.render.html.document import document, marks_of
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.project_names import project_name
-from hansard.render.words import cost, lasting, local, machine, many, model_name, month, short, title_of
+from hansard.render.words import cost, lasting, local, machine, many, model_name, month, project_name, short, title_of
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

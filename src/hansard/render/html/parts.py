@@ -1,7 +1,4 @@
-"""Each part of an item as HTML; the style sheet for them is assets/parts.css, and no script is needed.
-
-Of what programs wrote to a terminal the colours stay, as runs of text with classes, and everything else they tried is left out.
-"""
+"""Each part of an item as HTML; the style sheet for them is assets/parts.css, and no script is needed."""
 
 from __future__ import annotations
 
@@ -9,14 +6,14 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
-from hansard.render.highlighting import Run, coloured
-from hansard.render.html.diffs import blocks, diff_lines, line_numbers
+from hansard.render.highlighting import Run, coloured, console_runs
 from hansard.render.html.escaping import escaped, linked, marked_up, one_line, visible, with_links
 from hansard.render.html.prose import prose
 from hansard.render.words import size
+from hansard.thread.views import language_of
 
 LONG = 40  # lines; beyond them only the first are shown at once
 FIRST = 30
@@ -31,27 +28,6 @@ _INLINE_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 # What Markdown takes for its own in names and paths: underscores, backslashes, entities.
 _EATEN = re.compile(r"(?<!\w)_{1,3}\w|\\[!-/:-@\[-`{-~]|&#?\w+;|^ {4}|^\t", re.MULTILINE)
 _STATES = frozenset({"pending", "in_progress", "completed", "deleted", "chosen", "open"})
-_SEQUENCE = re.compile(
-    "\x1b\\[([0-?]*)[ -/]*([@-~])"  # CSI; m is a colour
-    "|\x9b([0-?]*)[ -/]*([@-~])"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c|(?=[\x1b\n])|$)"  # titles, links
-    "|\x1b[ -/]*[0-~]?"
-)
-_NUMBERS = re.compile(r"[0-9;:]*")
-_LINE_ENDS = re.compile("\r++\n?")
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-# Where the sixteen colours lie, to find the nearest of them to any other.
-_PALETTE = (
-    (0, 0, 0), (205, 49, 49), (13, 188, 121), (229, 229, 16), (36, 114, 200), (188, 63, 188), (17, 168, 205), (204, 204, 204),
-    (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67), (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
-)  # fmt: skip
-_CUBE = (0, 95, 135, 175, 215, 255)
-_ON = {1: "bold", 2: "dim", 3: "ital", 4: "ul", 7: "inv", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("ital",), 24: ("ul",), 27: ("inv",), 29: ("strike",)}
-CONSOLE_CLASSES = frozenset(
-    [*(name for name in _ON.values() if name != "inv"), *(f"{ground}{colour}" for ground in "fg" for colour in range(16)), "fi", "gi"]
-)  # fmt: skip
 _SAID = {"in_progress": "in progress", "open": "not chosen"}
 
 
@@ -208,103 +184,6 @@ def _pre(kind: str, drawn: str, text: str, first_line: int) -> str:
     return f'<div class="numbered"><pre class="lines" aria-hidden="true">{numbers}</pre><pre class="{kind}">\n{drawn}</pre></div>'
 
 
-# -- what programs wrote to a terminal
-
-
-def console_runs(text: str) -> Iterable[Run]:
-    """A program's output as runs, each with the classes of its colours."""
-    if "\r" in text:
-        text = _LINE_ENDS.sub(lambda found: "\n" * max(1, found[0].count("\r") * (found[0][-1] == "\r")), text)
-    if "\x1b" not in text and not _UNSEEN.search(text):
-        return (("", text),) if text else ()
-    return _runs(text)
-
-
-def _runs(text: str) -> Iterator[Run]:
-    state: dict[str, str] = {}
-    classes = ""
-    last = 0
-    for match in _SEQUENCE.finditer(text):
-        if piece := _UNSEEN.sub("", text[last : match.start()]):
-            yield classes, piece
-        last = match.end()
-        if "m" in (match[2], match[4]):
-            parameters = match[1] if match[2] else match[3]
-            if _NUMBERS.fullmatch(parameters):
-                _set(state, parameters)
-                classes = _classes(state)
-    if piece := _UNSEEN.sub("", text[last:]):
-        yield classes, piece
-
-
-def _set(state: dict[str, str], parameters: str) -> None:
-    numbers = [int(number[:4] or 0) for number in parameters[:500].replace(":", ";").split(";")]
-    place = 0
-    while place < len(numbers):
-        number = numbers[place]
-        place += 1
-        if number == 0:
-            state.clear()
-        elif number in _ON:
-            state[_ON[number]] = _ON[number]
-        elif number in _OFF:
-            for name in _OFF[number]:
-                state.pop(name, None)
-        elif number in (38, 48):
-            colour, place = _extended(numbers, place)
-            if colour is not None:
-                state["f" if number == 38 else "g"] = str(colour)
-        elif number in (39, 49):
-            state.pop("f" if number == 39 else "g", None)
-        elif 30 <= number < 38 or 90 <= number < 98:
-            state["f"] = str(number - 30 if number < 90 else number - 82)
-        elif 40 <= number < 48 or 100 <= number < 108:
-            state["g"] = str(number - 40 if number < 100 else number - 92)
-
-
-def _extended(numbers: list[int], place: int) -> tuple[int | None, int]:
-    """The nearest of the sixteen to a colour of 256 or of any, and the place behind its numbers."""
-    kind = numbers[place] if place < len(numbers) else None
-    if kind == 5 and place + 1 < len(numbers):
-        return _of_256(numbers[place + 1]), place + 2
-    if kind == 2 and place + 3 < len(numbers):
-        return _nearest(numbers[place + 1], numbers[place + 2], numbers[place + 3]), place + 4
-    return None, len(numbers)
-
-
-def _of_256(number: int) -> int | None:
-    if number < 16:
-        return number
-    if number < 232:
-        red, rest = divmod(number - 16, 36)
-        green, blue = divmod(rest, 6)
-        return _nearest(_CUBE[red], _CUBE[green], _CUBE[blue])
-    return _nearest(*(8 + 10 * (number - 232),) * 3) if number < 256 else None
-
-
-@lru_cache(maxsize=4096)
-def _nearest(red: int, green: int, blue: int) -> int:
-    wanted = (red, green, blue)
-    if max(wanted) - min(wanted) < 20:  # a grey stays a grey
-        level = sum(wanted) // 3
-        return 0 if level < 50 else 8 if level < 150 else 7 if level < 230 else 15
-    return min(
-        (place for place in range(16) if place not in (0, 7, 8, 15)),
-        key=lambda place: sum((a - b) ** 2 for a, b in zip(_PALETTE[place], wanted, strict=True)),
-    )
-
-
-def _classes(state: dict[str, str]) -> str:
-    """The classes of a state: f and a number for the text, g for the ground, turned round where it says so."""
-    text, ground = state.get("f"), state.get("g")
-    if "inv" in state:
-        names = [f"f{ground}" if ground else "fi", f"g{text}" if text else "gi"]
-    else:
-        names = [*((f"f{text}",) if text else ()), *((f"g{ground}",) if ground else ())]
-    names += [name for name in ("bold", "dim", "ital", "ul", "strike") if name in state]
-    return " ".join(names)
-
-
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _HEAD = 64 * 1024  # of the base64 text: enough to find the size of a JPEG behind its metadata
 _BEGINNINGS = {
@@ -375,3 +254,168 @@ def _jpeg(head: bytes) -> tuple[int, int]:
             return int.from_bytes(head[place + 7 : place + 9]), int.from_bytes(head[place + 5 : place + 7])
         place += 2 + max(2, int.from_bytes(head[place + 2 : place + 4]))
     return 0, 0
+
+
+# -- diffs: code in colour, and the words that differ between a line and the one that replaced it
+
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
+_SIGNS = {"+": "add", "-": "cut", "@": "hunk"}
+_WORDS = re.compile(r"\w+|\s+|.")
+_MOST_WORDS = 100  # between what both lines begin and end with; more are one difference
+_MOST_COLOURED = 20_000  # characters
+
+
+def sign_of(line: str) -> str:
+    """What a line of a diff is: add, cut, hunk or same."""
+    return _SIGNS.get(line[:1], "same")
+
+
+def diff_lines(text: str, path: str) -> list[str]:
+    """Each line of a diff as HTML, its sign included."""
+    lines = text.split("\n")
+    signs = list(map(sign_of, lines))
+    runs: list[list[Run]] = [[("", line)] for line in lines]
+    language = language_of(path) if len(text) <= _MOST_COLOURED else ""
+    if language:
+        _colour(lines, signs, runs, language)
+    marks = dict(_changed_words(lines, signs))
+    return [_line(one, sign, marks.get(place)) for place, (sign, one) in enumerate(zip(signs, runs, strict=True))]
+
+
+def blocks(lines: Sequence[str], drawn: Sequence[str]) -> str:
+    """Drawn lines, each stretch of one sign in an element."""
+    out: list[str] = []
+    before = ""
+    for line, one in zip(lines, drawn, strict=True):
+        sign = sign_of(line)
+        if sign == before:
+            out.append(f"\n{one}")
+        else:
+            out.append(f'{chr(10) if before else ""}{"</span>" if before else ""}<span class="{sign}">{one}')
+            before = sign
+    return "".join(out) + "</span>"
+
+
+def line_numbers(lines: Sequence[str]) -> list[str]:
+    """The numbers of each line in the old file and in the new one; nothing where the diff does not say them."""
+    old = new = 0
+    pairs: list[tuple[str, str]] = []
+    for line in lines:
+        sign = sign_of(line)
+        if sign == "hunk":
+            found = _HUNK.match(line)
+            if found is None:
+                return []
+            old, new = int(found[1]), int(found[2])
+            pairs.append(("", ""))
+            continue
+        if not (old or new):
+            return []
+        if line.startswith("\\"):
+            pairs.append(("", ""))
+            continue
+        pairs.append((str(old) if sign != "add" else "", str(new) if sign != "cut" else ""))
+        old += sign != "add"
+        new += sign != "cut"
+    wide = max((len(number) for pair in pairs for number in pair), default=0)
+    return [f"{before:>{wide}} {after:>{wide}}" for before, after in pairs]
+
+
+def _colour(lines: Sequence[str], signs: Sequence[str], runs: list[list[Run]], language: str) -> None:
+    """Colour the new text, and by itself what was cut from the old one."""
+    for own in (("same", "add"), ("cut",)):
+        places = [place for place, sign in enumerate(signs) if sign in own]
+        if not places:
+            continue
+        whole = coloured("\n".join([lines[place][1:] for place in places]), language)
+        for place, inner in zip(places, _by_line(whole), strict=False):
+            if lines[place]:
+                runs[place] = [("", lines[place][0]), *inner]
+
+
+def _by_line(runs: Sequence[Run]) -> Iterator[list[Run]]:
+    line: list[Run] = []
+    for kind, text in runs:
+        first, *others = text.split("\n")
+        if first:
+            line.append((kind, first))
+        for other in others:
+            yield line
+            line = [(kind, other)] if other else []
+    yield line
+
+
+def _changed_words(lines: Sequence[str], signs: Sequence[str]) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Where lines that were cut and those that replaced them differ, by the numbers of the lines."""
+    place = 0
+    while place < len(lines):
+        if signs[place] != "cut":
+            place += 1
+            continue
+        added = place
+        while added < len(lines) and signs[added] == "cut":
+            added += 1
+        end = added
+        while end < len(lines) and signs[end] == "add":
+            end += 1
+        if end - added == added - place:  # as many as were cut: each was replaced by its counterpart
+            for old, new in zip(range(place, added), range(added, end), strict=True):
+                before, after = _differing(lines[old], lines[new])
+                if before or after:
+                    yield old, before
+                    yield new, after
+        place = end
+
+
+def _differing(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The ranges of two lines that differ, behind their signs; none where they have little in common."""
+    before, after = _WORDS.findall(old), _WORDS.findall(new)
+    short = min(len(before), len(after))
+    low = 1
+    while low < short and before[low] == after[low]:
+        low += 1
+    tail = 0
+    while tail < short - low and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    inner, other = before[low : len(before) - tail], after[low : len(after) - tail]
+    pairs = [(0, len(inner), 0, len(other))]
+    if min(len(inner), len(other)) > 1 and max(len(inner), len(other)) <= _MOST_WORDS:
+        matches = SequenceMatcher(None, inner, other, autojunk=False).get_opcodes()
+        pairs = [(a, b, c, d) for tag, a, b, c, d in matches if tag != "equal"]
+    start = sum(map(len, before[:low]))
+    gaps = [
+        [(start + sum(map(len, inner[:a])), start + sum(map(len, inner[:b]))) for a, b, _, _ in pairs if a < b],
+        [(start + sum(map(len, other[:a])), start + sum(map(len, other[:b]))) for _, _, a, b in pairs if a < b],
+    ]
+    for line, found in zip((old, new), gaps, strict=True):
+        if 2 * sum(high - first for first, high in found) > len(line.strip()):
+            return [], []
+    return gaps[0], gaps[1]
+
+
+def _line(runs: Sequence[Run], sign: str, marks: Sequence[tuple[int, int]] | None) -> str:
+    if marks:
+        tag = "ins" if sign == "add" else "del"
+        out: list[str] = []
+        place = 0
+        for kind, text in runs:
+            for start, end, is_marked in _cut_at(place, place + len(text), marks):
+                piece = marked_up(text[start - place : end - place])
+                piece = f'<span class="{kind}">{piece}</span>' if kind else piece
+                out.append(f"<{tag}>{piece}</{tag}>" if is_marked else piece)
+            place += len(text)
+        return "".join(out)
+    return "".join(f'<span class="{kind}">{marked_up(text)}</span>' if kind else marked_up(text) for kind, text in runs)
+
+
+def _cut_at(low: int, high: int, marks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+    for start, end in marks:
+        begin, stop = max(low, start), min(high, end)
+        if begin >= stop:
+            continue
+        if low < begin:
+            yield low, begin, False
+        yield begin, stop, True
+        low = stop
+    if low < high:
+        yield low, high, False

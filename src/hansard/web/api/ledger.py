@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.ledger.report import SORTS
-from hansard.ledger.sums import MODES
 from hansard.model.explain import Explanation
 from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
+from hansard.pricing.cost import MODES
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import (
     MODEL,

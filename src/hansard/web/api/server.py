@@ -14,8 +14,8 @@ from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.auth import LINK_SECONDS
 from hansard.web.live import News
+from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.responses import Json
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
-from hansard.render.project_names import project_name
-from hansard.render.words import tool_name, when
+from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
 from hansard.web.params import Params
 from hansard.web.responses import Json, html, one_line

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.sums import MODES
+from hansard.pricing.cost import MODES
 from hansard.query.language import parse
 from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
 from hansard.render.series import STEPS, Measure, measure_of

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hansard.errors import UsageError
 from hansard.render.html.escaping import escaped
-from hansard.thread.windows import Budget
+from hansard.thread.store import Budget
 from hansard.web.pages.session.show import (
     MANY,
     ThreadRequest,

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from hansard.errors import NotFound
 from hansard.model.display import Code
 from hansard.render.html.parts import code_html
-from hansard.thread.windows import LAST_OFFSET, Window
+from hansard.thread.store import LAST_OFFSET, Window
 from hansard.web.pages.session.show import MANY, ThreadRequest, find_by_id, read_thread
 from hansard.web.params import Params
 from hansard.web.responses import html, page

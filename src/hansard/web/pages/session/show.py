@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.render.html.threads import GROUPS
-from hansard.render.shell import resume_command
+from hansard.render.text import resume_command
 from hansard.render.words import lasting, local, long_span, title_of
-from hansard.thread.windows import LAST_OFFSET, Budget
+from hansard.thread.store import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
     address_of,
     draw_context,
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from hansard.model.files import Transcript
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
+    from hansard.thread.store import Window
     from hansard.thread.structure import Neighbour
     from hansard.thread.thread import Thread
     from hansard.thread.usage import TurnUsage
-    from hansard.thread.windows import Window
 
 FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 """What a page holds when it comes."""

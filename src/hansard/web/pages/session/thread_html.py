@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from hansard.model import display
     from hansard.model.display import Item, Part, Turn
     from hansard.model.threads import Fork
+    from hansard.thread.store import Window
     from hansard.thread.structure import Compaction
     from hansard.thread.thread import Thread
     from hansard.thread.usage import Request
-    from hansard.thread.windows import Window
 
 OUTLINED = 400
 """Turns that a page names at once; the outline of a longer session is fetched."""

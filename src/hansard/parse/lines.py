@@ -1,12 +1,13 @@
-"""How much of one line is read. Beyond a limit its bytes are kept, an issue names the limit, and it is shown as it is.
+"""Lines of a transcript: pieces of bytes split on 0x0A only, with bounded copying, and how much of one line is read.
 
-The limits bound what a damaged or hostile file costs: in memory 300 MB and three times the line, in time a small multiple of
+Beyond a limit its bytes are kept, an issue names the limit, and it is shown as it is. The limits bound what a damaged or hostile file costs: in memory 300 MB and three times the line, in time a small multiple of
 its length. No line that a client writes comes near one, except that a PDF of 32 MB in it makes a line of 43 MB.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 MAX_LINE = 128 << 20
 """Bytes; a longer line is never in memory as a whole."""
@@ -59,6 +60,65 @@ class LongLine(bytes):
 def length_of(line: bytes) -> int:
     """The bytes that a line has in its file."""
     return line.length if isinstance(line, LongLine) else len(line)
+
+
+class Lines:
+    """Complete lines of a stream of pieces; what follows the last newline stays in `rest`."""
+
+    def __init__(self, pieces: Iterable[bytes], offset: int) -> None:
+        self._pieces = pieces
+        self.offset = offset  # where the first line not yet given begins
+        self.rest = b""
+
+    @property
+    def end(self) -> int:
+        """Where the bytes end that were read."""
+        return self.offset + length_of(self.rest)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """Give (offset, line without its newline); empty lines are passed over but counted in the offsets."""
+        parts: list[bytes] = []
+        size = 0  # of the parts; those of a line that is too long are dropped
+        for piece in _bounded(self._pieces):
+            lines = piece.split(b"\n")
+            size += len(lines[0])
+            if size <= MAX_LINE:
+                parts.append(lines[0])
+            else:
+                parts.clear()
+            if len(lines) == 1:
+                continue
+            start = self.offset
+            self.offset = start + size + 1
+            if size:
+                line = _whole(parts, size)
+                parts.clear()
+                yield start, line
+                del line  # it may be long, and the next one is put together while it is still here
+            last = lines.pop()
+            for line in lines[1:]:
+                start = self.offset
+                self.offset = start + len(line) + 1
+                if line:
+                    yield start, line
+            parts = [last] if last else []
+            size = len(last)
+        self.rest = _whole(parts, size)
+
+
+def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces that hold no whole line which is too long."""
+    for piece in pieces:
+        if len(piece) <= MAX_LINE:
+            yield piece
+        else:
+            yield from (piece[at : at + MAX_LINE] for at in range(0, len(piece), MAX_LINE))
+
+
+def _whole(parts: list[bytes], size: int) -> bytes:
+    if size > MAX_LINE:
+        return LongLine.of(size)
+    return b"".join(parts) if len(parts) != 1 else parts[0]
 
 
 def is_ordinary(line: bytes) -> bool:

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.index.lines import Lines, unfinished
-from hansard.parse.decode import Issue, ParsedLine
+from hansard.parse.decode import Issue, ParsedLine, unfinished
+from hansard.parse.lines import Lines
 
 
 def _split(data: bytes, cuts: list[int]) -> list[bytes]:
