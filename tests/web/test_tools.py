@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.errors import NotFound
+from hansard.model.calls import TOOL_SORTS
 from hansard.web.pages import tools
 from tests.web.elements import Element, read
 
@@ -70,7 +71,7 @@ def test_sorting(client: httpx.Client, h: Hansard, sort: str, order: str) -> Non
     shown = page.all("tbody")[0].each("td.tool a", "title")
     by_name = {" ".join(sums.tool.split()): sums for sums in own}
 
-    keys = [tools._KEYS[sort](by_name[" ".join(name.split())]) for name in shown]
+    keys = [TOOL_SORTS[sort](by_name[" ".join(name.split())]) for name in shown]
     assert keys == sorted(keys, reverse=order == "desc")
     assert len(keys) == len(own)
     assert page.one("th[aria-sort]")["aria-sort"] == ("ascending" if order == "asc" else "descending")

@@ -5,6 +5,9 @@ Forks, replays and former generations repeat calls: each counts once here, for t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from msgspec import Struct
 
 from hansard.model.fields import Timestamp
@@ -121,6 +124,21 @@ class ToolSums(Struct, frozen=True):
     sessions: int
     first_at: Timestamp | None
     last_at: Timestamp | None
+
+
+TOOL_SORTS: dict[str, Callable[[ToolSums], Any]] = {
+    "calls": lambda sums: sums.calls,
+    "tool": lambda sums: sums.tool.casefold(),
+    "failed": lambda sums: sums.errors,
+    "rate": lambda sums: sums.errors / sums.calls,
+    "median": lambda sums: -1 if sums.median_ms is None else sums.median_ms,
+    "p95": lambda sums: -1 if sums.p95_ms is None else sums.p95_ms,
+    "time": lambda sums: sums.duration_ms,
+    "lines": lambda sums: sums.lines_added + sums.lines_removed,
+    "sessions": lambda sums: sums.sessions,
+    "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
+}
+"""What tools can be sorted by."""
 
 
 class ToolDay(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -15,24 +15,13 @@ from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import NotFound, UsageError
+from hansard.model.calls import TOOL_SORTS
 from hansard.render.text import Paint, one_line
 from hansard.render.words import duration, short, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
 
-SORTS: dict[str, Callable[[ToolSums], Any]] = {
-    "calls": lambda sums: sums.calls,
-    "tool": lambda sums: sums.tool.casefold(),
-    "failed": lambda sums: sums.errors,
-    "rate": lambda sums: sums.errors / sums.calls,
-    "median": lambda sums: -1 if sums.median_ms is None else sums.median_ms,
-    "p95": lambda sums: -1 if sums.p95_ms is None else sums.p95_ms,
-    "time": lambda sums: sums.duration_ms,
-    "lines": lambda sums: sums.lines_added + sums.lines_removed,
-    "sessions": lambda sums: sums.sessions,
-    "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
-}
 _ALL = 1 << 40
 _TOOLS = (
     Column("TOOL", least=12),
@@ -61,7 +50,7 @@ _CALLS = (
 @counts
 @click.option("--failed", is_flag=True, help="With TOOL: only the calls that failed, and how.")
 @click.option("--slowest", is_flag=True, help="With TOOL: the slowest calls first.")
-@sort_options(SORTS, "calls")
+@sort_options(TOOL_SORTS, "calls")
 @limit_option(None, text="Show at most this many; 0 shows all. All tools by default, but 50 calls of a TOOL.")
 @page_options
 @reads
@@ -150,7 +139,7 @@ def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str 
 
 def _sorted(report: ToolReport, sort: str, limit: int | None, *, reverse: bool) -> ToolReport:
     tools = sorted(report.tools, key=lambda sums: sums.tool)
-    tools.sort(key=SORTS[sort], reverse=(sort != "tool") != reverse)
+    tools.sort(key=TOOL_SORTS[sort], reverse=(sort != "tool") != reverse)
     return replace(report, tools=tuple(tools[: limit or None]))
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from hansard.errors import StoreCorrupt
 from hansard.ledger.reconcile.bridge import Change, MethodRules, add, walk
 from hansard.ledger.reconcile.peer_rules import LINES
@@ -224,16 +226,7 @@ def _none() -> Counted:
 
 def _bare(counted: Counted) -> Counted:
     """Without what the client does not tell."""
-    return Counted(
-        None,
-        counted.input_tokens,
-        counted.output_tokens,
-        counted.cache_read_tokens,
-        counted.cache_write_tokens,
-        counted.cache_write_1h_tokens,
-        counted.web_searches,
-        counted.cost_usd,
-    )
+    return replace(counted, messages=None, unpriced_messages=0)
 
 
 def _money_only(amount: Decimal) -> Counted:

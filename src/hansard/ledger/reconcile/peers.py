@@ -111,16 +111,7 @@ def _differing(report: Report, simulated: dict[str, Counted]) -> Iterator[PeerMo
 
 def _bare(counted: Counted) -> Counted:
     """Only what other tools tell."""
-    return Counted(
-        None,
-        counted.input_tokens,
-        counted.output_tokens,
-        counted.cache_read_tokens,
-        counted.cache_write_tokens,
-        None,
-        0,
-        counted.cost_usd,
-    )
+    return replace(counted, messages=None, cache_write_1h_tokens=None, web_searches=0, unpriced_messages=0)
 
 
 def _distance(stated: Counted, simulated: Counted) -> tuple[int, Decimal]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
+from hansard.model.calls import TOOL_SORTS
 from hansard.query.language import parse
 from hansard.render.words import tool_name
 from hansard.web.charts.calls import draw_calls
@@ -38,18 +39,6 @@ _SORTS: dict[str, tuple[str, str]] = {
     "lines": ("Lines", "number"),
     "sessions": ("Sessions", "number"),
     "last": ("Last used", "number"),
-}
-_KEYS: dict[str, Callable[[ToolSums], Any]] = {
-    "tool": lambda sums: sums.tool.casefold(),
-    "calls": lambda sums: sums.calls,
-    "failed": lambda sums: sums.errors,
-    "rate": lambda sums: sums.errors / sums.calls,
-    "median": lambda sums: -1 if sums.median_ms is None else sums.median_ms,
-    "p95": lambda sums: -1 if sums.p95_ms is None else sums.p95_ms,
-    "time": lambda sums: sums.duration_ms,
-    "lines": lambda sums: sums.lines_added + sums.lines_removed,
-    "sessions": lambda sums: sums.sessions,
-    "last": lambda sums: sums.last_at.timestamp() if sums.last_at is not None else 0.0,
 }
 _LISTS = {"newest": "Newest", "failed": "Failed", "slowest": "Slowest"}
 _ROWS = 25
@@ -117,7 +106,7 @@ async def show(request: Request) -> Response:
 
     def rest(h: Hansard) -> str:
         report = _report(request, h, None, wanted)
-        key = _KEYS[sort]
+        key = TOOL_SORTS[sort]
         tools = sorted(report.tools, key=lambda sums: sums.tool)
         tools = sorted(tools, key=key, reverse=order == "desc")
         return drawn(
