@@ -299,25 +299,30 @@ def blocks(lines: Sequence[str], drawn: Sequence[str]) -> str:
 def line_numbers(lines: Sequence[str]) -> list[str]:
     """The numbers of each line in the old file and in the new one; nothing where the diff does not say them."""
     old = new = 0
-    pairs: list[tuple[str, str]] = []
+    pairs: list[tuple[int | str, int | str]] = []
     for line in lines:
-        sign = sign_of(line)
-        if sign == "hunk":
+        first = line[:1]
+        if first == "@":
             found = _HUNK.match(line)
             if found is None:
                 return []
             old, new = int(found[1]), int(found[2])
             pairs.append(("", ""))
-            continue
-        if not (old or new):
+        elif not (old or new):
             return []
-        if line.startswith("\\"):
+        elif first == "+":
+            pairs.append(("", new))
+            new += 1
+        elif first == "-":
+            pairs.append((old, ""))
+            old += 1
+        elif first == "\\":
             pairs.append(("", ""))
-            continue
-        pairs.append((str(old) if sign != "add" else "", str(new) if sign != "cut" else ""))
-        old += sign != "add"
-        new += sign != "cut"
-    wide = max((len(number) for pair in pairs for number in pair), default=0)
+        else:
+            pairs.append((old, new))
+            old += 1
+            new += 1
+    wide = max((len(str(number)) for pair in pairs for number in pair), default=0)
     return [f"{before:>{wide}} {after:>{wide}}" for before, after in pairs]
 
 
@@ -336,6 +341,9 @@ def _colour(lines: Sequence[str], signs: Sequence[str], runs: list[list[Run]], l
 def _by_line(runs: Sequence[Run]) -> Iterator[list[Run]]:
     line: list[Run] = []
     for kind, text in runs:
+        if "\n" not in text:
+            line.append((kind, text))
+            continue
         first, *others = text.split("\n")
         if first:
             line.append((kind, first))
@@ -405,7 +413,9 @@ def _line(runs: Sequence[Run], sign: str, marks: Sequence[tuple[int, int]] | Non
                 out.append(f"<{tag}>{piece}</{tag}>" if is_marked else piece)
             place += len(text)
         return "".join(out)
-    return "".join(f'<span class="{kind}">{marked_up(text)}</span>' if kind else marked_up(text) for kind, text in runs)
+    return "".join(
+        [f'<span class="{kind}">{marked_up(text)}</span>' if kind else marked_up(text) for kind, text in runs]
+    )
 
 
 def _cut_at(low: int, high: int, marks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
