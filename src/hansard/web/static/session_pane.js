@@ -79,28 +79,31 @@ function merge(fresh) {
 }
 
 let running = null;
-async function refresh(isNew) {
+let shown = filter.value.trim(); // the query whose rows are here
+async function refresh() {
   running?.abort();
   running = new AbortController();
   const { signal } = running;
+  const query = filter.value.trim();
   const asked = new URLSearchParams({ part: "pane", around: current });
-  if (filter.value.trim()) asked.set("q", filter.value.trim());
+  if (query) asked.set("q", query);
   try {
     const fresh = nodes(await piece(`/sessions?${asked}`, signal));
     if (signal.aborted) return;
     const isElsewhere = !currentRow() && fresh.querySelector(`li[data-session="${CSS.escape(current)}"]`);
-    if (!isNew && !isElsewhere && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
+    if (query === shown && !isElsewhere && body.querySelector("ol") && fresh.querySelector("ol")) merge(fresh);
     else { body.replaceChildren(fresh); mark(); reveal(); }
+    shown = query;
     pane.dataset.ready = "";
   } catch { /* the next change of the store or of the filter will do */ }
 }
 
 let timer = 0;
-filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => refresh(true), 180); });
+filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => refresh(), 180); });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   clearTimeout(timer);
-  await refresh(true);
+  await refresh();
   rows()[0]?.querySelector("a").focus();
 });
 complete(filter);
@@ -165,5 +168,5 @@ keys.on("S", () => { show(true); filter.focus(); filter.select(); }, "Filter the
 toggle.setAttribute("aria-expanded", String(isShown()));
 mark();
 reveal();
-refresh(false);
-onNews(() => refresh(false));
+refresh();
+onNews(() => refresh());
