@@ -138,11 +138,11 @@ def test_the_check_says_what_doctor_says(client: httpx.Client, demo: Site) -> No
 @pytest.mark.parametrize(
     ("levels", "kind", "words"),
     [
-        (("ok", "ok"), "ok", "Everything is sound"),
-        (("ok", "note"), "note", "Everything is sound"),
-        (("warning", "ok"), "warning", "Sound, with 1 warning"),
-        (("warning", "warning", "error", "error"), "error", "2 things need to be mended"),
-        (("error",), "error", "1 thing needs to be mended"),
+        (("ok", "ok"), "ok", "No problems found"),
+        (("ok", "note"), "note", "No problems found"),
+        (("warning", "ok"), "warning", "No problems, 1 warning"),
+        (("warning", "warning", "error", "error"), "error", "2 problems found"),
+        (("error",), "error", "1 problem found"),
     ],
 )
 def test_the_verdict(

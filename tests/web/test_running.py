@@ -76,9 +76,9 @@ def test_a_link_lets_a_browser_in(running: Running, served: Site) -> None:
 def test_who_took_over_a_dead_servers_port_cannot_pass_off_a_link(running: Running) -> None:
     """The name of a server is known to its owner only."""
     died = replace(running, url="http://hansard-0000000000000000.localhost:4567")
-    with pytest.raises(NotFound, match="gave no link"):
+    with pytest.raises(NotFound, match="returned no link"):
         died.new_link()
-    with pytest.raises(NotFound, match="gave no link"):
+    with pytest.raises(NotFound, match="returned no link"):
         replace(running, api_token="of the run before").new_link()
     with pytest.raises(NotFound, match="does not answer"):
         replace(running, port=1).new_link()

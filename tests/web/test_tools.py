@@ -147,7 +147,7 @@ def test_what_makes_no_sense_is_refused_before_the_page_begins(client: httpx.Cli
     answer = client.get(path)
 
     assert answer.status_code == 400
-    assert read(answer.text).one("h1").text == "That cannot be asked"
+    assert read(answer.text).one("h1").text == "Invalid request"
 
 
 def test_the_page_begins_before_the_calls_are_counted(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PAUSE = timedelta(minutes=5)
 """The longest pause that still counts as active."""
+LIVE = timedelta(minutes=5)
+"""A session is live while its client has written to it within this time."""
 
 # Few transcripts are recent, and each one's rows are a range of ids. Only those that speak for a session or a subagent: a copy
 # of one elsewhere would count twice.

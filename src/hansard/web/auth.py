@@ -249,7 +249,7 @@ _ONCE = (
     b"sec-fetch-mode",
 )
 _COOKIE_SECONDS = 30 * 86_400  # in the browser; here it is forgotten when the server stops, unless logins are kept
-_HOW = "run `hansard web --link` in a terminal and open the link that it prints"
+_HOW = "run `hansard web --link` in a terminal and open the link it prints"
 
 
 class Guard:
@@ -288,23 +288,23 @@ class Guard:
         headers: dict[bytes, str] = {}
         for name, value in scope["headers"]:
             if name in _ONCE and name in headers:
-                return refusal(path, 400, "bad_request", f"there are two {name.decode()} headers")
+                return refusal(path, 400, "bad_request", f"more than one {name.decode()} header")
             headers[name] = (
                 f"{headers[name]}; {value.decode('latin-1')}" if name in headers else value.decode("latin-1")
             )
         if len(scope["query_string"]) > MAX_QUERY or len(scope.get("raw_path") or b"") > MAX_PATH:
-            return refusal(path, 414, "too_long", f"a query has at most {MAX_QUERY:,} bytes, a path {MAX_PATH:,}")
+            return refusal(path, 414, "too_long", f"the address is too long: a query may have {MAX_QUERY:,} bytes, a path {MAX_PATH:,}")
         if not path.startswith("/") or any(sign < " " or sign == "\x7f" for sign in path):
-            return refusal(path, 400, "bad_request", "an address begins with a slash and has no control characters")
+            return refusal(path, 400, "bad_request", "invalid address: it must start with a slash and contain no control characters")
         there = self._auth.answers_to(headers.get(b"host", ""), (scope.get("server") or (None,))[0])
         if there is None:
-            return refusal(path, 421, "wrong_host", f"this server does not answer to that name; {_HOW}")
+            return refusal(path, 421, "wrong_host", f"this server does not serve that host name: {_HOW}")
         is_program = self._has_api_token(path, headers)
         if not _is_same_origin(scope["method"], headers, is_program=is_program):
-            return refusal(path, 403, "wrong_origin", "another site's page asked for this")
+            return refusal(path, 403, "wrong_origin", "the request came from another site")
         length = headers.get(b"content-length", "0")
         if not length.isascii() or not length.isdigit() or len(length) > 9 or int(length) > MAX_BODY:
-            return refusal(path, 413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
+            return refusal(path, 413, "too_large", f"the request body is too large (the limit is {MAX_BODY:,} bytes)")
         if is_program or path.startswith("/static/"):
             return None
         if there == "pages":
@@ -313,7 +313,7 @@ class Guard:
             answer = self._log_in(scope, is_known=is_known)
             if is_known or answer is not None:
                 return answer
-        return refusal(path, 401, "no_token", f"this browser is not let in yet: {_HOW}")
+        return refusal(path, 401, "no_token", f"this browser is not signed in: {_HOW}")
 
     def _has_api_token(self, path: str, headers: dict[bytes, str]) -> bool:
         scheme, _, value = headers.get(b"authorization", "").partition(" ")
@@ -335,7 +335,7 @@ class Guard:
             return None
         session = self._auth.log_in(token)
         if session is None and not is_known:
-            return refusal(scope["path"], 401, "no_token", f"this link was used already, or is too old: {_HOW}")
+            return refusal(scope["path"], 401, "no_token", f"this link was already used or has expired: {_HOW}")
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
         path = "/" + quote(scope["path"].lstrip("/\\"))  # never //elsewhere
         answer = HTMLResponse(page("login.html", target=path + (f"?{rest}" if rest else "")))
@@ -393,15 +393,15 @@ def _bounded(receive: Receive, is_answered: Callable[[], bool]) -> Receive:
         except TimeoutError:
             if is_answered():
                 return {"type": "http.disconnect"}
-            raise HttpError(408, "timeout", "the body did not come in time", {"connection": "close"}) from None
+            raise HttpError(408, "timeout", "timed out waiting for the request body", {"connection": "close"}) from None
         if message["type"] != "http.request":
             if is_answered():
                 return message
-            raise HttpError(400, "bad_request", "the body is not whole")  # nobody hears it
+            raise HttpError(400, "bad_request", "the request body is incomplete")  # nobody hears it
         is_whole = not message.get("more_body", False)
         taken += len(message.get("body", b""))
         if taken > MAX_BODY:
-            raise HttpError(413, "too_large", f"a body has at most {MAX_BODY:,} bytes")
+            raise HttpError(413, "too_large", f"the request body is too large (the limit is {MAX_BODY:,} bytes)")
         return message
 
     return bounded

@@ -74,7 +74,7 @@ class EnginePool:
 
     async def _run(self, work: Callable[[], _Answer]) -> _Answer:
         if self.waiting >= _MOST:
-            raise HttpError(503, "busy", "too much is being asked at the same time: try again in a moment")
+            raise HttpError(503, "busy", "too many requests at once: try again in a moment")
         self.waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)

@@ -111,7 +111,7 @@ class Live:
     async def events(self) -> AsyncIterator[News | None]:
         """How things are, and again whenever that changes; None now and then while nothing is new."""
         if self.listeners >= _MOST_STREAMS:
-            raise HttpError(503, "busy", f"there are {_MOST_STREAMS} streams already: close some pages")
+            raise HttpError(503, "busy", f"too many open pages ({_MOST_STREAMS}): close some")
         self.listeners += 1
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._keep_looking())
@@ -149,8 +149,8 @@ class Live:
             except (HansardError, OSError) as error:
                 self._hear(None, busy=False, trouble=str(error))
             except Exception:
-                logging.getLogger(__name__).exception("the watch of the sources failed")
-                self._hear(None, busy=False, trouble="the sources cannot be watched; the server's terminal tells more")
+                logging.getLogger(__name__).exception("watching the source directories failed")
+                self._hear(None, busy=False, trouble="cannot watch the source directories; see the server's terminal")
             self._stop.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 

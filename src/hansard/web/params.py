@@ -23,7 +23,7 @@ class Params:
         self._values: dict[str, list[str]] = {}
         pairs = request.query_params.multi_items()
         if len(pairs) > _MOST:
-            raise UsageError(f"a request has at most {_MOST} parameters, not {len(pairs):,}")
+            raise UsageError(f"too many parameters: {len(pairs):,} (the limit is {_MOST})")
         for name, value in pairs:
             self._values.setdefault(name, []).append(value)
         self._known: set[str] = set()
@@ -32,14 +32,14 @@ class Params:
         """A text; None where it is not given or empty."""
         found = self.all(name, longest)
         if len(found) > 1:
-            raise UsageError(f"{_quoted(name)} is given twice")
+            raise UsageError(f"parameter {_quoted(name)} is given more than once")
         return found[0] if found else None
 
     def needed(self, name: str, longest: int = LONGEST) -> str:
         """A text that must be given."""
         value = self.text(name, longest)
         if value is None:
-            raise UsageError(f"{_quoted(name)} is missing")
+            raise UsageError(f"missing parameter {_quoted(name)}")
         return value
 
     def all(self, name: str, longest: int = LONGEST) -> list[str]:
@@ -51,7 +51,7 @@ class Params:
         self._known.add(name)
         found = self._values.get(name, [])
         if len(found) > most:
-            raise UsageError(f"{_quoted(name)} is given at most {most} times, not {len(found)}")
+            raise UsageError(f"parameter {_quoted(name)} is given {len(found)} times (the limit is {most})")
         return [checked(name, value, longest) for value in found]
 
     def words(self, name: str, choices: Collection[str] = ()) -> tuple[str, ...]:
@@ -97,14 +97,14 @@ class Params:
         for name in self._values:
             if name not in self._known:
                 raise UsageError(
-                    f"there is no parameter {_quoted(name)} here; known: {', '.join(sorted(self._known)) or 'none'}"
+                    f"unknown parameter {_quoted(name)}; valid parameters: {', '.join(sorted(self._known)) or 'none'}"
                 )
 
 
 def checked(name: str, value: str, longest: int = LONGEST) -> str:
     """A text that is not too long and has no NUL."""
     if "\x00" in value or len(value) > longest:
-        raise UsageError(f"{_quoted(name)}: a value has at most {longest:,} characters and no NUL")
+        raise UsageError(f"invalid {_quoted(name)}: at most {longest:,} characters, without NUL")
     return value
 
 
@@ -112,13 +112,13 @@ def whole(name: str, value: str, low: int, high: int) -> int:
     """A whole number in plain digits."""
     sign, digits = (-1, value[1:]) if value.startswith("-") else (1, value)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS and low <= sign * int(digits) <= high):
-        raise UsageError(f"{_quoted(name)} is a number from {low} to {high}, not {_quoted(value)}")
+        raise UsageError(f"invalid {_quoted(name)}: expected a number from {low} to {high}, not {_quoted(value)}")
     return sign * int(digits)
 
 
 def _among(name: str, value: str, choices: Collection[str]) -> None:
     if value not in choices:
-        raise UsageError(f"{_quoted(name)} is one of {', '.join(choices)}, not {_quoted(value)}")
+        raise UsageError(f"invalid {_quoted(name)}: choose one of {', '.join(choices)}, not {_quoted(value)}")
 
 
 def _quoted(text: str) -> str:

@@ -144,12 +144,14 @@ def _figures(report: UsageReport) -> Iterator[Figure]:
     yield count("Output", lambda row: row.output_tokens)
     yield count("Cache write", lambda row: row.cache_write_5m_tokens + row.cache_write_1h_tokens)
     yield count("Cache read", lambda row: row.cache_read_tokens)
-    yield count("Tokens", lambda row: row.tokens, is_minor=False, sort="tokens", title="Of every class together")
+    yield count(
+        "Tokens", lambda row: row.tokens, is_minor=False, sort="tokens", title="Input, output and cache together"
+    )
     if any(row.web_searches for row in rows):
         yield count("Searches", lambda row: row.web_searches, title="Web searches")
     if any(row.work is not None for row in rows):
         yield from _work()
-    extra, gain = "What cache writes cost more than plain input", "What cache reads would have cost more as plain input"
+    extra, gain = "Extra cost of cache writes over plain input", "Saved by cache reads compared with plain input"
     yield Figure(
         "Cache extra", lambda row: dollars(row.cache_extra_usd), lambda row: _exact(row.cache_extra_usd), title=extra
     )
@@ -168,9 +170,13 @@ def _work() -> Iterator[Figure]:
         return f"+{work.lines_added:,} -{work.lines_removed:,}" if changed else ""
 
     yield of("Calls", lambda work: f"{work.calls:,}", "Tool calls")
-    yield of("Errors", lambda work: f"{work.errors:,}", "Tool calls that went wrong")
-    yield of("Time", lambda work: duration(work.duration_ms) if work.duration_ms else "", "Of calls with a result")
-    yield of("Lines", lines, "Added and removed")
+    yield of("Errors", lambda work: f"{work.errors:,}", "Failed tool calls")
+    yield of(
+        "Time",
+        lambda work: duration(work.duration_ms) if work.duration_ms else "",
+        "Time spent in calls that have a result",
+    )
+    yield of("Lines", lines, "Lines added and removed")
 
 
 def _numbers(figures: Sequence[Figure], row: UsageRow) -> tuple[Number, ...]:
@@ -178,7 +184,7 @@ def _numbers(figures: Sequence[Figure], row: UsageRow) -> tuple[Number, ...]:
 
 
 def _exact(amount: Decimal | None) -> str:
-    return "no price is known" if amount is None else f"exactly {exact(amount)}"
+    return "price unknown" if amount is None else f"exactly {exact(amount)}"
 
 
 # -- what rows are about

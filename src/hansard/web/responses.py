@@ -34,17 +34,17 @@ _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
     (HansardError, 503, "unusable"),
 )
 _WORDS = {
-    400: "That cannot be asked",
-    401: "Not let in yet",
+    400: "Invalid request",
+    401: "Not signed in",
     404: "Not found",
-    405: "Not like this",
-    500: "Something broke",
+    405: "Method not allowed",
+    500: "Internal error",
 }
 
 
 _ROUTING = {
-    404: ("not_found", "there is nothing at this address"),
-    405: ("method_not_allowed", "this address does not answer to that method"),
+    404: ("not_found", "there is no page at this address"),
+    405: ("method_not_allowed", "this address does not support that method"),
 }
 
 
@@ -114,7 +114,7 @@ def failed(request: Request, error: Exception) -> Response:
 
 def broken(request: Request, error: Exception) -> Response:  # noqa: ARG001 - what broke is in the server's own output
     """An error that nobody expected; the details are for the terminal, not for the page."""
-    answer = refusal(request.url.path, 500, "broken", "the server made a mistake; its terminal tells more")
+    answer = refusal(request.url.path, 500, "broken", "internal error; see the server's terminal")
     answer.headers["connection"] = "close"  # uvicorn does so after an error, without a word
     return answer
 

@@ -44,10 +44,10 @@ class Running:
         try:
             status, answer = self._ask("POST", "/api/links")
         except (OSError, ValueError) as error:
-            raise NotFound(f"the server on port {self.port} does not answer: {error}") from error
+            raise NotFound(f"the server on port {self.port} is not responding: {error}") from error
         # Whoever took over the port of a server that died does not know its name.
         if status != 200 or not str(answer.get("link")).startswith(f"{self.url}/"):
-            raise NotFound(f"the server on port {self.port} gave no link; end it and start it again")
+            raise NotFound(f"the server on port {self.port} returned no link; stop it and start it again")
         token = answer["link"].rpartition("token=")[2]
         return {"link": login_link(self.url, token, path), "expires_at": answer["expires_at"]}
 

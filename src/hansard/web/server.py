@@ -213,12 +213,12 @@ def listen(host: str, port: int | None) -> socket.socket:
             if port is not None or not _is_taken(error):
                 raise UsageError(
                     f"cannot listen on {host}:{number} ({getattr(error, 'strerror', None) or error})."
-                    " Name another with --host or --port"
+                    " Choose another with --host or --port"
                 ) from error
         else:
             listener.setblocking(False)  # noqa: FBT003 - the library's signature
             return listener
-    raise UsageError(f"no port is free on {host}. Name one with --port")
+    raise UsageError(f"no free port on {host}. Choose one with --port")
 
 
 def _is_taken(error: Exception) -> bool:
@@ -228,7 +228,7 @@ def _is_taken(error: Exception) -> bool:
 
 
 HEAD_SECONDS = 15.0  # for the head of a request, from the first byte or the last answer on
-_NONSENSE = {"error": {"status": 400, "code": "bad_request", "message": "this is no HTTP request"}}
+_NONSENSE = {"error": {"status": 400, "code": "bad_request", "message": "not an HTTP request"}}
 
 
 class Connection(H11Protocol):

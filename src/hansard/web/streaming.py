@@ -36,7 +36,7 @@ async def begun(request: Request, template: str, rest: Callable[[Hansard], str],
             yield page("piece_refused.html", message=str(getattr(error, "detail", error))).encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the page must end well; then it is raised, for the terminal
             mistake = error
-            yield page("piece_refused.html", message="The server made a mistake; its terminal tells more.").encode()
+            yield page("piece_refused.html", message="Internal error; see the server's terminal.").encode()
         yield foot
         if mistake is not None:
             raise mistake

@@ -82,7 +82,7 @@ class Endpoint:
         """Check, ask, answer."""
         state = request.app.state
         if self.writes and state.read_only:
-            raise HttpError(403, "read_only", "this server was started with --read-only: nothing can be changed here")
+            raise HttpError(403, "read_only", "this server is read-only (started with --read-only)")
         given = self._given(request, state.zone.info) | await self._sent(request)
         if iscoroutinefunction(self.handler):
             other: Awaitable[Response] = self.handler(request, given)
@@ -135,19 +135,19 @@ class Endpoint:
         content = await request.body()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if (content or self.body) and kind != JSON:
-            raise HttpError(415, "wrong_type", f"send {JSON}")
+            raise HttpError(415, "wrong_type", f"the content type must be {JSON}")
         if not self.body:
             if content:
-                raise UsageError("nothing can be sent here: leave the body out")
+                raise UsageError("this request takes no body")
             return {}
         fields = _decoded(content)
         names = [field.name for field in self.body]
         if sorted(fields) != sorted(names):
-            raise UsageError(f"send an object with {' and '.join(names)} and nothing else")
+            raise UsageError(f"the body must be an object with {' and '.join(names)} only")
         for field in self.body:
             value = fields[field.name]
             if not isinstance(value, str):
-                raise UsageError(f"{field.name!r} is a text")
+                raise UsageError(f"invalid {field.name!r}: expected a string")
             checked(field.name, value, field.longest)
         return fields
 
@@ -158,7 +158,7 @@ def _decoded(content: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(content, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"the body is no JSON object: {error}") from error
+        raise UsageError(f"the body is not a JSON object: {error}") from error
 
 
 def _has(header: str, tag: str) -> bool:

@@ -33,7 +33,7 @@ from hansard.web.api.parameters import (
 )
 
 _COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
-_MODE = Choice("mode", "How money is found.", tuple(MODES), "auto")
+_MODE = Choice("mode", "How cost is computed.", tuple(MODES), "auto")
 
 
 class UsageAnswer(UsageReport, frozen=True):
@@ -143,25 +143,25 @@ ENDPOINTS = (
         UsageAnswer,
         parameters=(
             *_COUNTED,
-            ChoiceList("by", "What the rows are; several with commas.", tuple(DIMENSIONS), ("day",)),
+            ChoiceList("by", "What to group rows by; several with commas.", tuple(DIMENSIONS), ("day",)),
             _MODE,
-            Flag("breakdown", "In each row what it used of each model."),
-            Flag("work", "Also what tools did: calls, errors, time, lines."),
+            Flag("breakdown", "Add each row's usage by model."),
+            Flag("work", "Add tool calls, errors, time and changed lines."),
             *sort_order(tuple(SORTS), None),
-            Number("limit", "How many rows at most; the totals are of all.", 1, 10_000, 1_000),
+            Number("limit", "Maximum number of rows; totals are of all.", 1, 10_000, 1_000),
         ),
     ),
     Endpoint(
         "GET",
         "/api/blocks",
-        "Five-hour blocks, the pauses between them, and where the present one leads",
+        "Five-hour blocks, the pauses between them, with a projection for the current one",
         _blocks,
         BlocksAnswer,
         parameters=(
             *_COUNTED,
-            Flag("active", "Only the present one."),
-            Flag("no_gaps", "Without the pauses."),
-            Number("limit", "How many at most, the latest.", 1, 10_000, 1_000),
+            Flag("active", "Only the current one."),
+            Flag("no_gaps", "Leave out the pauses."),
+            Number("limit", "Maximum number, the latest.", 1, 10_000, 1_000),
         ),
     ),
     Endpoint(
@@ -173,18 +173,16 @@ ENDPOINTS = (
         parameters=(
             Text("target", "A session, a time as reports show it, a message's id, or the uuid of a line."),
             *_COUNTED,
-            ChoiceList("by", "`key` is a row of this report.", tuple(DIMENSIONS)),
-            RepeatedText(
-                "key", "The values of the row's dimensions, in order, each as a parameter; empty: the unknown one."
-            ),
+            ChoiceList("by", "The report that `key` is a row of.", tuple(DIMENSIONS)),
+            RepeatedText("key", "The row's values in the order of `by`, one parameter each; empty means unknown."),
             _MODE,
-            Number("limit", "How many messages at most, the dearest first.", 1, 200, 20),
+            Number("limit", "Maximum number of messages, the most expensive first.", 1, 200, 20),
         ),
     ),
     Endpoint(
         "GET",
         "/api/budgets",
-        "How much of each limit of the configuration is spent",
+        "How much of each configured limit is spent",
         _budgets,
         defstruct("Budgets", [("budgets", list[Budget])]),
         parameters=(TIMEZONE,),
@@ -195,7 +193,7 @@ ENDPOINTS = (
         "The dated rates of the history's models, and where they come from",
         _prices,
         defstruct("Prices", [("rates", list[Rate]), ("data", PriceData)]),
-        parameters=(Text("text", "A part of a model's name."),),
+        parameters=(Text("text", "Part of a model's name."),),
         steady=True,
     ),
     Endpoint(

@@ -13,20 +13,20 @@ from hansard.web.api.parameters import ChoiceList, Number, Parameter, RepeatedTe
 
 _PLACE = "#/components/schemas/"
 _REFUSALS = {
-    400: (("bad_request",), "A parameter, the query, a cursor or the body makes no sense"),
-    401: (("no_token",), "The session cookie and the API token are missing, or of another run"),
-    403: (("wrong_origin", "read_only"), "Another site's page asked, or the server only reads"),
-    404: (("not_found",), "Nothing answers to that name"),
-    408: (("timeout",), "The body did not come in time"),
-    409: (("ambiguous",), "More than one thing answers to that name"),
+    400: (("bad_request",), "A parameter, the query, a cursor or the body is invalid"),
+    401: (("no_token",), "The session cookie and the API token are missing, or from another run"),
+    403: (("wrong_origin", "read_only"), "The request came from another site, or the server is read-only"),
+    404: (("not_found",), "Nothing matches"),
+    408: (("timeout",), "Timed out waiting for the body"),
+    409: (("ambiguous",), "More than one thing matches"),
     413: (("too_large",), "The body is too large"),
     414: (("too_long",), "The path or the query is too long"),
     415: (("wrong_type",), "The body is not application/json"),
     421: (("wrong_host",), "The Host header names another server"),
-    500: (("broken", "damaged"), "A mistake of the server, or a damaged store"),
+    500: (("broken", "damaged"), "Internal error, or a damaged store"),
     503: (
         ("busy", "unusable"),
-        "Another process writes for too long, too much is asked at once, or the store cannot be read",
+        "Another process holds the store too long, too many requests at once, or the store cannot be read",
     ),
 }
 _ALWAYS = (400, 401, 403, 413, 414, 421, 500, 503)
@@ -61,7 +61,7 @@ def described(endpoints: Iterable[Endpoint], cookie: str) -> Schema:
                     "type": "apiKey",
                     "in": "cookie",
                     "name": cookie,
-                    "description": "Given by the link that `hansard web` prints. Requests that change something also name the"
+                    "description": "Set by the link that `hansard web` prints. Requests that change something must also name the"
                     " server in an Origin header.",
                 },
                 "token": {
@@ -86,7 +86,7 @@ def _operation(endpoint: Endpoint, path: str, content: Schema) -> Schema:
         answer["headers"] = {"ETag": {"description": "For If-None-Match.", "schema": {"type": "string"}}}
     responses: Schema = {"200": answer}
     if endpoint.steady:
-        responses["304"] = {"description": "The answer is still the one that If-None-Match names"}
+        responses["304"] = {"description": "Not changed since the answer that If-None-Match names"}
     named = any(one.name in _NAMES for one in (*endpoint.path_parameters, *endpoint.parameters))
     statuses = {*_ALWAYS, *((404, 409) if named else ()), *((415,) if endpoint.body else ())}
     if endpoint.method != "GET":
@@ -144,14 +144,14 @@ def _refusal(status: int) -> Schema:
 def _error() -> Schema:
     codes = [code for codes, _ in _REFUSALS.values() for code in codes]
     fields = {
-        "status": {"type": "integer", "description": "The same as that of the response."},
+        "status": {"type": "integer", "description": "The same as the response's."},
         "code": {"type": "string", "enum": [*codes, *_OTHERS]},
         "message": {"type": "string", "description": "For people: what is wrong, and what to do."},
     }
     inner = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
     return {
         "type": "object",
-        "description": "What is said instead of an answer.",
+        "description": "An error.",
         "properties": {"error": inner},
         "required": ["error"],
         "additionalProperties": False,

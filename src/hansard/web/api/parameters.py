@@ -178,13 +178,13 @@ class Timezone(Parameter):
 
 
 SESSION = Text("session", "The beginning of an id, words of a title, @last, or @2 for the one before it.")
-QUERY = Text("q", "ChoiceList and fields in the language of `hansard search`.")
-PROJECT = Text("project", "Of this project: a path or a part of one.")
-MODEL = Text("model", "Of models whose name contains this.")
+QUERY = Text("q", "Words and fields in the query language of `hansard search`.")
+PROJECT = Text("project", "Only this project: a path or part of one.")
+MODEL = Text("model", "Only models whose name contains this.")
 SINCE = Moment("since", "At or after: a date, a time, 7d, 24h, monday, last month, 3 days ago.")
 UNTIL = Moment("until", "Before the end of that day, or before that time.", is_end=True)
-TIMEZONE = Timezone("timezone", "Whose days are meant, e.g. Europe/Berlin; else that of the settings.")
-CURSOR = Text("cursor", "Where a page ended: `next_cursor` of the answer before.")
+TIMEZONE = Timezone("timezone", "Time zone of days, e.g. Europe/Berlin; default: the configured one.")
+CURSOR = Text("cursor", "Where the last page ended: `next_cursor` of that answer.")
 
 
 def sort_order(sorts: tuple[str, ...], default: str | None) -> tuple[Choice, Choice]:
@@ -192,9 +192,9 @@ def sort_order(sorts: tuple[str, ...], default: str | None) -> tuple[Choice, Cho
     return (
         Choice(
             "sort",
-            "What to order by." if default else "What to order by; else times in order, the rest by cost.",
+            "What to sort by." if default else "What to sort by; default: times in order, everything else by cost.",
             sorts,
             default,
         ),
-        Choice("order", "The smallest or the largest first; unless told what suits `sort`.", ("asc", "desc")),
+        Choice("order", "Ascending or descending; the default depends on `sort`.", ("asc", "desc")),
     )

@@ -56,7 +56,7 @@ def _place(h: Hansard, given: dict[str, Any]) -> tuple[int, int, int]:
     if offset is None:
         return transcript, 0, size
     if offset >= size:
-        raise NotFound(f"the transcript has {size:,} bytes: there is no line at {offset:,}")
+        raise NotFound(f"no line at byte {offset:,}: the transcript has {size:,} bytes")
     end = offset
     for piece in h.transcript_bytes(transcript, offset):
         found = piece.find(b"\n")

@@ -12,8 +12,8 @@ from hansard.web.api.parameters import SESSION, Number, RequiredText, Text
 Handler = Callable[[Call], Remarks]
 _PATH = "/api/sessions/{session}"
 _TAG = Text("tag", "One word.", LONGEST_TAG)
-_TITLE = RequiredText("title", "On one line.", LONGEST_TITLE)
-_TEXT = RequiredText("text", "As it is to be kept.", LONGEST_NOTE)
+_TITLE = RequiredText("title", "One line.", LONGEST_TITLE)
+_TEXT = RequiredText("text", "The text of the note.", LONGEST_NOTE)
 _NUMBER = Number("number", "The first note is number 1.", 1, 1_000_000)
 
 
@@ -69,11 +69,11 @@ ENDPOINTS = (
         "GET", f"{_PATH}/remarks", "Pin, tags, title and notes of a session", _remarks, Remarks, (SESSION,), steady=True
     ),
     _remark("PUT", "/pin", "Pin a session", _pin),
-    _remark("DELETE", "/pin", "Take its pin away", _unpin),
-    _remark("PUT", "/tags/{tag:path}", "Give a session a tag", _tag, _TAG),
-    _remark("DELETE", "/tags/{tag:path}", "Take a tag away", _untag, _TAG),
-    _remark("PUT", "/title", "Give a session a title of your own", _rename, body=(_TITLE,)),
-    _remark("DELETE", "/title", "Give a session its own title back", _unname),
+    _remark("DELETE", "/pin", "Unpin a session", _unpin),
+    _remark("PUT", "/tags/{tag:path}", "Tag a session", _tag, _TAG),
+    _remark("DELETE", "/tags/{tag:path}", "Remove a tag", _untag, _TAG),
+    _remark("PUT", "/title", "Rename a session", _rename, body=(_TITLE,)),
+    _remark("DELETE", "/title", "Restore the session's own title", _unname),
     _remark("POST", "/notes", "Add a note to a session", _note, body=(_TEXT,)),
-    _remark("DELETE", "/notes/{number}", "Take a note away", _unnote, _NUMBER),
+    _remark("DELETE", "/notes/{number}", "Remove a note", _unnote, _NUMBER),
 )

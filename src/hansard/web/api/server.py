@@ -73,22 +73,20 @@ ENDPOINTS = (
     Endpoint(
         "GET", "/api/status", "The store at a glance, and what the client's clean-up deletes next", _status, Status
     ),
-    Endpoint(
-        "GET", "/api/doctor", "The store's health, bad lines, and what nobody has seen before", _doctor, Diagnosis
-    ),
+    Endpoint("GET", "/api/doctor", "The store's health, bad lines, and unknown record types", _doctor, Diagnosis),
     Endpoint(
         "GET",
         "/api/tags",
-        "Every tag and how many sessions have it",
+        "All tags with their number of sessions",
         _tags,
         defstruct("Tags", [("tags", list[Tagged])]),
         steady=True,
     ),
-    Endpoint("GET", "/api/revision", "What the events tell: whether the store has changed", _revision, News),
+    Endpoint("GET", "/api/revision", "Whether the store has changed, as the events report it", _revision, News),
     Endpoint(
         "GET",
         "/api/events",
-        "Server-sent events: `revision` with what /api/revision answers, at once and whenever it changes",
+        "Server-sent events: `revision` with what /api/revision answers, immediately and after every change",
         _events,
         str,
         kind=_KIND,
@@ -96,7 +94,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/api/links",
-        "A link that lets one more browser in, once, within five minutes",
+        "A link that signs in one more browser, valid once and for five minutes",
         _link,
         defstruct("LoginLink", [("link", str), ("expires_at", Timestamp)]),
     ),

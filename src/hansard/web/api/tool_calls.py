@@ -21,8 +21,8 @@ from hansard.web.api.parameters import (
     sort_order,
 )
 
-_TEXT = Text("text", "Of files with all these words in their path.")
-_UNDER = Text("under", "Of files in this folder, at any depth: a path with a slash at its end.")
+_TEXT = Text("text", "Only files with all these words in their path.")
+_UNDER = Text("under", "Only files below this folder: a path with a trailing slash.")
 
 
 def _files(call: Call) -> FilePage:
@@ -79,7 +79,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/api/files",
-        "Files that tool calls changed, the last changed first",
+        "Files that tool calls changed, last changed first",
         _files,
         FilePage,
         parameters=(
@@ -89,57 +89,57 @@ ENDPOINTS = (
             SINCE,
             UNTIL,
             *sort_order(tuple(files.SORTS), "last"),
-            Number("limit", "How many at most.", 1, 500, 50),
+            Number("limit", "Maximum number.", 1, 500, 50),
             CURSOR,
         ),
     ),
     Endpoint(
         "GET",
         "/api/files/history",
-        "What tool calls did to one file, the newest first",
+        "Changes to one file, newest first",
         _history,
         FileHistory,
         parameters=(
-            RequiredText("path", "The file's path, as the calls name it."),
-            Flag("reads", "Also calls that did not change it."),
+            RequiredText("path", "The file's path as it is in the calls."),
+            Flag("reads", "Include calls that did not change it."),
             PROJECT,
             SINCE,
             UNTIL,
-            Number("limit", "How many calls at most.", 1, 500, 25),
+            Number("limit", "Maximum number of calls.", 1, 500, 25),
             CURSOR,
         ),
     ),
     Endpoint(
         "GET",
         "/api/calls",
-        "Tool calls, the newest first",
+        "Tool calls, newest first",
         _calls,
         CallPage,
         parameters=(
             QUERY,
-            Choice("kind", "All, those that changed a file, or those that failed.", tool_calls.KINDS, "all"),
-            Text("tool", "Of this tool, or of this MCP server; a star at the end: all that begin so."),
+            Choice("kind", "All calls, those that changed a file, or failed ones.", tool_calls.KINDS, "all"),
+            Text("tool", "Only this tool or MCP server; a trailing * matches a prefix."),
             _TEXT,
             _UNDER,
             PROJECT,
             SINCE,
             UNTIL,
-            Choice("sort", "What comes first.", tuple(tool_calls.SORTS), "newest"),
-            Flag("subjects", "Also what each is about."),
-            Flag("outputs", "Also how each result begins."),
-            Number("limit", "How many at most.", 1, 200, 50),
+            Choice("sort", "Sort order.", tuple(tool_calls.SORTS), "newest"),
+            Flag("subjects", "Add what each call is about."),
+            Flag("outputs", "Add the beginning of each result."),
+            Number("limit", "Maximum number.", 1, 200, 50),
             CURSOR,
         ),
     ),
     Endpoint(
         "GET",
         "/api/tools",
-        "Every tool: how often it was called, how long that took, how often it failed",
+        "Every tool with its calls, durations and failures",
         _tools,
         ToolReport,
         parameters=(
             QUERY,
-            Text("tool", "Only this one, or those of this MCP server; a star at the end: all that begin so."),
+            Text("tool", "Only this tool or MCP server; a trailing * matches a prefix."),
             PROJECT,
             MODEL,
             SINCE,

@@ -24,7 +24,7 @@ def _turns(call: Call) -> bytes:
     total = len(starts)
     first = max(1, total - given["limit"] + 1) if given["last"] else given["first"]
     if first > max(total, 1):
-        raise NotFound(f"there is no turn {first}; this conversation has {total}")
+        raise NotFound(f"no turn {first}: this conversation has {total}")
     end = min(first - 1 + given["limit"], total)
     turns: list[bytes] = []
     if total:
@@ -61,12 +61,12 @@ ENDPOINTS = (
         ),
         (SESSION,),
         (
-            Text("agent", "The thread of this subagent, not the session's own."),
-            Number("first", "The number of the first turn wanted: 1, or `next` of the answer before.", 1, 10**9, 1),
-            Flag("last", "The last turns, instead of `first`."),
-            Number("limit", "How many at most; fewer come where they are large.", 1, _MOST, 10),
-            Flag("agents", "With all that subagents did, where they were called."),
-            Flag("pictures", "With images, in base64."),
+            Text("agent", "Read this subagent's thread instead of the session's."),
+            Number("first", "Number of the first turn: 1, or `next` of the previous answer.", 1, 10**9, 1),
+            Flag("last", "The last turns instead of `first`."),
+            Number("limit", "Maximum number; fewer if they are large.", 1, _MOST, 10),
+            Flag("agents", "Include everything subagents did, where they were called."),
+            Flag("pictures", "Include images, in base64."),
         ),
         steady=True,
     ),

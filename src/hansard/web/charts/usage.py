@@ -79,7 +79,7 @@ def draw_spending(
 
 
 def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain) -> Column:
-    name = "at no known time" if bar.start is None else moment_words(line.step, bar.start)
+    name = "at an unknown time" if bar.start is None else moment_words(line.step, bar.start)
     label = "?" if bar.start is None else _label(line.step, bar.start)
     key = None if bar.start is None else step_key(line.step, bar.start)
     if not bar.parts:

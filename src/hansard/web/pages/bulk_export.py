@@ -35,7 +35,7 @@ async def download(request: Request) -> Response:
     names = list(dict.fromkeys(asked.each("session", _MOST)))
     asked.done()
     if not names:
-        raise UsageError("'session' is missing")
+        raise UsageError("missing parameter 'session'")
     zone = zone_of(request)
 
     def packed(h: Hansard) -> IO[bytes]:

@@ -112,7 +112,7 @@ async def show(request: Request) -> Response:
     chosen = parse_report_filters(request, asked, default="all")
     asked.done()
     if key and not by:
-        raise UsageError("'key' is the row of a report: say with 'by' which one, or name one thing with 'target'")
+        raise UsageError("'key' needs 'by', the report it is a row of; or use 'target'")
 
     def answer(h: Hansard) -> Response:
         meant = named_key(h, chosen, by, key)
@@ -176,7 +176,7 @@ def _heading(found: Explanation, zone: Zone) -> Iterator[dict[str, str | None]]:
 
 def _rate(item: ExplainedRate) -> RateShown:
     return RateShown(
-        one_line(item.rate.model) or "no named model",
+        one_line(item.rate.model) or "unnamed model",
         item.messages,
         rate_words(item.rate),
         tuple(_sums(item.charges)),
@@ -213,7 +213,7 @@ def _message(message: ExplainedMessage, zone: Zone) -> MessageShown:
         how=message.found_by,
         rate="" if message.found_by == "recorded" else rate_words(message.rate, message.prompt_tokens),
         remainders=tuple(
-            f"{item.remainder:,} tokens: remainder of the flat cache write counted as 5 minutes"
+            f"{item.remainder:,} tokens: rest of the undivided cache write, counted as 5 minutes"
             for item in message.classes
             if item.remainder
         ),
@@ -258,7 +258,7 @@ def _raw(line: ExplainedLine) -> str | None:
 
 def _time(at: datetime | None, zone: Zone, form: str) -> str:
     if at is None:
-        return "at no known time"
+        return "at an unknown time"
     try:
         return f"{zone.local(at):{form}}"
     except (OverflowError, ValueError, OSError):

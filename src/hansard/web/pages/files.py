@@ -74,7 +74,7 @@ async def show(request: Request) -> Response:
     span = parse_period(asked, zone, now, default="all")
     asked.done()
     if under is not None and not under.endswith(("/", "\\")):
-        raise UsageError("`under` is a folder: write it with the slash at its end")
+        raise UsageError("invalid 'under': a folder must end with a slash")
     narrowed = ListFilters(
         "/files",
         span,
@@ -143,7 +143,7 @@ async def history(request: Request) -> Response:
     span = parse_period(asked, zone, datetime.now(UTC), default="all")
     asked.done()
     if path is None:
-        raise UsageError("name a file: /files/history?path=...")
+        raise UsageError("missing parameter 'path'")
     narrowed = ListFilters("/files/history", span, {"path": path, "project": project, "reads": reads})
 
     def answer(h: Hansard) -> Response:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from hansard.engine import index_version
 from hansard.query.health import Diagnosis, Finding
+from hansard.render.words import many
 from hansard.web.charts.scale import per_cent
 from hansard.web.params import Params
 from hansard.web.responses import html
@@ -32,21 +33,21 @@ _LISTED = 8
 _LEVELS = {"error": 0, "warning": 1, "note": 2, "ok": 3}
 _REASONS = {
     "not_json": "No JSON",
-    "torn": "Torn: the end of a line is missing",
+    "torn": "Truncated line",
     "glued": "Several records on one line",
-    "wrong_type": "A field of another type than usual",
-    "invalid_utf8": "Bytes that are no UTF-8",
-    "odd_json": "JSON that is not quite JSON",
-    "unfinished": "The last line has no end yet",
-    "nul_bytes": "NUL bytes beside a record",
-    "bom": "A byte order mark",
-    "not_an_object": "A JSON value that is no object",
-    "no_type": "A record without a type",
-    "no_content": "A message without content",
-    "too_deep": "Nested too deep",
-    "too_long": "Too long to be read",
-    "too_many_values": "Too many values to be read",
-    "long_text": "A text of which only the beginning is read",
+    "wrong_type": "Field with an unexpected type",
+    "invalid_utf8": "Invalid UTF-8",
+    "odd_json": "Invalid JSON that could be read",
+    "unfinished": "Last line not finished yet",
+    "nul_bytes": "NUL bytes next to a record",
+    "bom": "Byte order mark",
+    "not_an_object": "JSON value that is not an object",
+    "no_type": "Record without a type",
+    "no_content": "Message without content",
+    "too_deep": "Nested too deeply",
+    "too_long": "Too long to read",
+    "too_many_values": "Too many values to read",
+    "long_text": "Text read only in part",
     "internal_error": "Hansard failed on it",
 }
 
@@ -116,10 +117,10 @@ def _verdict(findings: list[Finding]) -> tuple[str, str]:
     worst = findings[0].level if findings else "ok"
     count = sum(finding.level == worst for finding in findings)
     words = {
-        "error": f"{count} {'thing needs' if count == 1 else 'things need'} to be mended",
-        "warning": f"Sound, with {count} {'warning' if count == 1 else 'warnings'}",
+        "error": f"{many(count, 'problem')} found",
+        "warning": f"No problems, {many(count, 'warning')}",
     }
-    return worst, words.get(worst, "Everything is sound")
+    return worst, words.get(worst, "No problems found")
 
 
 def _shares(status: Status) -> list[Share]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
+from hansard.query.activity import LIVE
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
 from hansard.render.words import cost, many, row_cost
 from hansard.web.charts.heatmap import shades
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 _RECENT, _PINNED, _TOP = 8, 6, 7
-_LIVE = timedelta(minutes=5)
 _DAY = timedelta(days=1)
 _CLEANUP_SECONDS = 20.0
 _HEATS = {"cost": "Cost", "tokens": "Tokens", "sessions": "Sessions"}
@@ -155,7 +155,7 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
 
 
 def _sessions(h: Hansard, now: datetime) -> list[ListedSession]:
-    live = h.live(now - _LIVE)
+    live = h.live(now - LIVE)
     recent = h.sessions(limit=_RECENT).sessions
     known = {session.session_id for session in recent}
     others = [h.session(session_id) for session_id in list(live)[:_RECENT] if session_id not in known]

@@ -97,7 +97,7 @@ async def text(request: Request) -> Response:
     asked.done()
     found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(transcript, offset))
     if found is None:
-        raise NotFound("no prompt stands there")
+        raise NotFound("there is no prompt at this place")
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 

@@ -137,7 +137,7 @@ async def values(request: Request) -> Response:
     field = asked.choice("field", FIELDS, "")
     asked.done()
     if not field:
-        raise UsageError(f"'field' is one of {', '.join(FIELDS)}")
+        raise UsageError(f"invalid 'field': choose one of {', '.join(FIELDS)}")
     return Json({"values": await request.app.state.engines.read(lambda h: h.field_values(field))})
 
 

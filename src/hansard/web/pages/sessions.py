@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from starlette.routing import Route
 
 from hansard.model.time import DAYS, MONTHS
+from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 _ROWS = 50
 _GROUPS = 15
 _IN_GROUP = 8
-_LIVE = timedelta(minutes=10)
 _NO_KEY = "-"  # in an address: the group of what has no project or no day
 _PARTS = ("page", "list", "rows", "pane")
 _BY_TEXT = ("title", "project")
@@ -149,7 +149,7 @@ def _found(
         "cursor": cursor,
         "within": within,
         "no_key": _NO_KEY,
-        "live": h.live(now - _LIVE),
+        "live": h.live(now - LIVE),
         "today": now.astimezone(zone.info).date(),
         "spent": spent,
         "group_spent": _group_spent,

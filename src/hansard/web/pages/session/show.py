@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from hansard.errors import NotFound, UsageError
 from hansard.model import display
+from hansard.query.activity import LIVE
 from hansard.render.html.threads import GROUPS
 from hansard.render.text import resume_command
 from hansard.render.words import lasting, local, long_span, title_of
@@ -43,7 +44,6 @@ FIRST = Budget(records=48, bytes=192 << 10, turns=10)
 MANY = 1_000_000_000
 FILES = 100
 AGENTS = 200
-_FRESH = timedelta(minutes=10)
 _RELATIONS = {
     "fork": ("Forked{} into", "Forked{} from"),
     "branch": ("Forked{} into", "Forked{} from"),
@@ -197,7 +197,7 @@ def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
         "generations": _other_generations(h, session),
         "span": long_span(started, ended) if started and ended else "",
         "lasted": lasting(ended - started) if started and ended and ended > started else "",
-        "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < _FRESH,
+        "is_fresh": session.ended_at is not None and datetime.now(UTC) - session.ended_at < LIVE,
     }
 
 
