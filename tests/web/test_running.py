@@ -80,7 +80,7 @@ def test_who_took_over_a_dead_servers_port_cannot_pass_off_a_link(running: Runni
         died.new_link()
     with pytest.raises(NotFound, match="returned no link"):
         replace(running, api_token="of the run before").new_link()
-    with pytest.raises(NotFound, match="does not answer"):
+    with pytest.raises(NotFound, match="is not responding"):
         replace(running, port=1).new_link()
 
 

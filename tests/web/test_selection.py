@@ -61,6 +61,23 @@ def test_rows_are_selected_by_keys_and_tagged_together(tmp_path: Path, chromium:
         own.check(watched)
 
 
+def test_sessions_are_selected_in_search_results(demo: Site, chromium: Browser) -> None:
+    with demo.opened(chromium, "/search?q=is:error") as watched:
+        page = watched.page
+        expect(page.locator("#results[data-selectable]")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        picked = page.locator("#results .selected")
+        expect(picked).to_have_count(1)
+        page.locator("#results [data-pick]").nth(1).check()
+        bar = page.locator("#selection")
+        expect(bar.locator("output")).to_have_text("2 selected")
+        name = picked.first.get_attribute("data-session")
+        assert f"session={name}" in (bar.locator("[data-format=html]").get_attribute("href") or "")
+        demo.check(watched)
+
+
 def test_the_heads_of_columns_stay_and_cover_no_row_that_is_reached(demo: Site, chromium: Browser) -> None:
     with demo.opened(chromium, "/sessions") as watched:
         page = watched.page

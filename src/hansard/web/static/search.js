@@ -4,6 +4,7 @@ import { walk } from "./keys.js";
 import { address, follow, goOn, nodes, piece, wished } from "./listing.js";
 import { complete } from "./completion.js";
 import { latest } from "./latest.js";
+import { startSelection } from "./selection.js";
 
 const STORE = "hansard-searches";
 const MOST = 12;
@@ -111,6 +112,7 @@ function recent() {
 
 const rows = () => [...results.querySelectorAll("[data-row]")];
 walk(rows);
+startSelection(results, () => document.activeElement.closest("#results [data-session]"));
 field.addEventListener("keydown", (event) => {
   if (event.key !== "ArrowDown" || event.defaultPrevented) return;
   const first = rows()[0]?.querySelector("a");

@@ -1,4 +1,4 @@
-// Selecting several rows of a list of sessions, by mouse or by x, to pin, tag or export them together.
+// Selecting several sessions of a list or of search results, by mouse or by x, to pin, tag or export them together.
 import { ask, keys, say } from "./app.js";
 import { show } from "./remarks.js";
 
@@ -10,7 +10,7 @@ export function startSelection(list, current) {
   const bar = document.getElementById("selection");
   const chosen = new Set();
   let anchor = null; // where a range begins
-  const rows = () => [...list.querySelectorAll("tr[data-session]")];
+  const rows = () => [...list.querySelectorAll("[data-session]")];
 
   /** Show what is selected; also after rows were drawn again. */
   function draw() {
@@ -58,7 +58,7 @@ export function startSelection(list, current) {
   list.dataset.selectable = "";
   list.addEventListener("click", (event) => {
     const box = event.target.closest("[data-pick]");
-    if (box) pick(box.closest("tr"), event.shiftKey);
+    if (box) pick(box.closest("[data-session]"), event.shiftKey);
   });
   new MutationObserver(() => { if (chosen.size) draw(); }).observe(list, { childList: true, subtree: true });
   bar.addEventListener("click", (event) => {
