@@ -60,7 +60,7 @@ def test_tools_of_a_server_stand_together(client: httpx.Client) -> None:
     }
 
     assert [link.text for link in groups["tracker"].all("td.tool a")] == ["find_issues", "find"]
-    assert "Bash" in [link.text for link in groups["Of"].all("td.tool a")]
+    assert "Bash" in [link.text for link in groups["Built-in"].all("td.tool a")]
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])

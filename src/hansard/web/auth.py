@@ -293,9 +293,19 @@ class Guard:
                 f"{headers[name]}; {value.decode('latin-1')}" if name in headers else value.decode("latin-1")
             )
         if len(scope["query_string"]) > MAX_QUERY or len(scope.get("raw_path") or b"") > MAX_PATH:
-            return refusal(path, 414, "too_long", f"the address is too long: a query may have {MAX_QUERY:,} bytes, a path {MAX_PATH:,}")
+            return refusal(
+                path,
+                414,
+                "too_long",
+                f"the address is too long: a query may have {MAX_QUERY:,} bytes, a path {MAX_PATH:,}",
+            )
         if not path.startswith("/") or any(sign < " " or sign == "\x7f" for sign in path):
-            return refusal(path, 400, "bad_request", "invalid address: it must start with a slash and contain no control characters")
+            return refusal(
+                path,
+                400,
+                "bad_request",
+                "invalid address: it must start with a slash and contain no control characters",
+            )
         there = self._auth.answers_to(headers.get(b"host", ""), (scope.get("server") or (None,))[0])
         if there is None:
             return refusal(path, 421, "wrong_host", f"this server does not serve that host name: {_HOW}")

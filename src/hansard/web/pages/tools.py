@@ -34,7 +34,7 @@ _SORTS: dict[str, tuple[str, str]] = {
     "failed": ("Failed", "number"),
     "rate": ("Failed %", "number"),
     "median": ("Median", "number"),
-    "p95": ("95 %", "number"),
+    "p95": ("p95", "number"),
     "time": ("Total time", "number"),
     "lines": ("Lines", "number"),
     "sessions": ("Sessions", "number"),

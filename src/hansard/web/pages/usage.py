@@ -143,7 +143,7 @@ def _choices(wish: ReportRequest) -> dict[str, Any]:
 
 
 def _stacks(wish: ReportRequest, shown: str) -> list[Choice]:
-    return [Choice(f"by {name}" if name != "none" else "whole", wish.at(stack=name), shown == name) for name in STACKS]
+    return [Choice(f"by {name}" if name != "none" else "total", wish.at(stack=name), shown == name) for name in STACKS]
 
 
 def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageReport) -> dict[str, Any]:
