@@ -137,7 +137,7 @@ class Hansard:
         reread: bool = False,
         thorough: bool = False,
     ) -> SyncReport:
-        """Keep and index whatever is new in the source roots.
+        """Store and index whatever is new in the source roots.
 
         `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync.
         """
@@ -147,7 +147,7 @@ class Hansard:
             os.makedirs(self.home, mode=0o700, exist_ok=True)
         except OSError as error:
             raise StoreUnusable(
-                f"{self.home}: the data directory cannot be made ({error.strerror or error}). Name another with --home"
+                f"{self.home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
             ) from error
         report = sync(
             self.home,
@@ -228,7 +228,7 @@ class Hansard:
 
             path = os.path.join(self.home, "record.db")
             if not os.path.exists(path):
-                raise NotFound(f"nothing is kept in {self.home} yet: run `hansard sync` first")
+                raise NotFound(f"nothing has been synced to {self.home} yet: run `hansard sync` first")
             self._record = Record.open(path, readonly=True)
         return self._record
 
@@ -1040,7 +1040,7 @@ class Hansard:
         since: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> VerifyReport:
-        """Check every kept byte against its hash, every write against the chain of revisions, and the indexes against the record.
+        """Check every stored byte against its hash, every write against the chain of revisions, and the indexes against the record.
 
         `deep` also compares with the sources that still exist, `full` derives all transcripts again and not a sample, `repair` puts
         right what can be, `since` is the revision of an earlier report: nothing may have been changed or removed since then.
@@ -1164,5 +1164,5 @@ def _names(by: str | Sequence[str]) -> tuple[str, ...]:
     names = by.split(",") if isinstance(by, str) else by
     found = tuple(name.strip() for name in names if name.strip())
     if not found:
-        raise UsageError("name a dimension to split by, for example day, model or total")
+        raise UsageError("give a dimension to group by, for example day, model or total")
     return found

@@ -152,7 +152,7 @@ def test_rebuild_gives_the_same_answers(run: Run) -> None:
 
 
 def test_rebuild_needs_a_store(run: Run) -> None:
-    assert "nothing is kept" in run("rebuild", code=1).stderr
+    assert "nothing has been synced" in run("rebuild", code=1).stderr
 
 
 def test_status(run: Run) -> None:

@@ -41,7 +41,7 @@ def _findings(run: Run, code: int) -> list[dict[str, str]]:
 def test_doctor_does_not_call_a_damaged_chunk_sound(run: Run, root: Path, tmp_path: Path) -> None:
     run("sync")
     (found,) = _findings(run, 0)
-    assert "all 2 chunks have their hashes" in found["text"]
+    assert "all 2 chunks match their hashes" in found["text"]
     flip(tmp_path / "store" / "record.db", "chunk", 1)
     (found,) = _findings(run, 1)
     assert found["level"] == "error"

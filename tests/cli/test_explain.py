@@ -82,12 +82,12 @@ def test_everything_that_is_selected(run: Run) -> None:
     some = json.loads(run("explain", "--json", "--model", "opus", "--limit", "1", "--mode", "calculate").stdout)
     assert some["figure"]["api_messages"] == 3
     assert (len(some["messages"]), some["rest"]["api_messages"]) == (1, 2)
-    assert run("explain", "--query", "model:sonnet", code=1).stderr.startswith("hansard: nothing that is selected")
+    assert run("explain", "--query", "model:sonnet", code=1).stderr.startswith("hansard: nothing in the selection")
 
 
 def test_a_cut_list_says_so(run: Run) -> None:
     result = run("explain", "--limit", "1")
-    assert "The dearest message" in result.stdout
+    assert "The most expensive message" in result.stdout
     assert "not shown: 3 messages" in result.stdout
     assert "1 of 4 messages; --limit 0 shows them all" in result.stderr
     assert "not shown" not in run("explain", "--limit", "0").stdout
@@ -115,6 +115,6 @@ def test_nothing_of_a_transcript_reaches_the_terminal_raw(run: Run) -> None:
 
 
 def test_what_is_not_there(run: Run) -> None:
-    assert "nothing is called 'gale'" in run("explain", "gale", code=1).stderr
+    assert "nothing matches 'gale'" in run("explain", "gale", code=1).stderr
     assert "`hansard usage --by model` lists them" in run("explain", "--by", "model", "gale", code=1).stderr
     assert "say with --by" in run("explain", "2026-05-01", "opus", code=2).stderr

@@ -182,4 +182,4 @@ def test_damage_is_told(run: Run, tmp_path: Path) -> None:
 
 
 def test_without_a_store_there_is_nothing_to_search(run: Run, tmp_path: Path) -> None:
-    assert "nothing is kept" in run("grep", "a", "--no-sync", code=1).stderr
+    assert "nothing has been synced" in run("grep", "a", "--no-sync", code=1).stderr

@@ -25,10 +25,10 @@ def outside(root: Path, tmp_path: Path) -> Path:
 
 def test_sync_says_that_there_is_more(run: Run, outside: Path) -> None:
     result = run("sync")
-    assert "1 link leads out of its root and is not followed: see `hansard doctor`" in result.stderr
+    assert "1 link points outside its root and is not followed: see `hansard doctor`" in result.stderr
     (outside.parent / "other").mkdir()
     (outside.parents[2] / "claude" / "projects" / "-other").symlink_to(outside.parent / "other")
-    assert "2 links lead out of their root and are not followed" in run("sync").stderr
+    assert "2 links point outside their root and are not followed" in run("sync").stderr
     assert json.loads(run("sync", "--json").stdout)["unfollowed_links"] == 2
 
 
@@ -38,7 +38,7 @@ def test_the_option_that_allows_it_is_named(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     text = run(command).stdout
-    assert f"projects/-far leads out of the root, to {outside}, and is not followed" in text
+    assert f"projects/-far points outside the root, to {outside}, and is not followed" in text
     assert f"--follow-links '{outside}'" in text
     assert "/projects/-far" not in run(command, "--follow-links", str(outside)).stdout
 
@@ -48,7 +48,7 @@ def test_status_lists_what_is_left_out(run: Run, root: Path, outside: Path) -> N
     left_out = {item["path"]: item["reason"] for item in json.loads(run("status", "--json").stdout)["left_out"]}
     assert left_out == {
         "projects/-far": f"a link to {outside}, outside the root",
-        "projects/-src-tide/.DS_Store": "not a kind of file that is kept",
+        "projects/-src-tide/.DS_Store": "not a kind of file that Hansard keeps",
     }
 
 

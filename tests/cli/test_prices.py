@@ -144,7 +144,7 @@ def test_nothing_found(run: Run) -> None:
 def test_a_history_without_answers(run: Run, root: Path) -> None:
     write_log(root, SESSION, [said(1, "Hello?")])
     write_log(root, OTHER, [said(1, "Anybody?", session=OTHER)], "-src-sail")
-    assert run("prices", code=1).stderr == "hansard: the history has no message of a model\n"
+    assert run("prices", code=1).stderr == "hansard: the history has no messages from a model\n"
 
 
 # -- the update
@@ -255,7 +255,7 @@ def test_an_update_that_fails_changes_nothing(run: Run, server: Server, status: 
     failed = run("prices", "update", "--from", server.url, code=3)
     assert failed.stdout == ""
     assert server.url in failed.stderr
-    assert "The ones there are stay in use" in failed.stderr
+    assert "The current prices stay in use" in failed.stderr
     assert json.loads(run("usage", "--json").stdout)["totals"]["cost_usd"] == "15"
 
 
@@ -270,7 +270,7 @@ def test_nobody_answers(run: Run, server: Server) -> None:
     ("args", "told"),
     [
         (["--from", "http://127.0.0.1:9/"], "`hansard prices update`"),
-        (["update", "--all"], "--all is for the list"),
+        (["update", "--all"], "--all cannot be used with prices update"),
         (["update", "--no-sync"], "cannot be used with --no-sync"),
     ],
 )

@@ -76,7 +76,7 @@ def test_related_json_has_the_agreed_shape(run: Run) -> None:
 def test_nothing_in_common(run: Run) -> None:
     nothing = run("related", OTHER, code=1)
     assert nothing.stdout == ""
-    assert nothing.stderr == "hansard: no other session has anything in common with 'Wrap the sail [red]now[/red] !'\n"
+    assert nothing.stderr == "hansard: no session is related to 'Wrap the sail [red]now[/red] !'\n"
     assert json.loads(run("related", OTHER, "--json", code=1).stdout)["related"] == []
 
 

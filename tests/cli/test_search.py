@@ -234,16 +234,15 @@ def _places(run: Run) -> tuple[str, str]:
 
 def test_nothing_found_says_what_to_try(run: Run) -> None:
     assert run("search", "zebra", code=1).stderr == (
-        "hansard: nothing matches 'zebra'\n'zebra' is nowhere\n"
-        "Any sign or part of a word in the verbatim record: hansard grep REGEX\n"
+        "hansard: nothing matches 'zebra'\n'zebra' does not occur\nTo search the verbatim text: hansard grep REGEX\n"
     )
     told = run("search", "zebra", "crossing", "--limt", "5", code=1).stderr
-    assert "'crossing' is nowhere" in told
+    assert "'crossing' does not occur" in told
     assert (
         "Try fewer words, wor* for a beginning, or"
         in run("search", "is:subagent", "is:fork", "kind:note", code=1).stderr
     )
-    assert "--limt was taken as a word; did you mean the option --limit?" in told
+    assert "--limt was taken as a search word; did you mean the option --limit?" in told
     assert "wor*" in run("search", '"no such thing"', code=1).stderr
     assert "…'" in run("search", "z" * 100, code=1).stderr
 

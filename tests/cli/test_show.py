@@ -120,9 +120,9 @@ def test_thoughts_are_shown_where_they_are_wanted(run: Run, root: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--turn", "9"], 1, "there is no turn 9; this conversation has 7"),
+        (["--turn", "9"], 1, "there is no turn 9; the last one is 7"),
         (["--turn", "0"], 2, "'0' is not a turn"),
-        (["--turn", "-1"], 2, "--last N means the last ones"),
+        (["--turn", "-1"], 2, "or --last N"),
         (["--turn", "5-3"], 2, "write 3-5"),
         (["--turn", "x"], 2, "'x' is not a turn"),
         (["--turn", "1", "--last", "1"], 2, "cannot be used together"),
@@ -132,8 +132,8 @@ def test_thoughts_are_shown_where_they_are_wanted(run: Run, root: Path) -> None:
         (["--html", "--markdown", "--json"], 2, "cannot be used together"),
         (["--html", "--turn", "1"], 2, "--html writes the whole session"),
         (["--html", "--at", "1"], 2, "--at cannot be used with --html"),
-        (["--follow", "--json"], 2, "only --last, --agent and the depth"),
-        (["--follow", "--turn", "2"], 2, "only --last, --agent and the depth"),
+        (["--follow", "--json"], 2, "combined with --last, --agent and"),
+        (["--follow", "--turn", "2"], 2, "combined with --last, --agent and"),
         (["--follow", "--no-sync"], 2, "cannot be used with --no-sync"),
         (["--depth", "deep"], 2, "deep"),
     ],
@@ -165,7 +165,7 @@ def test_a_replaced_turn_is_shown_when_it_is_asked_for(run: Run, root: Path) -> 
     for options in (["--turn", "2"], ["--branch", "1"], ["--branch", "1", "--last", "1"]):
         output = run("show", SESSION, *options).stdout
         assert numbered(output) == [2]
-        assert "── branch 1, which the session did not go on with ──" in output
+        assert "── branch 1, which the session did not continue on ──" in output
         assert "two" in output
 
 

@@ -346,7 +346,7 @@ def held(store: Path) -> Iterator[None]:
 
 def test_no_store() -> None:
     assert show() == "Sonnet 4.5 · ~$1.23 session"
-    assert show(said=b"") == "hansard: nothing known yet"
+    assert show(said=b"") == "hansard: no data yet"
     assert not os.path.exists(os.environ["HANSARD_HOME"])
 
 

@@ -285,7 +285,7 @@ def test_no_cell_is_a_formula(run: Run, root: Path, text: str) -> None:
     ("args", "told"),
     [
         (["--by", "fortnight"], "usage cannot be split by 'fortnight'; choose one of hour, day"),
-        (["--by", "day,day"], "each dimension can be asked for once"),
+        (["--by", "day,day"], "each dimension can be given only once"),
         (["--timezone", "Europe/Berln"], "did you mean Europe/Berlin?"),
         (["--since", "soon"], "invalid date 'soon'"),
         (["--json", "--csv"], "--json and --csv cannot be used together"),

@@ -110,7 +110,7 @@ def test_it_ends_calmly_with_pages_open(root: Path, tmp_path: Path, number: sign
     assert out == ""
     lines = told.splitlines()
     assert lines[0] == "The link works once, within five minutes. Ctrl-C ends the server."
-    assert lines[1].startswith("A browser was let in. For another one: hansard web --link --home ")
+    assert lines[1].startswith("A browser is logged in. For another one: hansard web --link --home ")
     assert "http:" not in lines[1]  # nobody asked for a link
     assert lines[2:] == []
     assert os.listdir(tmp_path / "store" / "web") == []
@@ -278,7 +278,7 @@ def test_a_link_for_another_browser(root: Path, tmp_path: Path) -> None:
 
         second = web("--no-open")
         assert second.exit_code == 2
-        assert f"a server on port {served.link['port']} shows this history already" in second.stderr
+        assert f"a server on port {served.link['port']} already serves this history" in second.stderr
         assert "web --link" in second.stderr
         assert "token" not in second.output
         with serving("--no-open", "--port", "0", *store(root, tmp_path)) as other:
@@ -370,8 +370,8 @@ def test_for_other_machines_it_warns_and_shows_a_link_of_this_one(root: Path, tm
         (["--host-name", ""], "--host-name"),
         (["--link", "--read-only"], "leave its options out"),
         (["--link", "--demo"], "leave its options out"),
-        (["--demo", "--no-sync"], "--demo makes its own history"),
-        (["--demo", "--root", "."], "--demo makes its own history"),
+        (["--demo", "--no-sync"], "--demo cannot be used with"),
+        (["--demo", "--root", "."], "--demo cannot be used with"),
     ],
 )
 def test_what_cannot_be_served(root: Path, tmp_path: Path, arguments: list[str], word: str) -> None:

@@ -233,17 +233,17 @@ def test_a_part_of_a_name_that_fits_one_row_is_enough(demo: Hansard) -> None:
     rows = demo.usage(by="model").rows
     model = max((str(row.key["model"]) for row in rows), key=len)
     assert demo.explain(by="model", key=(model[3:].upper(),), limit=0).key == {"model": model}
-    with pytest.raises(Ambiguous, match="rows are called claude"):
+    with pytest.raises(Ambiguous, match="rows match claude"):
         demo.explain(by="model", key=("claude",))
 
 
 @pytest.mark.parametrize(
     ("kind", "asked", "told"),
     [
-        (NotFound, {"target": "no such thing"}, "nothing is called 'no such thing'"),
+        (NotFound, {"target": "no such thing"}, "nothing matches 'no such thing'"),
         (NotFound, {"target": "@999999"}, "no session number 999999"),
         (NotFound, {"target": "1999-01-01"}, "no row by day is called 1999-01-01"),
-        (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not among what is selected"),
+        (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not in the selection"),
         (NotFound, {"since": NOW.replace(year=2030)}, "nothing that is selected"),
         (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists them"),
         (UsageError, {"by": "day,model", "key": ("2026-05-01",)}, r"takes 2 values \(day, model\)"),
@@ -472,7 +472,7 @@ def test_a_damaged_record_is_told(tree: Tree) -> None:
     (message,) = found.messages
     assert found.figure.input_tokens == 3
     assert not message.agrees
-    assert message.notes == ("no line of it can be read any more: the counts are those of the index",)
+    assert message.notes == ("none of its lines can be read any more: the counts come from the index",)
     assert "hansard verify" in message.lines[0].note
     assert winners(message)["input_tokens"] == (3, None, "no line that can be read states as much")
 
@@ -486,7 +486,7 @@ def test_an_index_that_does_not_add_up_is_told(tree: Tree) -> None:
     with hansard.open(tree.home) as h:
         found = h.explain()
     assert found.notes[0] == "input_tokens: reports say 3, but the messages add up to 5. Run `hansard rebuild`"
-    assert found.messages[0].notes == ("its lines do not give what the ledger has: input 3 instead of 5",)
+    assert found.messages[0].notes == ("its lines do not add up to what the ledger has: input 3 instead of 5",)
 
 
 def test_the_shape_of_the_document(demo: Hansard) -> None:

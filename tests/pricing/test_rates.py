@@ -139,7 +139,7 @@ def test_unknown_models(book: Book) -> None:
     assert not rate.is_priced
     assert (rate.since, rate.until, rate.above, rate.upto) == (None, None, None, None)
     assert {getattr(rate, name) for name in CLASSES} == {None}
-    assert rate.notes == ("the price data has no model of this name",)
+    assert rate.notes == ("the price data has no model with this name",)
 
 
 def test_what_the_data_leaves_out_follows_from_input(book: Book) -> None:

@@ -214,7 +214,7 @@ def test_a_cursor_that_nobody_gave(tree: Tree, store: Hansard) -> None:
     odd: list[Any] = [[], [1], {}, [False, False, False, "x", "p", "r", 1], [False, False, 1, 1, 1, 1, 1]]
     odd.append([False, False, False, 1 << 70, "p", "r", 1])
     for value in odd:
-        with pytest.raises(UsageError, match="not one that this listing gave"):
+        with pytest.raises(UsageError, match="not from this listing"):
             store.prompts(cursor=base64.urlsafe_b64encode(json.dumps(value).encode()).decode())
     with pytest.raises(UsageError):
         store.prompts(cursor="€")

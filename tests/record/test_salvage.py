@@ -69,7 +69,7 @@ def test_a_sound_record_is_copied(made: tuple[bytes, dict[str, bytes]], tmp_path
     assert _saved(new, report) == kept
     with Record.open(str(new), readonly=True) as record:
         assert verify(record, [], deep=True).mismatches == []
-    with pytest.raises(UsageError, match="there is a record already"):
+    with pytest.raises(UsageError, match="already has a record"):
         salvage(str(tmp_path / "record.db"), str(new))
 
 

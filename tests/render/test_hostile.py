@@ -83,12 +83,12 @@ def test_notices(text: str) -> None:
 @pytest.mark.parametrize(
     ("note", "better"),
     [
-        ("'wrld' is nowhere; did you mean world?", "hello world"),
-        ("no tool is called 'wrld'; did you mean world?", "hello world"),
-        ("'wrld' is nowhere", None),
-        ("'two words' is nowhere; did you mean world?", None),
-        ("wrld is nowhere; did you mean world?", None),
-        ("'hello wrld' is nowhere; did you mean two words?", None),
+        ("'wrld' does not occur; did you mean world?", "hello world"),
+        ("no tool named 'wrld'; did you mean world?", "hello world"),
+        ("'wrld' does not occur", None),
+        ("'two words' does not occur; did you mean world?", None),
+        ("wrld does not occur; did you mean world?", None),
+        ("'hello wrld' does not occur; did you mean two words?", None),
         ("'" * 5000 + "; did you mean " + "'" * 5000, None),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_root_that_is_not_there_loses_nothing(synced: Tree) -> None:
 
     report = sync(str(synced.home), roots)
     assert report.gone == 0
-    assert "the root is not there" in report.unreadable[0]
+    assert "the root does not exist" in report.unreadable[0]
     assert _session(synced) == ("live", 2, 2, 20, 2)
 
     away.rename(synced.config)
@@ -226,7 +226,7 @@ def test_a_projects_link_that_leads_nowhere_loses_nothing(synced: Tree) -> None:
     disk.rename(disk.with_name("unplugged"))
     report = synced.sync()
     assert report.gone == 0
-    assert "the link leads nowhere" in report.unreadable[0]
+    assert "broken link" in report.unreadable[0]
     assert _session(synced)[0] == "live"
 
 

@@ -63,7 +63,7 @@ def test_numbers(hard: tuple[Hansard, str]) -> None:
 
 
 def test_what_is_not_there(hard: tuple[Hansard, str]) -> None:
-    with pytest.raises(NotFound, match="there is no turn 21; this conversation has 20"):
+    with pytest.raises(NotFound, match="there is no turn 21; the last one is 20"):
         numbers(*hard, first=21)
     with pytest.raises(NotFound, match="there is no branch 5; this conversation has 0, 1"):
         numbers(*hard, branch=5)

@@ -231,7 +231,7 @@ def test_a_change_that_is_gone_says_so_in_its_place(demo: Site, chromium: Browse
     with demo.opened(chromium, "/files?view=changes") as watched:
         watched.run("document.querySelector('.toggle').dataset.src = '/files/change?transcript=gone&offset=1'")
         watched.page.locator(".toggle").first.click()
-        watched.until("document.querySelector('.change').textContent.includes('no tool is called')")
+        watched.until("document.querySelector('.change').textContent.includes('no tool call at')")
         watched.complaints[:] = [text for text in watched.complaints if "404" not in text]
         demo.check(watched)
 

@@ -14,8 +14,8 @@ from hansard import __version__
 from hansard.cli.context import Context, note, pass_context, reads, unwrapped
 from hansard.errors import HansardError
 
-READ, COUNT, MARK, KEEP = "Read the history", "Count tokens and money", "Mark what matters", "Keep it"
-GIVE, MORE = "Give it back", "More"
+READ, COUNT, MARK, KEEP = "Read the history", "Track tokens and cost", "Tag and annotate", "Sync and maintain"
+GIVE, MORE = "Export and restore", "More"
 COMMANDS: dict[str, tuple[str, str]] = {
     # name, which is also that of its module: (group, what it does)
     "search": (READ, "Search everything that was ever said or done."),
@@ -26,11 +26,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tools": (READ, "Report calls, failures and durations per tool, or list the calls of one."),
     "related": (READ, "List similar sessions, and why."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
-    "resume": (READ, "Resume a session in Claude Code, restored first if need be."),
+    "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
     "open": (READ, "Open a session in the browser."),
     "web": (READ, "Browse everything in the web app, live."),
-    "grep": (READ, "Search every kept byte with a regular expression."),
-    "usage": (COUNT, "Report tokens and money, by day, model, project or anything else."),
+    "grep": (READ, "Search every stored byte with a regular expression."),
+    "usage": (COUNT, "Report tokens and cost by day, model, project or anything else."),
     "daily": (COUNT, "Short for `usage --by day`; all options of usage apply."),
     "weekly": (COUNT, "Short for `usage --by week`."),
     "monthly": (COUNT, "Short for `usage --by month`."),
@@ -38,26 +38,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "blocks": (COUNT, "Report five-hour blocks, with a projection for the current one."),
     "explain": (COUNT, "Show any figure down to the lines, the rates and the arithmetic behind it."),
     "reconcile": (COUNT, "Compare the total with what other tools count, and explain the difference."),
-    "statusline": (COUNT, "Print a line of what is being spent, for the client's status line."),
+    "statusline": (COUNT, "Print current spending as one line, for the client's status line."),
     "prices": (COUNT, "Show the dated prices in use, or fetch new ones."),
     "tag": (MARK, "Give a session tags, or list all tags."),
     "pin": (MARK, "Pin sessions, to find them again."),
     "rename": (MARK, "Give a session a title of your own."),
     "note": (MARK, "Add a note to a session, or show its notes."),
-    "sync": (KEEP, "Keep and index whatever is new."),
+    "sync": (KEEP, "Store and index whatever is new."),
     "watch": (KEEP, "Keep syncing until stopped, and report what happens."),
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
-    "doctor": (KEEP, "Look for problems: store, permissions, bad lines, unknown records."),
-    "rebuild": (KEEP, "Make the indexes again from the record alone."),
+    "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
+    "rebuild": (KEEP, "Rebuild the indexes from the record."),
     "cat": (GIVE, "Write a transcript's verbatim bytes to stdout."),
     "export": (GIVE, "Write sessions as pages, documents or tables."),
     "restore": (GIVE, "Write sessions back as files."),
-    "verify": (GIVE, "Check every kept byte against its hash."),
+    "verify": (GIVE, "Check every stored byte against its hash."),
     "demo": (MORE, "Try Hansard on an invented history."),
     "bench": (MORE, "Measure how well search finds what is in your own history."),
-    "schema": (MORE, "Print the documented schema of the databases."),
+    "schema": (MORE, "Print the schema of the databases."),
     "help": (MORE, "Show help for a command."),
-    "completion": (MORE, "Print the completion script of a shell."),
+    "completion": (MORE, "Print a shell completion script."),
 }
 USAGE_BY = {"daily": "day", "weekly": "week", "monthly": "month", "session": "session"}
 """Commands that are `usage --by` under a name that users of other tools know."""
@@ -182,9 +182,9 @@ def _quiet() -> None:
 @click.pass_context
 @pass_context
 def hansard(cli: Context, ctx: click.Context) -> None:
-    """Keep, read and give back the history of your coding-agent sessions.
+    """Keep, read and restore the history of your coding-agent sessions.
 
-    Without a command: an overview of the last days.
+    Without a command: an overview of recent activity.
 
     Examples:
       hansard                       what happened lately
@@ -192,7 +192,7 @@ def hansard(cli: Context, ctx: click.Context) -> None:
       hansard sessions --since 7d   the sessions of the last week
       hansard show @last            read the newest session
       hansard usage --by model      what was used and what it cost
-      hansard status                what is kept, what will be deleted
+      hansard status                the store, and what the client deletes next
 
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it.
     """

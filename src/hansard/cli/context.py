@@ -108,7 +108,7 @@ class Context:
             elif not self.no_sync:
                 self.bring_up_to_date(h)
             elif progress := h.sync_progress():
-                warn(f"a sync is running, {progress.words}: this answer covers what is indexed so far")
+                warn(f"a sync is running, {progress.words}: results cover what is indexed so far")
             if has_store(h):
                 with contextlib.suppress(HansardError):  # the command itself tells what is wrong
                     use_project_names(h.project_names())
@@ -116,7 +116,9 @@ class Context:
                 yield h
             except NotFound as error:
                 if progress := h.sync_progress():
-                    raise type(error)(f"{error}\nA sync is running, {progress.words}: it may still turn up") from None
+                    raise type(error)(
+                        f"{error}\nA sync is running, {progress.words}: it may not be indexed yet"
+                    ) from None
                 raise
 
     def bring_up_to_date(self, h: Hansard) -> SyncReport | None:
@@ -129,14 +131,14 @@ class Context:
         except (StoreUnusable, StoreBusy) as error:
             if not has_store(h):
                 raise
-            warn(f"{error}\nThis answer covers what is indexed so far.")
+            warn(f"{error}\nResults cover what is indexed so far.")
             return None
         if closed := closed_roots(h, report):
             warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
         if report.busy:
             progress = h.sync_progress()
             told = f", {progress.words}" if progress else ""
-            warn(f"another process is syncing{told}: this answer covers what is indexed so far")
+            warn(f"another process is syncing{told}: results cover what is indexed so far")
         elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
             from hansard.render.words import many, size
 
@@ -213,7 +215,7 @@ def no_roots() -> NotFound:
 
     looked = os.environ.get("CLAUDE_CONFIG_DIR") or " and ".join(usual_places(os.environ))
     return NotFound(
-        f"no Claude Code history found (looked in {looked}). Name one with --root DIR or CLAUDE_CONFIG_DIR,"
+        f"no Claude Code history found (looked in {looked}). Set one with --root DIR or CLAUDE_CONFIG_DIR,"
         " or try `hansard demo`"
     )
 
@@ -255,7 +257,7 @@ def common(command: _Command) -> _Command:
             "--color",
             keep="color",
             type=click.Choice(["auto", "always", "never"]),
-            help="Use colors; auto: in a terminal.",
+            help="When to use colors; auto means in a terminal.",
         ),
         _option("--json", keep="as_json", is_flag=True, help="Write one JSON document to stdout."),
         _option(
@@ -263,14 +265,14 @@ def common(command: _Command) -> _Command:
             keep="follow_links",
             multiple=True,
             metavar="DIR",
-            help="A directory outside the roots that links in them may lead to; repeatable.",
+            help="Follow links in the roots that point into this directory; repeatable.",
         ),
         _option(
             "--root",
             keep="roots",
             multiple=True,
             metavar="DIR",
-            help="A source root, instead of the usual ones; repeatable.",
+            help="A source root, instead of the default ones; repeatable.",
         ),
         _option("--home", keep="home", metavar="DIR", help="Where Hansard keeps its own files."),
     ):
@@ -282,6 +284,6 @@ def reads(command: _Command) -> _Command:
     """The options of every command that answers from the store."""
     command = _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly.")(command)
     command = _option(
-        "--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; answer from what is indexed."
+        "--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."
     )(command)
     return common(command)

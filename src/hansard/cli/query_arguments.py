@@ -65,7 +65,7 @@ class FreeTextCommand(QueryCommand):
             name = word.partition("=")[0]
             near = self._similar(name) if name.startswith("--") else []
             if near and name != near[0]:
-                return f"{name} was taken as a word; did you mean the option {near[0]}?"
+                return f"{name} was taken as a search word; did you mean the option {near[0]}?"
         return ""
 
 

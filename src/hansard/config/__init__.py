@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 DEFAULT_MAX_FILE_MB = 64
 KEYS = {
     "roots": "source roots to read: Claude config directories or projects directories; a path or a list of paths",
-    "follow_links": "directories outside the roots that links in the roots may lead to; a path or a list of paths",
-    "max_file_mb": "the largest side file (tool result, image, ...) that is kept, in MiB; larger ones are listed as left out",
-    "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; the system's own unless told",
+    "follow_links": "directories outside the roots that links in the roots may point into; a path or a list of paths",
+    "max_file_mb": "the largest side file (tool result, image, ...) to keep, in MiB; `hansard status` lists larger ones",
+    "timezone": "the time zone of days, weeks and months in reports, e.g. Europe/Berlin; by default the system's",
     "prices": "prices of your own: one [[prices]] table for each, with model, input, output and from when to when they hold",
     "budgets": "what may be spent in a day, week or month, by all or by a project",
     "statusline": "what `hansard statusline` prints",
-    "keep_login": "true: a browser that `hansard web` let in stays so for 30 days, also when the server is started again; false unless told",
+    "keep_login": "true: a browser stays logged in to `hansard web` for 30 days, even if the server restarts; false by default",
 }
 """Everything the configuration file may say, with what it means."""
 
@@ -127,23 +127,25 @@ def _read_file() -> tuple[str, dict[str, Any]]:
 def _checked(path: str, values: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(values) - set(KEYS))
     if unknown:
-        raise UsageError(f"{path}: no such setting: {', '.join(unknown)}; there are {', '.join(KEYS)}")
+        raise UsageError(f"{path}: unknown setting: {', '.join(unknown)}; use one of {', '.join(KEYS)}")
     for name, example in (("roots", '["~/.claude", "/backup/claude"]'), ("follow_links", '["/big/claude-projects"]')):
         paths = values.get(name, [])
         if isinstance(paths, str):
             paths = values[name] = [paths]
         if not isinstance(paths, list) or not all(isinstance(given, str) and given for given in paths):
-            raise UsageError(f"{path}: {name} is a list of paths, e.g. {name} = {example}")
+            raise UsageError(f"{path}: {name} must be a list of paths, e.g. {name} = {example}")
     limit = values.get("max_file_mb", DEFAULT_MAX_FILE_MB)
     from decimal import Decimal
 
     if isinstance(limit, bool) or not isinstance(limit, (int, Decimal)) or limit != limit or not 0 < limit < 1 << 20:  # noqa: PLR0124 - nan
-        raise UsageError(f"{path}: max_file_mb is a number of MiB above 0, e.g. max_file_mb = {DEFAULT_MAX_FILE_MB}")
+        raise UsageError(
+            f"{path}: max_file_mb must be a number of MiB above 0, e.g. max_file_mb = {DEFAULT_MAX_FILE_MB}"
+        )
     for name, example in (("timezone", "Europe/Berlin"), ("statusline", "{session} {today}")):
         if not isinstance(values.get(name, ""), str):
-            raise UsageError(f'{path}: {name} is a text, e.g. {name} = "{example}"')
+            raise UsageError(f'{path}: {name} must be a string, e.g. {name} = "{example}"')
     if not isinstance(values.get("keep_login", False), bool):
-        raise UsageError(f"{path}: keep_login is true or false, e.g. keep_login = true")
+        raise UsageError(f"{path}: keep_login must be true or false, e.g. keep_login = true")
     if "prices" in values or "budgets" in values:
         from hansard.config import cost_settings
 

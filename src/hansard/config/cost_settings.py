@@ -33,13 +33,13 @@ def _override(path: str, item: dict[str, Any]) -> PriceOverride:
     amounts = {name: _amount(f"{place}: {name}", item[name]) for name in _PRICES if name in item}
     since, until = (_day(f"{place}: {name}", item.get(name)) for name in ("since", "until"))
     if since is not None and until is not None and until <= since:
-        raise UsageError(f"{place}: it ends ({until}) before it begins ({since})")
+        raise UsageError(f"{place}: it ends ({until}) before it starts ({since})")
     above = item.get("above")
     if above is not None and (isinstance(above, bool) or not isinstance(above, int) or above < 0):
-        raise UsageError(f"{place}: above is a number of tokens, e.g. above = 200000")
+        raise UsageError(f"{place}: above must be a number of tokens, e.g. above = 200000")
     for name in ("speed", "service_tier"):
         if not isinstance(item.get(name, ""), str):
-            raise UsageError(f'{place}: {name} is a word, e.g. {name} = "fast"')
+            raise UsageError(f'{place}: {name} must be a string, e.g. {name} = "fast"')
     return PriceOverride(
         model=model,
         **amounts,
@@ -58,7 +58,7 @@ def limits(path: str, value: object) -> tuple[Limit, ...]:
     _refuse_unknown(path, "budgets", value, {*_PERIODS, "warn_at", "projects"})
     warn_at = _amount(f"{path}: budgets: warn_at", value.get("warn_at", _WARN_AT))
     if not 0 < warn_at <= 1:
-        raise UsageError(f"{path}: budgets: warn_at is a share between 0 and 1, e.g. warn_at = 0.8")
+        raise UsageError(f"{path}: budgets: warn_at must be a fraction between 0 and 1, e.g. warn_at = 0.8")
     projects = value.get("projects", {})
     if not isinstance(projects, dict) or not all(isinstance(item, dict) for item in projects.values()):
         raise UsageError(f'{path}: budgets of projects are tables: write [budgets.projects."my-app"] above each one')
@@ -75,19 +75,19 @@ def _periods(path: str, name: str, item: dict[str, Any], warn_at: Decimal, proje
         if period in item:
             amount = _amount(f"{path}: {name}: {period}", item[period])
             if amount < Decimal("0.01"):
-                raise UsageError(f"{path}: {name}: {period} is a number of dollars, at least 0.01")
+                raise UsageError(f"{path}: {name}: {period} must be a number of dollars, at least 0.01")
             found.append(Limit(period, amount, warn_at, project))
     return found
 
 
 def _amount(place: str, value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, Decimal)):
-        raise UsageError(f"{place} is a number of dollars, e.g. 2.50")
+        raise UsageError(f"{place} must be a number of dollars, e.g. 2.50")
     amount = Decimal(value)
     digits = amount.as_tuple().exponent
     # Also not nan, and no more digits than sums can hold without rounding.
     if not isinstance(digits, int) or digits < -40 or not 0 <= amount < 10**9:
-        raise UsageError(f"{place} is a number of dollars, e.g. 2.50")
+        raise UsageError(f"{place} must be a number of dollars, e.g. 2.50")
     return amount
 
 
@@ -95,7 +95,7 @@ def _day(place: str, value: object) -> date | None:
     if value is None:
         return None
     if isinstance(value, datetime) or not isinstance(value, date):
-        raise UsageError(f"{place} is a day without quotes, e.g. 2026-03-13")
+        raise UsageError(f"{place} must be a date without quotes, e.g. 2026-03-13")
     return value
 
 

@@ -50,7 +50,7 @@ def export(
         raise UsageError("prune is for folders with a file for each session")
     chosen = list({session.session_id: session for session in sessions}.values())
     if not chosen and not whole:
-        raise NotFound("there is no session to export")
+        raise NotFound("no sessions to export")
     work = Export(store, to, found, home=home, zone=_info(zone), force=force)
 
     def run() -> Exported:

@@ -62,7 +62,7 @@ def make_folder(path: str) -> None:
             raise NotADirectoryError(20, "Not a directory", path)
     except OSError as error:
         raise NotWritten(
-            f"{printable(path)}: the folder cannot be made ({error.strerror or error}). Name another with --to"
+            f"{printable(path)}: the directory cannot be created ({error.strerror or error}). Name another with --to"
         ) from error
 
 

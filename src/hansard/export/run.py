@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 _ROOMS = ("model", "parse", "query", "ledger", "pricing", "thread", "render", "export")
 SAVE_SECONDS = 5.0  # how often the manifest is written while files are
 _NAMED_AT_ONCE = 5
-_CHANGED = "its file was changed since it was exported; --force replaces it"
+_CHANGED = "its file was changed after it was exported; --force overwrites it"
 
 
 class Export:
@@ -75,10 +75,10 @@ class Export:
             return
         if os.path.lexists(self.to):
             endings = " or ".join(formats.ENDINGS[self.form])
-            raise UsageError(f"{printable(self.to)}: not a folder; a file of this format ends in {endings}")
+            raise UsageError(f"{printable(self.to)}: not a directory; files of this format end in {endings}")
         ending = os.path.splitext(self.to)[1].lower()
         if any(ending in endings for endings in formats.ENDINGS.values()):
-            raise UsageError(f"{printable(self.to)}: that ending is of another format than {self.form}")
+            raise UsageError(f"{printable(self.to)}: that extension belongs to another format than {self.form}")
 
     # -- sessions
 
@@ -88,7 +88,9 @@ class Export:
         """Export sessions, each to its file."""
         if self.single and len(sessions) != 1:
             if self.form != "jsonl":
-                raise UsageError(f"{len(sessions):,} sessions need a folder: name one with --to, without an ending")
+                raise UsageError(
+                    f"{len(sessions):,} sessions need a directory: set one with --to, without an extension"
+                )
             return self._together(sessions, progress)
         names = {} if self.single else name_sessions(sessions, self.manifest.names)
         due = self._due(sessions, names)
@@ -249,8 +251,8 @@ class Export:
             named = ", ".join(printable(self.manifest.where(path)) for path in strangers[:_NAMED_AT_ONCE])
             more = f" and {len(strangers) - _NAMED_AT_ONCE} more" if len(strangers) > _NAMED_AT_ONCE else ""
             raise WouldOverwrite(
-                f"{named}{more}: already there, and not from a former export. Nothing was written."
-                " Export to another place, or say --force to replace what is there"
+                f"{named}{more}: already exists, and not from an earlier export. Nothing was written."
+                " Export to another place, or use --force to overwrite it"
             )
 
     def _is_free(self, session: Session, path: str) -> bool:

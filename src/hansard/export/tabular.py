@@ -29,7 +29,7 @@ def export_tables(
     usual = ["sessions"] if export.form == "csv" or export.single else list(TABLES)
     tables = choose(names) or usual
     if export.single and len(tables) > 1:
-        raise UsageError(f"{len(tables)} tables need a folder: name one with --to, without an ending")
+        raise UsageError(f"{len(tables)} tables need a directory: set one with --to, without an extension")
     state = export.fingerprints.of_tables(None if whole else sessions)
     paths = {name: export.to if export.single else name + ENDINGS[export.form][0] for name in tables}
     export.refuse_strangers(list(paths.values()))

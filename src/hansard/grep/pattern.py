@@ -108,7 +108,7 @@ def compile_pattern(
     elif word:
         source = rf"(?<![0-9A-Za-z_])(?:{source})(?![0-9A-Za-z_])"
         writer.beyond_re2 = writer.beyond_re2 or "matching whole words with it needs look-around"
-    linear, why = _linear(source, writer.beyond_re2) if re2 else (None, "RE2 was not wanted")
+    linear, why = _linear(source, writer.beyond_re2) if re2 else (None, "RE2 is turned off")
     folded = fold or writer.folds
     literals = () if word else writer.literals(tree, fold)
     if len(literals) > (_MOST if linear is None else _FEW_LITERALS):

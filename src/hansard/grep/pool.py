@@ -61,7 +61,7 @@ class Helper:
                 self.tally.damaged += answer[2]
                 return
             yield answer
-        raise StoreUnusable("a helper process of this search ended before its time. Try again")
+        raise StoreUnusable("a worker process of this search ended unexpectedly. Try again")
 
     def _do(self, task: list[FileLocation]) -> Iterator[Answer]:
         pattern = self._job.compile()

@@ -57,7 +57,7 @@ def grep(
 ) -> Grep:
     """Search the record; `sessions` are ids, `kinds` are those of files, `around` None gives whole lines."""
     if min(before, after, 0 if limit is None else limit, 0 if max_count is None else max_count) < 0:
-        raise UsageError("a number of lines cannot be below 0")
+        raise UsageError("a number of lines cannot be negative")
     job = SearchJob(
         record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around
     )

@@ -52,7 +52,7 @@ def parse(pattern: str | bytes, *, fixed: bool, ignore_case: bool) -> Any:
     flags = re.IGNORECASE if ignore_case else re.NOFLAG
     shown = pattern if isinstance(pattern, str) else pattern.decode("latin-1")
     if not fixed and (posix := _POSIX.search(shown)) is not None:
-        raise _wrong(rf"{posix[0]} is not known here: write \w, \d, \s or a range like a-z", shown, posix.start())
+        raise _wrong(rf"{posix[0]} is not supported: use \w, \d, \s or a range like a-z", shown, posix.start())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # advice on sets that may mean something else one day
@@ -63,9 +63,9 @@ def parse(pattern: str | bytes, *, fixed: bool, ignore_case: bool) -> Any:
             # Private, and the same since Python 3.11; only the parser itself knows all of the syntax.
             return import_module("re._parser").parse(wanted, flags)
     except re.error as error:
-        raise _wrong(f"this is no regular expression: {error.msg}", shown, error.pos or 0) from None
+        raise _wrong(f"invalid regular expression: {error.msg}", shown, error.pos or 0) from None
     except (RecursionError, OverflowError, ValueError) as error:
-        raise UsageError(f"this is no regular expression that can be searched for: {error}") from None
+        raise UsageError(f"unsupported regular expression: {error}") from None
 
 
 def _wrong(what: str, pattern: str, position: int) -> UsageError:
@@ -115,13 +115,13 @@ class Writer:
     def _repeat(self, op: str, value: tuple[int, int, Any], fold: bool) -> str:
         least, most, inner = value
         if op == "POSSESSIVE_REPEAT":
-            self.beyond_re2 = "RE2 knows no possessive quantifiers"
+            self.beyond_re2 = "RE2 does not support possessive quantifiers"
         count = f"{{{least},{'' if most == import_module('re._constants').MAXREPEAT else most}}}"
         count = {"{0,}": "*", "{1,}": "+", "{0,1}": "?"}.get(count, count)
         return f"(?:{self.write(inner, fold)}){count}{_REPEATS[op]}"
 
     def _rare(self, op: str, value: Any, fold: bool) -> str:
-        self.beyond_re2 = "RE2 knows neither look-around nor back references"
+        self.beyond_re2 = "RE2 supports neither look-around nor backreferences"
         if op in {"ASSERT", "ASSERT_NOT"}:
             direction, inner = value
             sign = "=" if op == "ASSERT" else "!"
@@ -135,7 +135,7 @@ class Writer:
             return f"(?({group}){self.write(yes, fold)}{'|' + self.write(no, fold) if no is not None else ''})"
         if op == "FAILURE":
             return "(?!)"
-        raise UsageError(f"the pattern uses what grep does not know yet ({op.lower()})")
+        raise UsageError(f"the pattern uses an unsupported construct ({op.lower()})")
 
     # -- sets
 

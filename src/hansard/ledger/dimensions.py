@@ -66,7 +66,7 @@ class Dimensions:
         if unknown:
             raise UsageError(f"usage cannot be split by {unknown[0]!r}; choose one of {', '.join(DIMENSIONS)}")
         if len(set(names)) < len(names):
-            raise UsageError("each dimension can be asked for once")
+            raise UsageError("each dimension can be given only once")
         return tuple(getattr(self, f"_{name}")() for name in names if name != "total")
 
     def _local(self) -> str:

@@ -47,9 +47,9 @@ def explain(
     key: tuple[str | None, ...] = (),
     limit: int | None = 20,
 ) -> Explanation:
-    """What is behind a figure; the `limit` dearest messages (None: all) with their lines."""
+    """What is behind a figure; the `limit` most expensive messages (None: all) with their lines."""
     if limit is not None and limit < 0:
-        raise UsageError("so few messages cannot be shown; 0 shows the arithmetic alone, no limit all of them")
+        raise UsageError("the limit cannot be negative; 0 shows only the arithmetic, no limit shows all messages")
     return _explained(ledger, record, find_target(ledger, target, by, key), limit)
 
 
@@ -73,7 +73,7 @@ def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None
         for (rate, has_recorded), counts in part.groups.items():
             whole.add(rate, has_recorded, (*counts, part.first, part.last))
     if not whole.groups:
-        raise NotFound(f"{wanted.message or 'this'} is not among what is selected")
+        raise NotFound(f"{wanted.message or 'this'} is not in the selection")
     about = {
         name: text
         for item, value in zip(wanted.dimensions, wanted.key, strict=True)

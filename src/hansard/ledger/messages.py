@@ -299,7 +299,7 @@ def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
     """What the lines, read again, do not give as the ledger has it; nothing where they agree."""
     said = [line.stated for line in lines if line.stated is not None]
     if not said:
-        return "no line of it can be read any more: the counts are those of the index"
+        return "none of its lines can be read any more: the counts come from the index"
     merged = reduce(merge, said)
     wrong = [name for name in _MERGED if getattr(merged, name) != known[name]]
     if not wrong:
@@ -307,4 +307,4 @@ def _wrong(known: dict[str, Any], lines: list[Line]) -> str:
     told = ", ".join(f"{name} {getattr(merged, name)} instead of {known[name]}" for name in wrong)
     unread = sum(line.note == UNREADABLE for line in lines)
     lost = f" ({unread} of {len(lines)} cannot be read)" if unread else ""
-    return f"its lines do not give what the ledger has{lost}: {told}"
+    return f"its lines do not add up to what the ledger has{lost}: {told}"

@@ -104,7 +104,7 @@ class Ledger:
         notes = []
         if totals.lower_bound_messages:
             notes.append(
-                f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no line that knows the end of the"
+                f"{totals.lower_bound_messages:,} of {totals.api_messages:,} messages have no line with the end of the"
                 " answer: their output is a lower bound"
             )
         if totals.progress_only_messages:
@@ -115,12 +115,12 @@ class Ledger:
         if totals.unpriced_messages:
             named = ", ".join(model or "no named model" for model in totals.unpriced_models)
             one = totals.unpriced_messages == 1
-            why = "no cost that the client wrote" if self.mode == "recorded" else "no price"
+            why = "no cost recorded by the client" if self.mode == "recorded" else "no price"
             notes.append(
                 f"{_messages(totals.unpriced_messages)} of {named} {'has' if one else 'have'} {why} and {'is' if one else 'are'} not in the cost"
             )
         if totals.recorded_messages:
-            notes.append(f"{_messages(totals.recorded_messages)} at the cost that the client wrote")
+            notes.append(f"{_messages(totals.recorded_messages)} at the cost recorded by the client")
         return notes
 
     def rate_notes(self, used: set[int]) -> list[str]:

@@ -54,7 +54,7 @@ def find_target(
     if not values:
         return _row(ledger, ("total",), ())
     if len(values) > 1 or values[0] is None:
-        raise UsageError("explain takes one thing at a time; say with --by what the values are, as --by day,model")
+        raise UsageError("explain takes one target; use --by to say what several values are, e.g. --by day,model")
     name = values[0]
     message = _message(ledger, name)
     if message is not None:
@@ -105,7 +105,7 @@ def _session(ledger: Ledger, name: str) -> str:
         if name.startswith("@"):
             raise
         raise NotFound(
-            f"nothing is called {name!r}: give a session (the beginning of its id, words of its title, @last), a time as"
+            f"nothing matches {name!r}: give a session (the beginning of its id, words of its title, @last), a time as"
             f" reports show it ({_FORMS}), a message's id or a line's uuid; or say with --by which row is meant"
         ) from error
 
@@ -128,14 +128,14 @@ def _match(names: Sequence[str], values: RowKey, found: Collection[RowKey]) -> R
     if values in found:
         return values
     if not names:
-        raise NotFound("nothing that is selected has used any tokens")
+        raise NotFound("nothing in the selection has used any tokens")
     near = [key for key in found if all(map(_fits, names, values, key))]
     if len(near) == 1:
         return near[0]
     if near:
         shown = "\n".join("  " + _said(key) for key in sorted(near, key=_said)[:_SHOWN])
         more = f"\n  and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-        raise Ambiguous(f"{len(near)} rows are called {_said(values)}:\n{shown}{more}")
+        raise Ambiguous(f"{len(near)} rows match {_said(values)}:\n{shown}{more}")
     raise NotFound(
         f"no row by {','.join(names)} is called {_said(values)} among what is selected:"
         f" `hansard usage --by {','.join(names)}` lists them"

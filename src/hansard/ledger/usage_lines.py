@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 ADVISOR = "#advisor"
-UNREADABLE = "cannot be read any more: `hansard verify` tells what is damaged"
+UNREADABLE = "cannot be read any more: `hansard verify` shows what is damaged"
 SILENT = "states no tokens"
 _PIECE = 256 * 1024
 

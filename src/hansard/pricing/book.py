@@ -138,11 +138,11 @@ def fetch(home: str, url: str | None = None) -> Book:
         snapshot = UpdatePrices(url=address).fetch()
     except Exception as error:  # whatever the network, the server or the data did wrong
         raise PricesUnavailable(
-            f"no prices could be fetched from {address} ({type(error).__name__}: {str(error).partition(chr(10))[0]}). The ones there are stay in use"
+            f"no prices could be fetched from {address} ({type(error).__name__}: {str(error).partition(chr(10))[0]}). The current prices stay in use"
         ) from error
     models = sum(len(provider.models) for provider in snapshot.providers) if snapshot else 0
     if snapshot is None or not models:
-        raise PricesUnavailable(f"{address} has no prices. The ones there are stay in use")
+        raise PricesUnavailable(f"{address} has no prices. The current prices stay in use")
     book = _converted(snapshot.providers, installed(), datetime.now(UTC).isoformat(timespec="seconds"))
     _write(home, book)
     return book

@@ -136,7 +136,7 @@ def _cell(
             notes = _modify(given, asked, said)
             return _finished(override.model, dict(given), "configuration", notes)
     if listed is None:
-        return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no model of this name",))
+        return _Cell(None, (None,) * len(CLASSES), source, ("the price data has no model with this name",))
     standard = next((card for card in reversed(listed.cards) if _is_active(card, day)), listed.cards[0])
     found = {name: _priced(price, size) for name, price in standard.prices.items()}
     special, known = _special(listed, asked, day, size)

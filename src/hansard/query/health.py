@@ -252,7 +252,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     """Look at the store's health, the permissions of both sides, the issues, and what newer clients write."""
     findings: list[Finding] = []
     if record is None:
-        findings.append(Finding("note", "record", "there is none yet: run `hansard sync`"))
+        findings.append(Finding("note", "record", "not created yet: run `hansard sync`"))
     else:
         read_ahead(os.path.join(home, "record.db"))
         findings += _record_findings(record, home)
@@ -261,14 +261,14 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
     damaged = [name for name in ("index.db", "text.db") if is_damaged(home, name)]
     findings += [Finding("error", "index", f"{name} is damaged: run `hansard rebuild`") for name in damaged]
     if behind or dirty:
-        findings.append(Finding("note", "index", "a sync did not finish: the next one goes on with it"))
+        findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
     elif not damaged:
-        findings.append(Finding("ok", "index", "every kept byte is indexed"))
+        findings.append(Finding("ok", "index", "everything stored is indexed"))
     found = [discover(root) for root in roots]
     findings += _permissions(home, [(root, files) for root, (files, _, _) in zip(roots, found, strict=True)])
     pulse = heartbeat(home)
     if pulse.error is not None:
-        findings.append(Finding("error", "sync", f"the last sync did not come to its end: {pulse.error}"))
+        findings.append(Finding("error", "sync", f"the last sync did not finish: {pulse.error}"))
     findings += [
         Finding(
             "warning" if problem.is_kept else "error",
@@ -295,14 +295,14 @@ def _record_findings(record: Record, home: str) -> Iterator[Finding]:
     if verified is not None and verified.mismatches:
         places = "1 place" if verified.mismatches == 1 else f"{verified.mismatches:,} places"
         moment = datetime.fromtimestamp(verified.at, UTC)
-        text = f"`hansard verify` found {places} damaged on {moment:%Y-%m-%d}, first {verified.first}; `hansard verify --repair` mends what the sources still have"
+        text = f"`hansard verify` found {places} damaged on {moment:%Y-%m-%d}, first {verified.first}; `hansard verify --repair` repairs what the sources still have"
         yield Finding("error", "record", text)
     elif not damage and not chunks:
         some = "all" if checked == total else f"{checked:,} of"
         yield Finding(
             "ok",
             "record",
-            f"the database is sound, and {some} {total:,} chunks have their hashes (`hansard verify` checks everything)",
+            f"the database is intact, and {some} {total:,} chunks match their hashes (`hansard verify` checks everything)",
         )
 
 
@@ -318,7 +318,7 @@ def describe_link(link: UnfollowedLink) -> str:
     from shlex import quote
 
     allowed = f"`--follow-links {quote(link.target)}`, or follow_links in the configuration file, allows it"
-    return f"{link.path} leads out of the root, to {link.target}, and is not followed{kept}: {allowed}"
+    return f"{link.path} points outside the root, to {link.target}, and is not followed{kept}: {allowed}"
 
 
 def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[Finding]:
@@ -343,7 +343,7 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
             )
         )
     else:
-        findings.append(Finding("ok", "permissions", "nobody else can read the store"))
+        findings.append(Finding("ok", "permissions", "only you can read the store"))
     for root, files in roots:
         readable = [file.path for file in files if file.kind.value in ("main", "agent") and file.mode & 0o044]
         if readable and _passable(root.projects):
@@ -351,7 +351,7 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
                 Finding(
                     "warning",
                     "permissions",
-                    f"others on this machine may read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.projects}"
+                    f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.projects}"
                     f" (e.g. {readable[0]}):"
                     f" chmod 700 {root.path}",
                 )

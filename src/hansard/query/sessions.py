@@ -249,7 +249,7 @@ def find_session(reader: Reader, name: str) -> Session:
 def _recent(reader: Reader, name: str) -> Session:
     number = 1 if name == "@last" else int(name[1:]) if name[1:].isdecimal() and len(name) < 12 else 0
     if number < 1:
-        raise UsageError(f"{name!r} is not a session: @last is the newest one, @2 the one before it")
+        raise UsageError(f"{name!r} is not a session: use @last for the newest, @2 for the one before it")
     row = reader.one(
         f"SELECT {_COLUMNS} FROM sessions WHERE debris = 0 ORDER BY coalesce(ended_at, 0) DESC, session_id LIMIT 1 OFFSET ?",
         (number - 1,),

@@ -61,7 +61,7 @@ def find_transcript(reader: Reader, name: str, generation: int | None = None) ->
         del rows[1:]  # its generations are of different sessions: the latest is meant
     if len(rows) > 1:
         shown = "\n".join(f"  {row[2]}" for row in rows[:8])
-        raise Ambiguous(f"{len(rows)} transcripts are called {name!r}:\n{shown}")
+        raise Ambiguous(f"{len(rows)} transcripts match {name!r}:\n{shown}")
     return rows[0][0], _transcript(rows[0][1:])
 
 
@@ -128,5 +128,5 @@ def read_side_file(reader: Reader, record: Record, file: SideFile) -> bytes:
     """The content of a small file as it was last seen."""
     row = reader.one("SELECT id FROM side_files WHERE current = 1 AND root = ? AND path = ?", (file.root, file.path))
     if row is None:
-        raise NotFound(f"no file {file.path} is kept")
+        raise NotFound(f"no such file in the record: {file.path}")
     return record.read_snapshot(row[0])

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 AFTER_DAMAGE = (
     "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged, and `hansard verify --salvage DIR` saves the rest. "
-    "Put a backup of it in its place, or move it away: the next sync then records anew all that the source still has."
+    "Restore it from a backup, or move it away: the next sync then records again everything the source still has."
 )
 
 AFTER_LOSS = (
-    "Nothing was changed. Copy the file before anything else, then put a backup of it in its place; or move the whole data "
-    "directory away: the next sync then records anew all that the source still has."
+    "Nothing was changed. Copy the file before anything else, then restore it from a backup; or move the whole data "
+    "directory away: the next sync then records again everything the source still has."
 )
 
 

@@ -177,7 +177,7 @@ def _version(db: apsw.Connection, path: str) -> int:
     if application == 0 and version == 0 and objects == 0:
         return 0
     raise StoreUnusable(
-        f"{path}: a database of another program. It was not changed; name another data directory with --home."
+        f"{path}: belongs to another program. It was not changed; choose another data directory with --home."
     )
 
 

@@ -396,7 +396,7 @@ class Logs(Files):
             raise DamagedError(f"it claims an impossible length of {length} bytes")
         raw = self._codec.unpack(data, length)
         if check and short_hash(raw) != expected:
-            raise DamagedError("its bytes do not have the recorded hash")
+            raise DamagedError("its bytes do not match the recorded hash")
         return start, raw
 
     def _check_chunk(self, generation: int, position: int, size: int) -> bytes:

@@ -64,7 +64,7 @@ def plan(
     """
     base = os.path.realpath(to)
     if os.path.lexists(base) and not os.path.isdir(base):
-        raise UsageError(f"{printable(to)}: not a directory. Name one to restore into.")
+        raise UsageError(f"{printable(to)}: not a directory. Choose a directory to restore into.")
     wanted = None if selection is None else frozenset(selection)
     folders = _folders(record.roots(), layout)
     items: list[RestoreItem] = []
@@ -220,8 +220,8 @@ def _refuse_overwriting(targets: Sequence[str]) -> None:
         named = ", ".join(map(printable, targets[:NAMED_AT_ONCE]))
         more = f" and {len(targets) - NAMED_AT_ONCE} more" if len(targets) > NAMED_AT_ONCE else ""
         raise WouldOverwrite(
-            f"{named}{more}: already there with other content. Nothing was written. "
-            "Restore into an empty directory, or ask for overwriting."
+            f"{named}{more}: already exists with different content. Nothing was written. "
+            "Restore into an empty directory, or overwrite."
         )
 
 
@@ -231,7 +231,7 @@ def _refuse_escape(base: str, target: str) -> None:
     real = os.path.realpath(parent)
     if real != base and not real.startswith(base.rstrip(os.sep) + os.sep):
         raise UsageError(
-            f"{printable(parent)}: a symbolic link there leads out of {printable(base)}, to {printable(real)}. "
+            f"{printable(parent)}: a symbolic link there points outside {printable(base)}, to {printable(real)}. "
             "Remove the link, or restore into another directory."
         )
 
@@ -245,9 +245,7 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
     if os.path.isdir(item.target) and not os.path.islink(item.target):
         raise UsageError(f"{printable(item.target)}: a directory stands where a file is to be restored. Move it away.")
     if not overwrite and os.path.lexists(item.target):
-        raise WouldOverwrite(
-            f"{printable(item.target)}: it came to be after the restore was planned. Run the restore again."
-        )
+        raise WouldOverwrite(f"{printable(item.target)}: created after the restore was planned. Run the restore again.")
     temporary = os.path.join(parent, f".hansard-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:

@@ -33,7 +33,7 @@ class Loss(Struct, frozen=True):
 
 
 class SalvageReport(Struct):
-    """What was taken over into the new record, and what was lost."""
+    """What was salvaged to the new record, and what was lost."""
 
     files: int = 0
     bytes: int = 0
@@ -53,14 +53,14 @@ def salvage(broken: str, new: str) -> SalvageReport:
     one that does not fit keeps its place, so that `verify --repair` can mend it from a source that still has its bytes.
     """
     if os.path.exists(new):
-        raise UsageError(f"{new}: there is a record already. Name a new directory to salvage into.")
+        raise UsageError(f"{new}: already has a record. Choose a new directory to salvage into.")
     layout.create(new)
     source, target = apsw.Connection(broken, flags=apsw.SQLITE_OPEN_READONLY), sqlite.connect(new)
     try:
         try:
             source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
         except apsw.Error as error:
-            raise StoreCorrupt(f"{broken}: not even its list of tables can be read ({error}).") from error
+            raise StoreCorrupt(f"{broken}: even its list of tables cannot be read ({error}).") from error
         target.execute("BEGIN IMMEDIATE")
         report = _Salvage(source, target).run()
         target.execute("COMMIT")

@@ -125,7 +125,7 @@ class Snapshots(Files):
     def _open_content(self, size: int, digest: bytes, data: bytes) -> bytes:
         raw = self._codec.unpack(data, size)
         if sha256(raw).digest() != digest:
-            raise DamagedError("its bytes do not have the recorded hash")
+            raise DamagedError("its bytes do not match the recorded hash")
         return raw
 
 

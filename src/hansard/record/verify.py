@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from hansard.sources.tail import Mark
 
 
-SOURCE_DIFFERS = (
-    "the source file differs from what was recorded of it, though its size and date say that it was not written since"
-)
+SOURCE_DIFFERS = "the source file differs from what was recorded of it, although its size and date are unchanged"
 
 
 class Mismatch(Struct, frozen=True):
@@ -144,7 +142,7 @@ def _chain(record: Record, entries: list[Entry]) -> list[Mismatch]:
         if last is not None and number != last + 1:
             found.append(f"revision {last + 1} is missing")
         elif next_hash(former, by_revision[number]) != hash_:
-            found.append(f"revision {number} does not fit the hash of what it added")
+            found.append(f"revision {number} does not match the hash of what it added")
         former, last = hash_, number
     return [Mismatch(record.path, None, None, reason) for reason in found]
 

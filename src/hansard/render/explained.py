@@ -63,7 +63,7 @@ def shown_words(shown: int, rest: int) -> str:
     """How many of the messages are shown."""
     if not rest:
         return many(shown, "message")
-    return "The dearest message" if shown == 1 else f"The {shown:,} dearest messages"
+    return "The most expensive message" if shown == 1 else f"The {shown:,} most expensive messages"
 
 
 def used(figure: UsageRow) -> str:

@@ -165,7 +165,7 @@ class _Drawing:
             return
         if item.branch != self.branch:
             self.branch = item.branch
-            words = f"Branch {item.branch}, which was replaced:" if item.branch else "What it went on with:"
+            words = f"Branch {item.branch}, which was replaced:" if item.branch else "How it continued:"
             yield self._put(f"\n*{words}*")
         text = "\n".join(part.text for part in item.parts if isinstance(part, (Plain, Prose, Code, Console)))
         text = clean(text).strip("\n")
@@ -176,7 +176,7 @@ class _Drawing:
             yield self._prose(text)
         elif item.kind == "prompt":
             if item.queued:
-                yield self._put("\n*Queued while Claude worked*")
+                yield self._put("\n*Queued while Claude was working*")
             yield self._put(f"\n{quoted(text)}" if text else "")
         elif item.kind in ("command", "bash"):
             yield self._put(f"\n{code_span(one_line(text))}")

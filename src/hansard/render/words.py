@@ -65,7 +65,7 @@ def incomplete(problems: Sequence[Problem]) -> str:
 
 def odd_lines(count: int) -> str:
     """How many lines have issues."""
-    return f"{many(count, 'line')} with something odd in {'it' if count == 1 else 'them'}"
+    return f"{many(count, 'line')} with issues"
 
 
 def local(moment: datetime, zone: tzinfo | None = None) -> datetime:

@@ -46,11 +46,11 @@ class Unreadable(Struct, frozen=True):
     relative: str = ""  # as Found.path; "" is the whole root
 
 
-_NOT_OURS = "not a kind of file that is kept"
+_NOT_OURS = "not a kind of file that Hansard keeps"
 _NOT_A_FILE = "not a regular file"
 _HIDDEN = "a hidden folder"
 _OWN_DATA = "Hansard's own data directory"
-_DANGLING = "the link leads nowhere"
+_DANGLING = "broken link"
 _WINDOWS = sys.platform == "win32"
 _MOUNT_POINT = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: a junction, which DirEntry takes for a plain folder
 
@@ -59,7 +59,7 @@ def discover(root: Root) -> tuple[list[Found], list[Unreadable], list[LeftOut]]:
     """Find what a root holds, in no particular order."""
     walk = _Walk(root)
     if not os.path.isdir(root.path):
-        walk.unreadable.append(Unreadable(printable(root.path), "the root is not there"))
+        walk.unreadable.append(Unreadable(printable(root.path), "the root does not exist"))
         return walk.found, walk.unreadable, walk.left_out
     for top in TOPS if root.config is not None else ("projects",):
         walk.top(top)

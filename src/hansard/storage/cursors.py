@@ -24,11 +24,11 @@ def read_cursor(cursor: str, made_for: list[Any], *kinds: type | tuple[type, ...
     try:
         made, *place = json.loads(base64.urlsafe_b64decode(cursor.encode()))
     except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError("that cursor is not one that this listing gave") from error
+        raise UsageError("invalid cursor: not from this listing") from error
     if isinstance(made, list) and made != made_for:
-        raise UsageError("that cursor is of another listing, or of one in another order")
+        raise UsageError("invalid cursor: from another listing or sort order")
     if made != made_for or len(place) != len(kinds) or not all(map(_is, place, kinds)):
-        raise UsageError("that cursor is not one that this listing gave")
+        raise UsageError("invalid cursor: not from this listing")
     return tuple(place)
 
 

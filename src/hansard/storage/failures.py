@@ -34,7 +34,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
         )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreUnusable(
-            f"{path}: it can be read but not written. Check the permissions of the file and of its directory, "
+            f"{path}: readable but not writable. Check the permissions of the file and of its directory, "
             "or name another data directory with --home.",
         )
     if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):

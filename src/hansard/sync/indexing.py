@@ -81,7 +81,7 @@ def catch_up(
         if had is None:
             waiting.append((transcript, 0, generation.size))
         elif had.size > generation.size:
-            raise IndexDamaged(index.path, f"it knows more of {generation.path} than the record")
+            raise IndexDamaged(index.path, f"it has more of {generation.path} than the record")
         elif had.size < generation.size:
             waiting.append((transcript, had.indexed, generation.size))
         elif (had.state, had.mtime) != (transcript.state, transcript.mtime):

@@ -24,7 +24,7 @@ _TRIES = 3  # of a file that is written while it is read
 
 @dataclass(slots=True)
 class KeepResult:
-    """What was taken over into the record."""
+    """What was salvaged to the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new
     retouched: dict[int, int] = field(default_factory=dict)  # snapshots with a new date

@@ -121,7 +121,7 @@ def checked_tag(text: str) -> str:
     if not tag:
         raise UsageError("a tag cannot be empty")
     if len(tag) > LONGEST_TAG:
-        raise UsageError(f"a tag has {LONGEST_TAG} characters at most, this one has {len(tag)}: say the rest in a note")
+        raise UsageError(f"a tag has {LONGEST_TAG} characters at most, this one has {len(tag)}: put the rest in a note")
     if any(sign.isspace() for sign in tag):
         raise UsageError(f"a tag is one word: write {'-'.join(tag.split())!r}, or give several without quotes")
     bad = sorted({sign for sign in tag if sign in _NOT_IN_TAGS or not _is_visible(sign)})
@@ -135,10 +135,10 @@ def checked_title(text: str) -> str:
     """A title as it is kept: on one line."""
     title = " ".join(storable(text).replace("\x00", "").split())
     if not title:
-        raise UsageError("a title cannot be empty; --remove gives the session its own title back")
+        raise UsageError("a title cannot be empty; --remove restores the original title")
     if len(title) > LONGEST_TITLE:
         raise UsageError(
-            f"a title has {LONGEST_TITLE} characters at most, this one has {len(title)}: say the rest in a note"
+            f"a title has {LONGEST_TITLE} characters at most, this one has {len(title)}: put the rest in a note"
         )
     return title
 

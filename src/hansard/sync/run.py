@@ -147,8 +147,8 @@ def _refuse_lost_record(home: str) -> None:
     signed = signature(place(home, INDEX), VERSION)
     if signed is not None and signed[1]:
         raise StoreCorrupt(
-            f"{path} is missing or empty, but {INDEX} beside it was made from it. Put a backup of the record in its place; to "
-            f"begin anew with what the sources still have, remove {INDEX} and {TEXT} from {home} too."
+            f"{path} is missing or empty, but {INDEX} beside it was made from it. Restore the record from a backup; to "
+            f"start over with what the sources still have, remove {INDEX} and {TEXT} from {home} too."
         )
 
 

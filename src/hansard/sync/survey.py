@@ -106,7 +106,7 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: b
     hidden = {item.relative for item in unreadable}
     if os.path.islink(root.projects) and not os.path.exists(root.projects):
         # As with a root that is not there: the disk it lies on may come back.
-        result.unreadable.append(f"{printable(root.projects)}: the link leads nowhere")
+        result.unreadable.append(f"{printable(root.projects)}: broken link")
         hidden.add("projects")
     # What was once kept through a link that is not followed stays as it was: nobody knows what became of it.
     unseen = {*hidden, *(item.path for item in result.left_out if item.target)}

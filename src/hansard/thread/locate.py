@@ -205,7 +205,7 @@ def read_call(
     named = () if session_id is None else (session_id,)
     row = reader.one(query, (min(place, OFFSET_MASK), transcript, root, generation, *named))
     if row is None:
-        raise NotFound(f"no tool is called at byte {offset} of {transcript}")
+        raise NotFound(f"no tool call at byte {offset} of {transcript}")
     return _read(reader, record, (row[0] << OFFSET_BITS) + place, result=result)
 
 

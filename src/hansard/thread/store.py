@@ -225,7 +225,7 @@ class ShortLines:
 
     def _stand_in(self, row: Any) -> bytes:
         record_id, length, kind, sub, says, uuid, parent_uuid, ts, sidechain = row
-        note = f"This line has {length:,} bytes, too many to be shown here; its raw form has them all."
+        note = f"This line has {length:,} bytes, too many to show here; see its raw form."
         blocks = [
             _block(note, *block)
             for block in self._reader.rows(

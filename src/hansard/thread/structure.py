@@ -520,4 +520,4 @@ def _place(thread: ThreadReader, uuid: str) -> int:
 
 def _count(thread: ThreadReader) -> str:
     numbers = sorted(branch for fork in thread.branches.forks for branch in fork.branches[1:])
-    return f"branches 0 to {numbers[-1]}" if numbers else "none but its own line"
+    return f"branches 0 to {numbers[-1]}" if numbers else "only the main line"

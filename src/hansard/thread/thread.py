@@ -259,7 +259,7 @@ class Thread:
         if first > len(starts):
             if newest:
                 return Selection(self, iter(()), branch)
-            raise NotFound(f"there is no turn {first}; this conversation has {len(starts)}")
+            raise NotFound(f"there is no turn {first}; the last one is {len(starts)}")
         if branch is None and {start.branch for start in starts[first - 1 : end]} != {0} and first == end:
             branch = starts[first - 1].branch
         until = starts[end].offset if end < len(starts) else None

@@ -177,7 +177,7 @@ def test_days_are_those_of_the_zone() -> None:
         ("is:open", 3, "invalid value 'open' for is:; use one of error, fork, subagent"),
         ("-has:images", 5, "invalid value 'images' for has: (did you mean image?); use one of image, diff"),
         ("tool:*", 5, "tool: needs a name before the star, for example tool:mcp__*"),
-        ("tag:*", 4, "tag: needs a beginning before the star, for example tag:client*"),
+        ("tag:*", 4, "tag: needs a prefix before the star, for example tag:client*"),
         ("tag:,", 4, "tag: needs a tag, for example tag:infra"),
         (
             "a since:soon",
@@ -209,7 +209,7 @@ def test_what_a_field_cannot_take(text: str, column: int, says: str) -> None:
 
 
 def test_the_way_out_is_told() -> None:
-    with pytest.raises(QueryError, match="or put all of it in double quotes to find it as text"):
+    with pytest.raises(QueryError, match="or quote the whole term to search for it as text"):
         read("is:open")
     with pytest.raises(QueryError) as failure:
         read('is:"open"')

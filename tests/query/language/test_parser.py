@@ -271,7 +271,7 @@ def test_nesting_has_an_end() -> None:
 
 @pytest.mark.parametrize("term", ["a ", "( ", "-a ", "OR ", "( ) ", '"a" ', "tool:a ", "near(a b) ", "-( ", "- "])
 def test_the_number_of_terms_has_an_end(term: str) -> None:
-    with pytest.raises(QueryError, match="too many terms: a query holds at most 200") as failure:
+    with pytest.raises(QueryError, match="too many terms: a query has at most 200") as failure:
         read(term * 10_000)
     assert 0 < failure.value.column < 10_000 * len(term)
 

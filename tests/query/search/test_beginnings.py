@@ -137,7 +137,7 @@ def test_what_was_left_out_is_said(tmp_path: Path) -> None:
         page = h.search("w*")
         assert page.truncated
         assert page.notes == (
-            "w*: too many words begin so; only the most frequent were searched. Add letters to find the others",
+            "w*: too many words start with this; only the most frequent were searched. Add letters to find the others",
         )
         assert h.facets("w*").truncated
         with pytest.raises(UsageError, match="too many words begin with 'w'"):

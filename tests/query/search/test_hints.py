@@ -10,18 +10,18 @@ from hansard.engine import Hansard
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ("xylophon", ["'xylophon' is nowhere; did you mean xylophone?"]),
-        ("xylofone", ["'xylofone' is nowhere; did you mean xylophone?"]),
-        ("qqqqqqqq", ["'qqqqqqqq' is nowhere"]),
-        ("qq", ["'qq' is nowhere"]),
-        ("xylophone committed", ["no text has all of it; without 'committed' there are 1 places"]),
-        ("xylophone committed zzyzx", ["'zzyzx' is nowhere"]),
+        ("xylophon", ["'xylophon' does not occur; did you mean xylophone?"]),
+        ("xylofone", ["'xylofone' does not occur; did you mean xylophone?"]),
+        ("qqqqqqqq", ["'qqqqqqqq' does not occur"]),
+        ("qq", ["'qq' does not occur"]),
+        ("xylophone committed", ["no text has all of these words; without 'committed' there are 1 matches"]),
+        ("xylophone committed zzyzx", ["'zzyzx' does not occur"]),
         ('"no such phrase"', []),
         ("zzyzx*", []),
-        ("is:error xylophone", ["no text has all of it; without 'xylophone' there are {} places"]),
+        ("is:error xylophone", ["no text has all of these words; without 'xylophone' there are {} matches"]),
         ("xylophone", []),
-        ("tool:Bsh xylophone", ["no tool is called 'Bsh'; did you mean Bash?"]),
-        ("project:nowhere", ["no project is called 'nowhere'"]),
+        ("tool:Bsh xylophone", ["no tool named 'Bsh'; did you mean Bash?"]),
+        ("project:nowhere", ["no project named 'nowhere'"]),
     ],
 )
 def test_hints(demo: Hansard, query: str, expected: list[str]) -> None:

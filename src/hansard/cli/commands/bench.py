@@ -29,9 +29,11 @@ _SCORES = (
 
 @click.command(cls=Command)
 @click.argument("what", metavar="relevance", type=click.Choice(["relevance"]))
-@click.option("--sample", type=click.IntRange(min=1), default=100, show_default=True, help="Questions of each class.")
-@click.option("--seed", type=int, default=7, show_default=True, help="Draw other questions.")
-@click.option("--misses", type=click.IntRange(min=0), default=0, help="Also print so many that were not answered.")
+@click.option(
+    "--sample", type=click.IntRange(min=1), default=100, show_default=True, help="Number of questions per class."
+)
+@click.option("--seed", type=int, default=7, show_default=True, help="Seed for choosing the questions.")
+@click.option("--misses", type=click.IntRange(min=0), default=0, help="Also print this many unanswered questions.")
 @reads
 @pass_context
 def bench(cli: Context, what: str, sample: int, seed: int, misses: int) -> None:  # noqa: ARG001 - relevance is all there is
@@ -55,7 +57,7 @@ def bench(cli: Context, what: str, sample: int, seed: int, misses: int) -> None:
         rows = [_row(score) for score in (*found.classes, found.overall)]
         cli.say([*table(_SCORES, rows, cli.width(), cli.paint()), *_told(found.misses)])
     if not found.overall.queries:
-        note("hansard: the history has nothing to make questions of")
+        note("hansard: the history has no text to make questions from")
         raise click.exceptions.Exit(1)
 
 

@@ -18,7 +18,7 @@ from hansard.model.serialize import plain
     "--generation",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Another state of a file that was rewritten; 1 is the first.",
+    help="Another generation of a rewritten file; 1 is the first.",
 )
 @reads
 @pass_context

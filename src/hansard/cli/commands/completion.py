@@ -12,7 +12,7 @@ from hansard.cli.context import Command, Context, common
 @common
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script of a shell.
+    """Print a shell completion script.
 
     Examples:
       hansard completion bash >> ~/.bashrc

@@ -35,7 +35,7 @@ def demo(cli: Context, directory: str | None) -> None:
     from hansard.cli.commands.overview import show_overview
 
     if cli.home or cli.roots:
-        raise UsageError("demo makes its own root and home: name a directory for both instead")
+        raise UsageError("demo creates its own root and home: give it a directory instead")
     if directory is None:
         import tempfile
 
@@ -53,7 +53,7 @@ def write_demo(base: str) -> Settings:
 
     root = os.path.join(base, ".claude")
     if os.path.lexists(root):
-        raise UsageError(f"{root} is already there; nothing was written. Name another directory")
+        raise UsageError(f"{root} already exists; nothing was written. Choose another directory")
     os.makedirs(base, mode=0o700, exist_ok=True)
     write_history(root)
     return Settings(os.path.join(base, "hansard"), (root,), DEFAULT_MAX_FILE_MB << 20)

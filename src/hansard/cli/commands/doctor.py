@@ -25,7 +25,7 @@ _LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning
 def doctor(cli: Context) -> None:
     """Look for problems: the store's health, permissions, bad lines, records and fields nobody has seen.
 
-    Exits with 1 when there is an error; notes and warnings are no errors.
+    Exits with 1 if there are errors; notes and warnings do not count.
 
     Examples:
       hansard doctor
@@ -57,7 +57,7 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
         yield from (" " * 9 + line for line in more)
     if answer.issues:
         yield ""
-        yield paint("Lines with something odd in them, kept as they are", "heading")
+        yield paint("Malformed lines, kept as they are", "heading")
         for issue in answer.issues:
             detail = one_line(issue.examples[0].detail) if issue.examples else ""
             words = one_line(issue.reason).replace("_", " ") + (f": {detail}" if detail else "")

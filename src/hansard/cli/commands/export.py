@@ -27,15 +27,19 @@ _MISSING = "name the sessions to export, select them with --project or another c
 
 @click.command(cls=QueryCommand)
 @click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
-@click.option("--to", required=True, metavar="PATH", help="The file or the folder to write.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="What to write; else by the ending of PATH.")
-@click.option("--all", "everything", is_flag=True, help="Every session, or with a QUERY every match.")
+@click.option("--to", required=True, metavar="PATH", help="The file or directory to write.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), help="Output format; by default, from the extension of PATH."
+)
+@click.option("--all", "everything", is_flag=True, help="Every session, or every match of QUERY.")
 @session_filters
 @click.option("--empty", is_flag=True, help="Include sessions in which nothing was said.")
-@click.option("--table", "tables", multiple=True, metavar="NAME", help="Of csv and parquet: this table; repeatable.")
-@click.option("--timezone", metavar="ZONE", help="Whose times pages show, e.g. Europe/Berlin; else your own.")
-@click.option("--force", is_flag=True, help="Write everything again, and replace files that are in the way.")
-@click.option("--prune", is_flag=True, help="Remove what former exports wrote of sessions that are not selected now.")
+@click.option(
+    "--table", "tables", multiple=True, metavar="NAME", help="For csv and parquet: only this table; repeatable."
+)
+@click.option("--timezone", metavar="ZONE", help="Time zone shown in pages, e.g. Europe/Berlin; your own by default.")
+@click.option("--force", is_flag=True, help="Write everything again, and overwrite existing files.")
+@click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now.")
 @reads
 @pass_context
 def export(
@@ -68,7 +72,7 @@ def export(
     if not to:
         raise UsageError("--to is empty; is a variable unset?")
     if to == "-":
-        raise UsageError("an export goes to files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
+        raise UsageError("export writes files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
     if not words and not everything and not conditions:
         words = (choose_session(cli, None, missing=_MISSING),)
     from hansard.export.formats import TABULAR, find_format

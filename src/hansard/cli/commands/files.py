@@ -127,7 +127,7 @@ def _path(h: Hansard, text: str, wanted: dict[str, Any], *, must: bool) -> str |
     if len(matching) == 1:
         return matching[0]
     if must and matching:
-        raise UsageError(f"{len(matching)} files match {text!r}: give more of the path")
+        raise UsageError(f"{len(matching)} files match {text!r}: use more of the path")
     if must:
         raise NotFound(f"no tool call names the file {text}")
     return None

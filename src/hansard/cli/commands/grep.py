@@ -30,7 +30,7 @@ _number = click.IntRange(min=0)
 
 @click.command(cls=Command)
 @click.argument("pattern", metavar="REGEX")
-@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="REGEX is plain text.")
+@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="Treat REGEX as a literal string.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
 @click.option("-w", "--word-regexp", "word", is_flag=True, help="Match whole words only.")
 @click.option(
@@ -48,7 +48,7 @@ _number = click.IntRange(min=0)
 )
 @click.option("-C", "--context", type=_number, default=0, metavar="N", help="Show N lines before and after each match.")
 @click.option("-m", "--max-count", type=_number, metavar="N", help="Stop after N matching lines per file.")
-@click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Line numbers, which is the default.")
+@click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Show line numbers (the default).")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N results in all.")
 @click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable.")
 @click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
@@ -84,7 +84,7 @@ def grep(
     project: str | None,
     all_generations: bool,
 ) -> None:
-    r"""Search every kept byte, line by line, with a regular expression.
+    r"""Search every stored byte, line by line, with a regular expression.
 
     Files come newest first. Exits with 1 when nothing matches.
 

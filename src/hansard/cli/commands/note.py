@@ -37,7 +37,7 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
       hansard note @last --remove 1
     """
     if text and number is not None:
-        raise UsageError("a note is added or removed, not both: give either the text or --remove")
+        raise UsageError("TEXT and --remove cannot be used together")
     said = _read_stdin() if text == (_STDIN,) else " ".join(text)
     session = choose_session(cli, session)
     with cli.reading() as h:
@@ -52,7 +52,7 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
     else:
         cli.say(_numbered(found.notes))
     if not found.notes and number is None:
-        tell("hansard: the session has no note")
+        tell("hansard: the session has no notes")
         raise click.exceptions.Exit(1)
 
 

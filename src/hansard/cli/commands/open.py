@@ -17,9 +17,9 @@ from hansard.cli.session_argument import choose_session
     "--at",
     type=click.IntRange(min=0),
     metavar="OFFSET",
-    help="At this byte of the transcript, as `hansard search` names places.",
+    help="Open at this byte offset in the transcript, as printed by `hansard search`.",
 )
-@click.option("--agent", metavar="ID", help="A subagent's thread; the beginning of its id.")
+@click.option("--agent", metavar="ID", help="A subagent's thread, by the beginning of its id.")
 @click.option("--print", "print_only", is_flag=True, help="Print the address instead of opening a browser.")
 @reads
 @pass_context

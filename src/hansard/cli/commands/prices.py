@@ -39,8 +39,10 @@ _CHANGES = 20
 
 @click.command(cls=Command)
 @click.argument("text", metavar="[TEXT|update]", required=False)
-@click.option("--all", "everything", is_flag=True, help="Every tier, speed and place by itself, also at equal prices.")
-@click.option("--from", "url", metavar="URL", help="With update: another place with data in the same form.")
+@click.option(
+    "--all", "everything", is_flag=True, help="List every tier, speed and region separately, even at equal prices."
+)
+@click.option("--from", "url", metavar="URL", help="With update: fetch from this URL or file, in the same format.")
 @reads
 @pass_context
 def prices(cli: Context, text: str | None, everything: bool, url: str | None) -> None:
@@ -59,7 +61,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
         _update(cli, url, everything=everything)
         return
     if url is not None:
-        raise UsageError("--from says where `hansard prices update` fetches from")
+        raise UsageError("--from can only be used with `hansard prices update`")
     with cli.reading() as h:
         rates = h.rates()
         data = h.price_data()
@@ -71,7 +73,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
     elif rates:
         cli.say(_lines(rates, data, cli.width(), cli.paint(), everything=everything))
     if not rates:
-        note("hansard: no model matches" if text else "hansard: the history has no message of a model")
+        note("hansard: no model matches" if text else "hansard: the history has no messages from a model")
         raise click.exceptions.Exit(1)
 
 
@@ -152,12 +154,12 @@ def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str
 def _update(cli: Context, url: str | None, *, everything: bool) -> None:
     cli.must_sync("prices update")
     if everything:
-        raise UsageError("--all is for the list, not for prices update")
+        raise UsageError("--all cannot be used with prices update")
     with cli.reading() as h:
         before, total_before = h.rates(), h.usage(by="total").totals
         data = h.update_prices(url)
         if (report := cli.bring_up_to_date(h)) is None or report.busy:
-            raise StoreBusy("the new prices are here, but nothing could be priced with them yet: run `hansard sync`")
+            raise StoreBusy("the new prices were fetched but not applied yet: run `hansard sync`")
         after, total_after = h.rates(), h.usage(by="total").totals
     changes = list(dict.fromkeys(_changes(before, after)))
     if cli.as_json:

@@ -20,7 +20,7 @@ from hansard.errors import NotFound
 @common
 @pass_context
 def rebuild(cli: Context) -> None:
-    """Make both indexes again from the record alone; the sources are not read.
+    """Rebuild both indexes from the record; the sources are not read.
 
     The indexes hold nothing that the record does not: use this when one is damaged.
 
@@ -30,7 +30,7 @@ def rebuild(cli: Context) -> None:
     """
     with cli.engine() as h:
         if not has_store(h):
-            raise NotFound(f"nothing is kept in {h.home} yet: run `hansard sync` first")
+            raise NotFound(f"nothing has been synced to {h.home} yet: run `hansard sync` first")
         with SyncBar(after=0.3) as bar:
             report = h.rebuild(listener=bar)
     report_sync(cli, report)

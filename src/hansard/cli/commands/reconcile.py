@@ -74,7 +74,7 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
     told = []
     if found.lower_bound_messages:
         least = (
-            f"{found.lower_bound_messages:,} of {found.ours.messages:,} answers have no line that knows their end: their"
+            f"{found.lower_bound_messages:,} of {found.ours.messages:,} answers have no final line: their"
             f" {found.lower_bound_output_tokens:,} output tokens are a lower bound, in every way of counting"
         )
         told.append(("+", least))

@@ -57,7 +57,7 @@ def related(cli: Context, session: str | None, limit: int) -> None:
         cli.say(_lines(found, now(), cli.width(), cli.paint()))
     if not found:
         title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
-        note(f"hansard: no other session has anything in common with {title!r}")
+        note(f"hansard: no session is related to {title!r}")
         raise click.exceptions.Exit(1)
 
 

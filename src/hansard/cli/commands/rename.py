@@ -13,7 +13,7 @@ from hansard.errors import UsageError
 @click.command(cls=Command)
 @click.argument("session", required=False)
 @click.argument("title", nargs=-1)
-@click.option("--remove", is_flag=True, help="Give the session its own title back.")
+@click.option("--remove", is_flag=True, help="Restore the original title.")
 @reads
 @pass_context
 def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bool) -> None:
@@ -24,7 +24,7 @@ def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bo
       hansard rename @last --remove
     """
     if remove == bool(title):
-        raise UsageError("give the new title: hansard rename SESSION TITLE..., or --remove without one")
+        raise UsageError("no title given: hansard rename SESSION TITLE..., or --remove")
     session = choose_session(cli, session)
     with cli.reading() as h:
         found = h.rename(session, None if remove else " ".join(title))

@@ -20,16 +20,19 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("names", metavar="SESSION...", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Everything that is kept.")
+@click.option("--all", "everything", is_flag=True, help="Restore everything.")
 @click.option(
-    "--to", required=True, metavar="DIR", help="Where to write; a Claude config directory puts sessions back into it."
+    "--to",
+    required=True,
+    metavar="DIR",
+    help="Target directory; with a Claude config directory, sessions go back in place.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be written.")
 @click.option("--overwrite", is_flag=True, help="Replace existing files that differ.")
 @click.option(
     "--all-generations",
     is_flag=True,
-    help="Also the other states of rewritten files, with a number at the end of the name.",
+    help="Include other generations of rewritten files, with a number appended to the name.",
 )
 @click.option("--touch", is_flag=True, help="Give the files today's date, so that the client does not clean them up.")
 @reads
@@ -56,17 +59,17 @@ def restore(
       hansard restore --all --to /backup/claude
     """
     if everything and names:
-        raise UsageError("--all restores everything; give no names with it")
+        raise UsageError("--all cannot be used with session names")
     if not everything and not names:
         names = (choose_session(cli, None, missing="name the sessions to restore, or use --all"),)
     with cli.reading() as h:
         items = h.plan_restore(None if everything else names, to, all_generations=all_generations)
         if not items:
-            raise NotFound("nothing is kept yet: there is nothing to restore")
+            raise NotFound("nothing to restore: the store is empty")
         days = None if touch else h.cleanup_days(items, to)
         if days is not None:
             warn(
-                f"some are older than {days} days: the client deletes them when it next cleans up; --touch prevents that"
+                f"some files are older than {days} days: the client's next clean-up deletes them; --touch prevents that"
             )
         if dry_run:
             _tell_plan(cli, to, items)
@@ -128,6 +131,6 @@ def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
         for item in items
     )
     note(
-        f"{counts['write']:,} to write, {counts['same']:,} already there, {counts['differs']:,} there with other content;"
+        f"{counts['write']:,} to write, {counts['same']:,} already there, {counts['differs']:,} exist with different content;"
         " nothing was written"
     )

@@ -12,7 +12,7 @@ from hansard.cli.context import Command, Context, common, pass_context
 @common
 @pass_context
 def schema(cli: Context, database: str) -> None:
-    """Print the documented schema of the databases: record.db, index.db and text.db.
+    """Print the schema of the databases: record.db, index.db and text.db.
 
     Examples:
       hansard schema index

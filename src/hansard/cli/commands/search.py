@@ -74,7 +74,7 @@ def search(
     if not "".join(query).strip():
         raise UsageError("no query given; `hansard search --syntax` explains the query language")
     if count and (facets or cursor is not None):
-        raise UsageError(f"--count is only a number: leave {'--facets' if facets else '--cursor'} out")
+        raise UsageError(f"--count only prints a number: leave {'--facets' if facets else '--cursor'} out")
     text = " ".join(query)
     moment = now()
     if count:
@@ -168,11 +168,11 @@ def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
     hints = ["fewer words"] if len(text.split()) > 1 else []
     if len(plain_words) > 1:
         hints.append(" OR ".join(plain_words[:2]))
-    hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a beginning")
+    hints.append(f"{plain_words[-1]}*" if plain_words else "wor* for a prefix")
     shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     lines = f"nothing matches {shown!r}"
     if typo := search.meant(query):
         lines += f"\n{typo}"
     if notes:
-        return "\n".join((lines, *notes, "Any sign or part of a word in the verbatim record: hansard grep REGEX"))
-    return f"{lines}\nTry {', '.join(hints)}, or the verbatim record: hansard grep REGEX"
+        return "\n".join((lines, *notes, "To search the verbatim text: hansard grep REGEX"))
+    return f"{lines}\nTry {', '.join(hints)}, or search the verbatim text: hansard grep REGEX"

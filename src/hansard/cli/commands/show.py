@@ -36,38 +36,41 @@ _TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
     type=click.Choice(["prompts", "replies", "tools", "all"]),
     default="tools",
     show_default=True,
-    help="What was typed, also the replies, also a line for each tool call, or everything in full.",
+    help="How much to show: prompts, replies too, a line per tool call too, or everything.",
 )
-@click.option("--turn", metavar="N[-M]", help="Only this turn, or these; 7- goes on to the last.")
+@click.option("--turn", metavar="N[-M]", help="Only this turn or range; 7- means 7 to the last.")
 @click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
-@click.option(
-    "--agent", metavar="ID", help="A subagent's thread instead of the session's own; the beginning of its id."
-)
+@click.option("--agent", metavar="ID", help="Show a subagent's thread instead, by the beginning of its id.")
 @click.option(
     "--branch",
     type=click.IntRange(min=0),
     metavar="N",
-    help="Only this branch: 0 is the line the session went on with.",
+    help="Only this branch; 0 is the one the session continued on.",
 )
 @click.option("--follow", is_flag=True, help="Keep printing what is added, until ctrl-c; starts at the last turn.")
-@click.option("--markdown", is_flag=True, help="Markdown, for a file or a page.")
-@click.option("--html", is_flag=True, help="A web page that needs nothing beside it.")
-@click.option("--thinking", is_flag=True, help="Also what the model thought.")
-@click.option("--tools", type=click.Choice(["full", "brief", "none"]), help="How much of tool calls, at any depth.")
+@click.option("--markdown", is_flag=True, help="Write Markdown.")
+@click.option("--html", is_flag=True, help="Write a self-contained web page.")
+@click.option("--thinking", is_flag=True, help="Include the model's thinking.")
+@click.option(
+    "--tools", type=click.Choice(["full", "brief", "none"]), help="How much of tool calls to show, at any depth."
+)
 @click.option(
     "--at",
     type=click.IntRange(min=0),
     metavar="OFFSET",
-    help="Only what stands around this byte of the transcript, as `hansard search` names it.",
+    help="Only what is around this byte offset in the transcript, as printed by `hansard search`.",
 )
 @click.option(
-    "--around", type=click.IntRange(min=0), metavar="N", help="With --at: so many entries before and after it (5)."
+    "--around",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --at: entries to show before and after it. [default: 5]",
 )
 @click.option(
     "--generation",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Another state of a file that was rewritten; 1 is the first.",
+    help="Another generation of a rewritten file; 1 is the first.",
 )
 @reads
 @pass_context
@@ -174,9 +177,7 @@ def _refuse(
     if html and (agent is not None or branch is not None or turn is not None or last is not None):
         raise UsageError("--html writes the whole session and cannot be used with --agent, --branch, --turn or --last")
     if follow and (answers or at is not None or turn is not None or branch is not None or generation is not None):
-        raise UsageError(
-            "--follow goes on from the last turns in the terminal: only --last, --agent and the depth go with it"
-        )
+        raise UsageError("--follow can only be combined with --last, --agent and the options for depth")
 
 
 def _choose_generation(h: Hansard, about: Session, generation: int | None) -> None:
@@ -201,7 +202,7 @@ def _turns(text: str | None) -> tuple[int, int | None]:
         return 1, None
     found = _TURNS.fullmatch(text.strip())
     if found is None:
-        raise UsageError(f"{text!r} is not a turn: use 3, 3-5 or 3-; --last N means the last ones")
+        raise UsageError(f"{text!r} is not a turn: use 3, 3-5 or 3-, or --last N")
     first = int(found[1])
     final = int(found[3]) if found[3] else None if found[2] else first
     if final is not None and final < first:

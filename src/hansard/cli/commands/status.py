@@ -46,7 +46,7 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
     rows = [("Store", fit_path(one_line(answer.home), columns - 12))]
     rows.append(("", f"last complete sync {ago(answer.last_sync, moment)}"))
     if answer.sync_progress:
-        rows.append(("", f"a sync is going on: {answer.sync_progress.words}"))
+        rows.append(("", f"a sync is running: {answer.sync_progress.words}"))
     if answer.sync_error:
         rows.append(("Sync", f"FAILED since: {one_line(answer.sync_error)}"))
     rows.append(
@@ -98,7 +98,7 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
             paint,
         )
     if not answer.roots:
-        yield from _facts([("Root", "none: nothing new can come in")], columns, paint)
+        yield from _facts([("Root", "none: nothing new can be synced")], columns, paint)
     yield ""
     yield from _facts([("Clean-up", line) for line in cleanup_lines(answer, moment)][:1], columns, paint)
     soon = [

@@ -20,16 +20,16 @@ from hansard.errors import UsageError
     default=EVERY,
     show_default=True,
     metavar="SECONDS",
-    help="Sync at most so often.",
+    help="Minimum time between syncs.",
 )
-@click.option("--script", is_flag=True, help="Print a shell script that does this with less work, for many sessions.")
+@click.option("--script", is_flag=True, help="Print a shell script that does the same faster, for many sessions.")
 @click.option(
     "--refresh", is_flag=True, help="Write the snapshot and the lines of the shell script, and sync; print nothing."
 )
 @reads
 @pass_context
 def statusline(cli: Context, form: str | None, every: int, script: bool, refresh: bool) -> None:
-    """Print a line of what is being spent, for the client's status line.
+    """Print current spending as one line, for the client's status line.
 
     Reads the JSON that the client writes to a status line's stdin, and always prints a line. The store is brought up to
     date afterwards, in the background.
@@ -49,8 +49,8 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
     options.form, options.every, options.no_sync, options.refresh = form or None, every, cli.no_sync, refresh
     if form is not None and not is_sound(form):
         unknown = misspelled(form)
-        what = f"there is no {{{unknown[0]}}}" if unknown else "braces stand around names, and {{ means {"
-        raise UsageError(f"--format: {what}; choose one of {', '.join(PLACES)}. The usual line is '{DEFAULT}'")
+        what = f"unknown name {{{unknown[0]}}}" if unknown else "braces enclose names; {{ is a literal {"
+        raise UsageError(f"--format: {what}; use one of {', '.join(PLACES)}. The default is '{DEFAULT}'")
     if script:
         from hansard.cli.statusline.script import make_script
 

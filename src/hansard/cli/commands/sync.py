@@ -29,11 +29,11 @@ BUSY = "another process is syncing this store and did not finish in time: try ag
 
 
 @click.command(cls=Command)
-@click.option("--reread", is_flag=True, help="Compare every file in full with what was kept, whatever its date says.")
+@click.option("--reread", is_flag=True, help="Compare every file in full with the stored copy, whatever its date.")
 @common
 @pass_context
 def sync(cli: Context, reread: bool) -> None:
-    """Keep and index whatever is new in the source roots.
+    """Store and index whatever is new in the source roots.
 
     Every command that reads does this by itself; on its own it is for a scheduler, and for the first time. Exits with 10 when a file
     could not be kept or a transcript could not be indexed; everything else was.
@@ -69,7 +69,7 @@ def report_sync(cli: Context, report: SyncReport) -> None:
     for line in report.unreadable:
         warn(f"cannot read {one_line(line)}")
     if links := report.unfollowed_links:
-        leads = "leads out of its root and is" if links == 1 else "lead out of their root and are"
+        leads = "points outside its root and is" if links == 1 else "point outside their root and are"
         warn(f"{many(links, 'link')} {leads} not followed: see `hansard doctor`")
     if cli.as_json:
         cli.emit(report)
@@ -77,7 +77,7 @@ def report_sync(cli: Context, report: SyncReport) -> None:
     read = f"{size(report.bytes_read)} and {many(report.records, 'record')} in {report.seconds:.1f} s"
     lines = [f"{many(report.transcripts, 'transcript')}, {report.changed:,} changed: {read}"]
     if report.gone:
-        lines.append(f"{many(report.gone, 'file')} gone from the source; what was in them is kept")
+        lines.append(f"{many(report.gone, 'file')} gone from the source; their content is kept")
     if report.issues:
         lines.append(f"{odd_lines(report.issues)}: see `hansard doctor`")
     cli.say(lines)

@@ -36,7 +36,7 @@ def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) 
       hansard sessions tag:infra
     """
     if remove and not tags:
-        raise UsageError("say which tags to remove: hansard tag SESSION TAG... --remove")
+        raise UsageError("no tags to remove given: hansard tag SESSION TAG... --remove")
     with cli.reading() as h:
         if session is None:
             _say_tags(cli, h.tags())
@@ -49,7 +49,7 @@ def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) 
     else:
         cli.say(map(one_line, found.tags))
     if not tags and not found.tags:
-        tell("hansard: the session has no tag")
+        tell("hansard: the session has no tags")
         raise click.exceptions.Exit(1)
 
 
@@ -60,5 +60,5 @@ def _say_tags(cli: Context, found: Sequence[Tagged]) -> None:
         digits = max(len(f"{item.sessions:,}") for item in found)
         cli.say(f"{item.sessions:>{digits},}  {one_line(item.tag)}" for item in found)
     if not found:
-        tell("hansard: there is no tag yet; `hansard tag SESSION TAG` gives one")
+        tell("hansard: no tags yet; add one with `hansard tag SESSION TAG`")
         raise click.exceptions.Exit(1)

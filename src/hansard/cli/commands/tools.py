@@ -131,7 +131,7 @@ def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str 
             return name, query[1:]
         near = get_close_matches(query[0].casefold(), names, n=1)
         hint = f"; did you mean {names[near[0]]}?" if near else "; `hansard tools` lists them"
-        raise NotFound(f"no tool is called {query[0]!r}{hint}")
+        raise NotFound(f"no tool named {query[0]!r}{hint}")
     if must:
         raise UsageError("--failed and --slowest need a TOOL")
     return None, query

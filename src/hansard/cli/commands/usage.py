@@ -28,7 +28,7 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--by", metavar="WHAT", help=f"What the rows are: {', '.join(DIMENSIONS)}; several with commas. [day]")
+@click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]")
 @counts
 @click.option(
     "--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How costs are determined."
@@ -65,7 +65,7 @@ def usage(
     chart: str | None,
     plot: str | None,
 ) -> None:
-    """Report tokens and money, by day, model, project or anything else; QUERY chooses in the language of `hansard search`.
+    """Report tokens and cost by day, model, project or anything else; QUERY chooses in the language of `hansard search`.
 
     Each API message counts once, however many lines, forks and copies have it, at the price of its own day.
 
@@ -144,7 +144,7 @@ def usage_by(name: str, by: str) -> click.Command:
     for param in command.params:
         if param.name == "by":
             param.default = by
-    command.help = f"""Report tokens and money by {by}: short for `hansard usage --by {by}`.
+    command.help = f"""Report tokens and cost by {by}: short for `hansard usage --by {by}`.
 
     All options of `hansard usage` apply.
 
@@ -188,7 +188,9 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     if not settings.limits:
         from hansard.directories import config_path
 
-        raise UsageError(f"no budget is set: write for example [budgets] and below it day = 20 into {config_path()}")
+        raise UsageError(
+            f"no budget is set: to set one, add for example [budgets] and below it day = 20 to {config_path()}"
+        )
     when = period(settings, timezone, None, None)
     with cli.reading(settings) as h:
         budgets = h.budgets(settings.limits, timezone=when.timezone, now=now())

@@ -15,26 +15,26 @@ from hansard.render.words import many, size
 @click.option(
     "--deep", is_flag=True, help="Also check the database itself, and compare with the sources that still exist."
 )
-@click.option("--full", is_flag=True, help="Compare the indexes with the record in full, not by a sample.")
+@click.option("--full", is_flag=True, help="Compare the indexes with the whole record instead of a sample.")
 @click.option(
     "--since",
     metavar="REVISION",
-    help="A revision noted earlier: prove that nothing kept by then was changed or removed.",
+    help="A revision noted earlier: prove that nothing stored by then was changed or removed.",
 )
 @click.option(
     "--repair",
     is_flag=True,
-    help="Mend damaged chunks from sources that still have their bytes, read again what differs, rebuild wrong indexes.",
+    help="Repair damaged chunks from sources that still have the bytes, re-read what differs, rebuild wrong indexes.",
 )
 @click.option(
     "--salvage",
     metavar="DIR",
-    help="Write all that is still readable of a damaged record into a new data directory, and check nothing else.",
+    help="Copy everything still readable in a damaged record to a new data directory, and check nothing else.",
 )
 @common
 @pass_context
 def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
-    """Check every kept byte against its hash, every write against the hash chain, and the indexes against the record.
+    """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
 
     Exits with 1 when something does not match. Nothing is synced or changed without --repair. The revision that is printed stands for
     everything kept so far: note it elsewhere, and `--since` proves later that it is all still there.
@@ -48,7 +48,7 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
     """
     if salvage is not None:
         if deep or full or repair or since is not None:
-            raise UsageError("--salvage checks what it takes over: leave the other options out")
+            raise UsageError("--salvage cannot be used with other options")
         _salvage(cli, salvage)
         return
     with cli.engine() as h, BytesBar("Verifying", after=SLOW_SECONDS) as bar:
@@ -59,11 +59,7 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
         lines = [
             f"{many(report.transcripts, 'transcript')} and {many(report.files - report.transcripts, 'other file')},"
             f" {size(report.bytes)}: "
-            + (
-                "all as it was kept"
-                if not report.mismatches
-                else many(len(report.mismatches), "MISMATCH", "MISMATCHES")
-            )
+            + ("all intact" if not report.mismatches else many(len(report.mismatches), "MISMATCH", "MISMATCHES"))
         ]
         if deep:
             changed = f"; {many(report.changed, 'file')} changed since the last sync" if report.changed else ""
@@ -89,13 +85,13 @@ def _salvage(cli: Context, to: str) -> None:
         return
     lost = sum(loss.length for loss in report.losses)
     lines = [
-        f"{many(report.files, 'file')}, {size(report.bytes)} and {many(report.remarks, 'remark')} taken over into {one_line(to)}: "
+        f"{many(report.files, 'file')}, {size(report.bytes)} and {many(report.remarks, 'remark')} salvaged to {one_line(to)}: "
         + (f"{size(lost)} LOST in {many(len(report.losses), 'place')}" if report.losses else "nothing was lost")
     ]
     lines += [f"  {one_line(loss.path)} at {loss.offset:,}: {size(loss.length)}" for loss in report.losses]
     if report.unnamed:
         lines.append(f"{many(report.unnamed, 'file')} without a name: see projects/salvaged")
     lines.append(
-        f"Next: {program()} verify --repair --home {one_line(to)}, which mends from the sources, then {program()} sync --home {one_line(to)}"
+        f"Next: {program()} verify --repair --home {one_line(to)}, which repairs from the sources, then {program()} sync --home {one_line(to)}"
     )
     cli.say(piece for line in lines for piece in wrap(line, cli.width()))

@@ -35,11 +35,11 @@ _RECENT = 20  # sessions that are looked at for what changed
 
 
 @click.command(cls=Command)
-@click.option("--poll", is_flag=True, help="Look again and again instead of waiting for the system's events.")
+@click.option("--poll", is_flag=True, help="Poll for changes instead of waiting for file system events.")
 @common
 @pass_context
 def watch(cli: Context, poll: bool) -> None:
-    """Stay current until stopped with ctrl-c, and tell what happens.
+    """Keep syncing until stopped with ctrl-c, and report what happens.
 
     With --json each change is one JSON document on a line of its own.
 

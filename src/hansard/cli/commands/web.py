@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from hansard.web.server import Started
 
 WEB_FOLDER = "web"  # in the data directory: what running servers write
-_UNSEEN = "No browser has come yet: open the link above yourself."
-_UNKNOWN_NAME = " If it cannot be found there (Safari does not know names under .localhost), start again with: {} web --host-name 127.0.0.1"
+_UNSEEN = "No browser has connected yet: open the link above yourself."
+_UNKNOWN_NAME = " If the name cannot be resolved (Safari does not support names under .localhost), restart with: {} web --host-name 127.0.0.1"
 
 
 @click.command(cls=Command)
 @click.option(
     "--host",
     metavar="ADDRESS",
-    help="Where to listen; what is not loopback can be reached by others. [default: 127.0.0.1]",
+    help="Address to listen on; other machines can reach it unless it is loopback. [default: 127.0.0.1]",
 )
 @click.option(
-    "--port", type=click.IntRange(0, 65535), help="0: any free one. [default: the first free one from 4567 on]"
+    "--port", type=click.IntRange(0, 65535), help="0 means any free port. [default: the first free port from 4567]"
 )
 @click.option(
     "--host-name",
@@ -37,9 +37,9 @@ _UNKNOWN_NAME = " If it cannot be found there (Safari does not know names under 
     " .localhost. [default: a random one under .localhost, so that no other program's page gets the cookie]",
 )
 @click.option("--read-only", is_flag=True, help="No pins, tags, titles or notes from the browser.")
-@click.option("--no-open", is_flag=True, help="Print the link, open no browser.")
-@click.option("--link", is_flag=True, help="Print a new link to the server that runs, for another browser.")
-@click.option("--demo", is_flag=True, help="On the invented demo history.")
+@click.option("--no-open", is_flag=True, help="Print the link instead of opening a browser.")
+@click.option("--link", is_flag=True, help="Print a new link to the running server, for another browser.")
+@click.option("--demo", is_flag=True, help="Show the invented demo history.")
 @reads
 @pass_context
 def web(
@@ -70,7 +70,9 @@ def web(
     folder = os.path.join(own.home, WEB_FOLDER)
     if link:
         if host is not None or host_name is not None or read_only or no_open or demo:
-            raise UsageError("--link asks the server that runs: leave its options out; --port says which one")
+            raise UsageError(
+                "--link cannot be used with options of a new server, except --port to choose a running one"
+            )
         _print_link(cli, folder, port)
         return
     host = "127.0.0.1" if host is None else host.strip().strip("[]")
@@ -124,7 +126,7 @@ def run_server(
         settings,
         Narrator(
             started=started,
-            logged_in=lambda: note(f"A browser was let in. For another one: {_link_command(cli)}"),
+            logged_in=lambda: note(f"A browser is logged in. For another one: {_link_command(cli)}"),
             unseen=lambda: note(_UNSEEN + ("" if host_name else _UNKNOWN_NAME.format(program()))),
             unwritten=lambda reason: warn(
                 f"{folder} cannot be written ({reason}): no browser is opened, and `--link` will not find this server"
@@ -149,10 +151,10 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
     found = [one for one in find(folder) if port in (None, one.port)]
     if not found:
         where = "" if port is None else f" on port {port}"
-        raise NotFound(f"no server runs{where} for this data directory. Start one with `{program()} web`")
+        raise NotFound(f"no server runs{where} for this data directory; start one with `{program()} web`")
     if len(found) > 1:
         ports = ", ".join(str(one.port) for one in found)
-        raise UsageError(f"several servers run, on the ports {ports}: choose one with --port")
+        raise UsageError(f"several servers are running, on ports {ports}: choose one with --port")
     answer = found[0].new_link()
     if cli.as_json:
         cli.emit(describe_server(found[0]) | answer)
@@ -168,7 +170,7 @@ def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
     for one in find(folder):
         if one.home == settings.home:
             raise UsageError(
-                f"a server on port {one.port} shows this history already. For a link to it: {_link_command(cli)}."
+                f"a server on port {one.port} already serves this history. For a link to it: {_link_command(cli)}."
                 " For a second server: --port 0"
             )
 
@@ -203,7 +205,7 @@ def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings
     from hansard.cli.commands.demo import scratch_demo
 
     if demo and (cli.roots or cli.no_sync):
-        raise UsageError("--demo makes its own history: leave --root and --no-sync out")
+        raise UsageError("--demo cannot be used with --root or --no-sync")
     if demo:
         return scratch_demo(settings), True
     with cli.engine(settings) as h:

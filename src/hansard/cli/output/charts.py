@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 KINDS = {
     "bars": "a bar for each hour, day, week or month, stacked by the second dimension",
     "calendar": "a year of days, darker where more was used",
-    "share": "what each has of the whole",
+    "share": "shares of the total",
 }
 """The pictures, with what they show."""
 
@@ -88,7 +88,7 @@ def draw(
 ) -> list[str]:
     """A picture of a report with its legend, prices and doubts; `blocks` only where stdout can have them, unless said."""
     if kind not in KINDS:
-        raise UsageError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
+        raise UsageError(f"unknown chart {kind!r}; choose one of {', '.join(KINDS)}")
     has_blocks = _has_blocks() if blocks is None else blocks
     glyphs = _BLOCKS if has_blocks else _ASCII
     look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report))

@@ -95,7 +95,7 @@ class _Layout:
     # -- messages
 
     def messages(self, explanation: Explanation) -> Iterator[str]:
-        """The dearest messages one by one, and what the others add up to."""
+        """The most expensive messages one by one, and what the others add up to."""
         shown, rest = explanation.shown, explanation.rest
         if not explanation.messages:
             return

@@ -87,11 +87,11 @@ def save(path: str, kind: str, report: UsageReport, today: date) -> None:
     """Write a picture of a report to a file that ends in .png or .svg; the file is there when it is whole."""
     ending = os.path.splitext(path)[1].lower()
     if ending not in ENDINGS:
-        raise UsageError(f"{one_line(path)}: pictures end in {' or '.join(ENDINGS)}")
+        raise UsageError(f"{one_line(path)}: the file name must end in {' or '.join(ENDINGS)}")
     if kind not in KINDS:
-        raise UsageError(f"there is no chart {kind!r}; choose one of {', '.join(KINDS)}")
+        raise UsageError(f"unknown chart {kind!r}; choose one of {', '.join(KINDS)}")
     if not report.rows:
-        raise UsageError("there is no usage to make a picture of")
+        raise UsageError("no usage to plot")
     with _matplotlib():
         figure = {"bars": _bars, "calendar": _calendar, "share": _share}[kind](report, today)
         content = _rendered(figure, ending[1:])
@@ -136,7 +136,7 @@ def _write(path: str, content: bytes) -> None:
         write_file(path, [content])
     except NotWritten as error:
         reason = getattr(error.__cause__, "strerror", None) or error.__cause__
-        raise UsageError(f"{one_line(path)} cannot be written: {reason}; name another file") from error
+        raise UsageError(f"{one_line(path)} cannot be written: {reason}; choose another file") from error
 
 
 # -- what all have

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EVERY = 5
 MOST = 1 << 20  # bytes of the client's JSON; real ones have two thousand
-NOTHING = "hansard: nothing known yet"
+NOTHING = "hansard: no data yet"
 
 
 class Options:

@@ -49,7 +49,7 @@ def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:
     add(
         steps,
         "read_otherwise",
-        "lines that are read otherwise here than in the index: run `hansard rebuild`",
+        "lines that differ from the index: run `hansard rebuild`",
         before - ours,
     )
     for change in habit.changes:

@@ -13,7 +13,7 @@ GONE = Change(
     {"live": True},
 )
 _FORKS = Change(
-    "copies", "answers that stand in several transcripts: forks, replays, copied files", {"key": "transcript"}
+    "copies", "answers that are in several transcripts: forks, replays, copied files", {"key": "transcript"}
 )
 _REPEATED = Change("repeated_lines", "repeated lines of one answer", {"key": "line"})
 _SYNTHETIC = Change("synthetic", "messages that the client made itself", {"synthetic": True})

@@ -54,7 +54,7 @@ def read(data: bytes) -> Report:
     try:
         value = json.loads(data, parse_float=Decimal)
     except (ValueError, RecursionError):
-        raise UsageError(f"this is not JSON; give the output of {_KNOWN}") from None
+        raise UsageError(f"not JSON; expected the output of {_KNOWN}") from None
     if isinstance(value, dict):
         for recognise in (_agentsview, _ccusage, _tokscale):
             try:
@@ -65,7 +65,7 @@ def read(data: bytes) -> Report:
                 report.stated = _rounded(report.stated)
                 report.models = {name: _rounded(figures) for name, figures in report.models.items()}
                 return report
-    raise UsageError(f"this is not the output of a known tool; give that of {_KNOWN}")
+    raise UsageError(f"not the output of a known tool; expected that of {_KNOWN}")
 
 
 def check(count: Count, report: Report, ours: Counted) -> PeerCheck:

@@ -38,7 +38,7 @@ class FieldValue(NamedTuple):
     def fail(self, problem: str, column: int | None = None) -> NoReturn:
         """Say what is wrong with the value, and how to find it as text."""
         quoted = self.query[self.at - 1] != ":"
-        way_out = "" if quoted else "; or put all of it in double quotes to find it as text"
+        way_out = "" if quoted else "; or quote the whole term to search for it as text"
         raise QueryError(problem + way_out, self.query, self.at if column is None else column)
 
 
@@ -92,7 +92,7 @@ class Model(_Text, frozen=True):
     """By a model."""
 
     name = "model"
-    help = "By a model; a part of its name will do."
+    help = "By a model; part of its name is enough."
     examples = ("model:opus",)
 
 
@@ -124,7 +124,7 @@ class Title(_Text, frozen=True):
     """In sessions with a title."""
 
     name = "title"
-    help = "In sessions whose title holds these words."
+    help = "In sessions whose title contains these words."
     examples = ("title:login", 'title:"flaky login"')
 
 
@@ -132,7 +132,7 @@ class Version(_Text, frozen=True):
     """Written by a version of the client."""
 
     name = "version"
-    help = "Written by a version of the client, or by all that begin so."
+    help = "Written by a version of the client, or by all that start with it."
     examples = ("version:2.1", "version:2.1.104")
 
 
@@ -140,7 +140,7 @@ class Note(_Text, frozen=True):
     """In sessions with a note."""
 
     name = "note"
-    help = "In sessions with a note of yours that holds these words."
+    help = "In sessions with a note of yours that contains these words."
     examples = ("note:deploy", 'note:"ask Mira"')
 
 
@@ -153,7 +153,7 @@ class Tag(QueryPart, frozen=True, eq=False):
     end: int = 0
 
     name: ClassVar[str] = "tag"
-    help: ClassVar[str] = "In sessions with a tag of yours, or one of several; a star at the end for all that begin so."
+    help: ClassVar[str] = "In sessions with a tag of yours, or one of several; end with a star to match a prefix."
     examples: ClassVar[tuple[str, ...]] = ("tag:infra", "tag:client/*", "tag:todo,later")
 
     @classmethod
@@ -163,7 +163,7 @@ class Tag(QueryPart, frozen=True, eq=False):
         for part in parts:
             value = part.removesuffix("*")
             if not value:
-                given.fail("tag: needs a beginning before the star, for example tag:client*")
+                given.fail("tag: needs a prefix before the star, for example tag:client*")
             prefix = value != part or (given.prefix and part is parts[-1])
             yield cls(value, prefix, given.start, given.end)
         if not parts:
@@ -179,7 +179,7 @@ class Tool(QueryPart, frozen=True, eq=False):
     end: int = 0
 
     name: ClassVar[str] = "tool"
-    help: ClassVar[str] = "Calls of a tool and their results; a star at the end for all tools that begin so."
+    help: ClassVar[str] = "Calls of a tool and their results; end with a star to match a prefix."
     examples: ClassVar[tuple[str, ...]] = ("tool:Bash", "tool:mcp__git*")
 
     @classmethod
@@ -231,7 +231,7 @@ class Role(_Choice, frozen=True):
     values: ClassVar[dict[str, str]] = {
         "user": "what you typed",
         "assistant": "what the model wrote",
-        "tool": "what tools gave back",
+        "tool": "what tools returned",
         "system": "what the client added",
     }
 
@@ -245,14 +245,14 @@ class Kind(_Choice, frozen=True):
     values: ClassVar[dict[str, str]] = {
         "prompt": "what you asked",
         "reply": "what the model answered",
-        "thinking": "what it thought before",
+        "thinking": "what the model thought first",
         "call": "what a tool was called with",
-        "result": "what the tool gave back",
+        "result": "what the tool returned",
         "title": "titles and summaries of sessions",
         "command": "commands you typed, and their output",
         "error": "what went wrong: failed tools and requests",
         "note": "what the client added",
-        "reminder": "what it reminded the model of, found only so",
+        "reminder": "the client's reminders to the model, found only this way",
     }
 
 
@@ -393,7 +393,7 @@ class Cost(_Amount["Decimal"], frozen=True):
     """In sessions that cost so much, in dollars."""
 
     name = "cost"
-    help = "In sessions that cost so many dollars: > >= < <= or =; no sign means at least."
+    help = "In sessions by cost in dollars: > >= < <= or =; a bare number means at least."
     examples = ("cost:>1", "cost:<=0.50", "cost:$2")
 
     @classmethod
@@ -409,7 +409,7 @@ class Tokens(_Amount[int], frozen=True):
     """In sessions that took so many tokens."""
 
     name = "tokens"
-    help = "In sessions of so many tokens, with k, m and g for thousands, millions and billions."
+    help = "In sessions by number of tokens, with k, m and g for thousands, millions and billions."
     examples = ("tokens:>100k", "tokens:<1.5m")
 
     @classmethod

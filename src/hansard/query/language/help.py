@@ -12,9 +12,7 @@ from hansard.query.language.nodes import OPERATORS
 
 _WIDTH = 79
 _INDENT = 18
-_ALL = (
-    "Words side by side must all match. Upper and lower case are the same, and so are letters with and without accents."
-)
+_ALL = "Words side by side must all match. Case and accents are ignored."
 _TEXT = ("vis-timeline", "foo.bar()", "C++", "path/to/file.py:42", "--flag", "std::vector", "AND", "NOT")
 _DATES = f"Dates: {EXAMPLES}. Days are those of your time zone."
 

@@ -27,7 +27,7 @@ class Word(_Terms, frozen=True):
     """A bare word as it was typed, without the star."""
 
     name = "word"
-    help = "A word or name in any of its forms and spellings; with a star at its end, all that begin so."
+    help = "A word or name in any of its forms and spellings; with a star at the end, everything that starts with it."
     examples = ("timeout", "parseLine", "migrat*")
 
 
@@ -35,7 +35,7 @@ class Phrase(_Terms, frozen=True):
     """The text between quotes."""
 
     name = '"a phrase"'
-    help = "Exactly these words in a row; quotes also make any sign of this language plain text."
+    help = "Exactly these words in a row; quotes also turn operators into plain text."
     examples = ('"connection refused"', '"is:open"', '"cannot read prop"*')
 
 
@@ -48,7 +48,7 @@ class Near(QueryPart, frozen=True, eq=False):
     end: int = 0
 
     name: ClassVar[str] = "near(a b, 10)"
-    help: ClassVar[str] = "These words in any order with at most so many words between them; 10 if no number is given."
+    help: ClassVar[str] = "These words in any order with at most this many words between them; 10 by default."
     examples: ClassVar[tuple[str, ...]] = ("near(login flaky)", "near(disk full, 3)")
 
 
@@ -86,7 +86,7 @@ class Or(_Several, frozen=True):
     """At least one of them."""
 
     name = "a OR b"
-    help = "One of them at least; words side by side bind stronger, and parentheses group."
+    help = "At least one of them; adjacent words bind tighter, and parentheses group."
     examples = ("timeout OR refused", "(flaky OR broken) login", "deploy -(staging OR test)")
 
 

@@ -37,7 +37,7 @@ def make_query(
     """
     for name in conditions:
         if name not in Conditions.__annotations__:
-            raise TypeError(f"there is no condition {name!r}")
+            raise TypeError(f"unknown condition {name!r}")
     given = {name: value for name, value in conditions.items() if value is not None and value is not False}
     if not given and not (text or "").strip():
         return None

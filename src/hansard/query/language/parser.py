@@ -277,7 +277,7 @@ def _build(text: str, tokens: list[_Token]) -> Node:
 
 def _too_many(text: str, column: int) -> QueryError:
     return QueryError(
-        f'too many terms: a query holds at most {MOST_TERMS}; search for fewer words, or for a "phrase"', text, column
+        f'too many terms: a query has at most {MOST_TERMS}; search for fewer words, or for a "phrase"', text, column
     )
 
 

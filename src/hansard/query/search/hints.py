@@ -35,7 +35,7 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     unknown = [word for word in words if not word.prefix and not vocabulary.of(spellings(word.text, vocabulary))]
     for word in unknown:
         near = _spelled_nearly(reader, as_typed(word.text))
-        yield f"{word.text!r} is nowhere" + (f"; did you mean {near}?" if near else "")
+        yield f"{word.text!r} does not occur" + (f"; did you mean {near}?" if near else "")
     if unknown or len(parts) < 2:
         return
     best: tuple[int, Word] | None = None
@@ -47,7 +47,7 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
             best = found, word
     if best is not None:
         count = f"{best[0]:,}" if best[0] < _MOST_PLACES else f"over {_MOST_PLACES - 1:,}"
-        yield f"no text has all of it; without {best[1].text!r} there are {count} places"
+        yield f"no text has all of these words; without {best[1].text!r} there are {count} matches"
 
 
 def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:
@@ -64,7 +64,7 @@ def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:
         meant = names[near[0]] if near else ""
         if isinstance(part, Project):
             meant = meant.replace("\\", "/").rsplit("/", 1)[-1]
-        yield f"no {part.name} is called {part.value!r}" + (f"; did you mean {meant}?" if meant else "")
+        yield f"no {part.name} named {part.value!r}" + (f"; did you mean {meant}?" if meant else "")
 
 
 def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:

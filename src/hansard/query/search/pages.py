@@ -375,7 +375,7 @@ def _read(text: str, request: SearchRequest) -> _Cursor:
     named = (stops or {}).keys() <= {part.name for part in PARTS}
     placed = before is None or (len(before) == 2 and all(type(at) is int and abs(at) < 1 << 63 for at in before))
     if not (whole and named and placed):
-        raise UsageError("that cursor is not one that a search gave")
+        raise UsageError("invalid cursor: not from a search")
     return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]))
 
 

@@ -82,7 +82,7 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
     if wanted is None:
         return Plan([], notes)
     if sum(map(_length, walk(wanted))) > MOST_TOKENS:
-        raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; look for a part of it")
+        raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; search for part of it")
     words = sum(isinstance(part, Word) for part in walk(wanted))
     spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
     legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
@@ -94,7 +94,7 @@ def _cut(words: list[str]) -> Iterator[str]:
     """What is said about beginnings of words that were not looked for in full."""
     if words:
         told = ", ".join(f"{word}*" for word in words[:_TOLD]) + (", …" if len(words) > _TOLD else "")
-        yield f"{told}: too many words begin so; only the most frequent were searched. Add letters to find the others"
+        yield f"{told}: too many words start with this; only the most frequent were searched. Add letters to find the others"
 
 
 def _length(node: Node) -> int:
@@ -107,7 +107,7 @@ def _length(node: Node) -> int:
 def _notes(node: Node) -> Iterator[str]:
     for part in walk(node):
         if isinstance(part, Word | Phrase) and not as_typed(part.text):
-            yield f"{part.text!r} has no letter or digit to look up: `hansard grep -F` finds any sign"
+            yield f"{part.text!r} has no letters or digits to search for; use `hansard grep -F` instead"
         elif isinstance(part, Not) and isinstance(part.node, Word) and len(part.node.text) < 3:
             yield f'-{part.node.text} leaves out what has {part.node.text!r}; "-{part.node.text}" finds it'
 
@@ -175,7 +175,7 @@ def _field(node: Node) -> Field:
 def _check(legs: int) -> None:
     if legs > _MOST_LEGS:
         raise UsageError(
-            f"this query has over {_MOST_LEGS} alternatives that mix words and fields; ask some of them by themselves"
+            f"this query has over {_MOST_LEGS} alternatives that mix words and fields; split it into several queries"
         )
 
 

@@ -77,7 +77,7 @@ class IndexedWords:
         if self._affordable(beginning, _TABLES):
             return None
         if not self._may_cut:
-            raise UsageError(f"too many words begin with {beginning!r} to look for all of them: give more letters")
+            raise UsageError(f"too many words start with {beginning!r}: add letters")
         for table in ("talk", "titles"):
             if self._affordable(beginning, (table,)):
                 name = f"{table}_terms"

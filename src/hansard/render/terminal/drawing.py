@@ -154,7 +154,7 @@ class Drawing:
             self._minute = minute
             facts.append(minute)
         if item.queued:
-            facts.append("queued while Claude worked")
+            facts.append("queued while Claude was working")
         if who in ("Claude", "Agent") and item.model and item.model != self._model:
             self._model = item.model
             facts.append(fit(model_name(item.model), 30))

@@ -43,7 +43,7 @@ def draw(part: Selection, sheet: Sheet) -> Iterator[str]:
     yield from head(part.thread.session, agent, board)
     if part.branch:
         yield ""
-        yield drawing.rule(f"branch {part.branch}, which the session did not go on with")
+        yield drawing.rule(f"branch {part.branch}, which the session did not continue on")
     if part.earlier:
         yield ""
         yield drawing.rule(f"… {many(part.earlier, 'earlier turn')}: --turn {_numbers(1, part.earlier)}")

@@ -76,7 +76,7 @@ ENDPOINTS = (
         (SESSION,),
         (
             Text("transcript", "The path of a transcript, the end of one, or a subagent's id."),
-            Number("generation", "Another state of a file that was rewritten; 1 is the first.", 1, 10**6),
+            Number("generation", "Another generation of a rewritten file; 1 is the first.", 1, 10**6),
             Number("offset", "Only the line that begins at this byte.", 0, 1 << 40),
         ),
         kind=_KIND,
