@@ -109,7 +109,7 @@ def test_paths_in_the_file_are_relative_to_it(home: Path) -> None:
         ),
         (
             "[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nsince = 2026-02-01\nuntil = 2026-02-01",
-            "ends .* before it begins",
+            "ends .* before it starts",
         ),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nabove = -1", "above must be a number of tokens"),
         ("[[prices]]\nmodel = 'm'\ninput = 1\noutput = 2\nabove = 1.5", "above must be a number of tokens"),

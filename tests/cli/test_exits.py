@@ -213,7 +213,7 @@ def test_a_home_that_cannot_be_made(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = CliRunner().invoke(hansard, ["sessions", "--root", str(root), "--home", str(tmp_path / "file" / "s")])
     assert result.exit_code == 4
-    assert "cannot be made" in result.stderr
+    assert "cannot be created" in result.stderr
 
 
 def test_slow_syncs_are_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,4 +117,4 @@ def test_nothing_of_a_transcript_reaches_the_terminal_raw(run: Run) -> None:
 def test_what_is_not_there(run: Run) -> None:
     assert "nothing matches 'gale'" in run("explain", "gale", code=1).stderr
     assert "`hansard usage --by model` lists them" in run("explain", "--by", "model", "gale", code=1).stderr
-    assert "say with --by" in run("explain", "2026-05-01", "opus", code=2).stderr
+    assert "use --by" in run("explain", "2026-05-01", "opus", code=2).stderr

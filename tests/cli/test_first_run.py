@@ -62,7 +62,7 @@ def test_demo_writes_a_history_and_a_store_beside_it(tmp_path: Path) -> None:
     assert f"--root {tmp_path / 'tour' / '.claude'}" in result.stderr
     again = invoke("demo", str(tmp_path / "tour"))
     assert again.exit_code == 2
-    assert "already there" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_the_users_own_history_is_found(home: Path) -> None:

@@ -112,7 +112,7 @@ def test_no_control_sequence_comes_back(run: Run, monkeypatch: pytest.MonkeyPatc
         (("rename", SESSION, "x" * 201), 2, "200 characters at most"),
         (("note", SESSION), 1, "the session has no notes"),
         (("note", SESSION, "--remove", "1"), 1, "no note number 1"),
-        (("note", SESSION, "x", "--remove", "1"), 2, "not both"),
+        (("note", SESSION, "x", "--remove", "1"), 2, "cannot be used together"),
         (("note", SESSION, "x" * 10_001), 2, "10,000 characters at most"),
     ],
 )

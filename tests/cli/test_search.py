@@ -239,8 +239,7 @@ def test_nothing_found_says_what_to_try(run: Run) -> None:
     told = run("search", "zebra", "crossing", "--limt", "5", code=1).stderr
     assert "'crossing' does not occur" in told
     assert (
-        "Try fewer words, wor* for a beginning, or"
-        in run("search", "is:subagent", "is:fork", "kind:note", code=1).stderr
+        "Try fewer words, wor* for a prefix, or" in run("search", "is:subagent", "is:fork", "kind:note", code=1).stderr
     )
     assert "--limt was taken as a search word; did you mean the option --limit?" in told
     assert "wor*" in run("search", '"no such thing"', code=1).stderr

@@ -173,7 +173,7 @@ def test_a_file_that_no_export_wrote_is_not_replaced(small: Hansard, tmp_path: P
     (out / LOCK).unlink()
     (out / name).write_text("mine")
     first = tree_of(out)
-    with pytest.raises(WouldOverwrite, match="not from a former export"):
+    with pytest.raises(WouldOverwrite, match="not from an earlier export"):
         small.export(None, out, format="json")
     assert tree_of(out) == first
     assert small.export(None, out, format="json", force=True).written == 2

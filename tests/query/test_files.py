@@ -197,7 +197,7 @@ def test_a_cursor_of_another_order_is_refused(tree: Tree) -> None:
         cursor = h.files(limit=1).next_cursor
         others: tuple[dict[str, Any], ...] = ({"sort": "path"}, {"ascending": True})
         for other in others:
-            with pytest.raises(UsageError, match="another order"):
+            with pytest.raises(UsageError, match="sort order"):
                 h.files(limit=1, cursor=cursor, **other)
 
 

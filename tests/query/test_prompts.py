@@ -187,7 +187,7 @@ def test_conditions(tree: Tree, store: Hansard) -> None:
     assert listed(store, project="sail") == ["lost", "else"]
     assert store.prompts(project="sail").prompts[0].project == "/home/mira/src/sail"
     assert listed(store, source="queued") == []
-    with pytest.raises(UsageError, match="no source"):
+    with pytest.raises(UsageError, match="not a source"):
         store.prompts(source="nobody")
     with pytest.raises(UsageError, match="at least one"):
         store.prompts(limit=0)
@@ -209,7 +209,7 @@ def test_a_cursor_that_nobody_gave(tree: Tree, store: Hansard) -> None:
     tree.sync()
     cursor = store.prompts(limit=1).next_cursor
     assert cursor is not None
-    with pytest.raises(UsageError, match="another order"):
+    with pytest.raises(UsageError, match="sort order"):
         store.prompts(cursor=cursor, ascending=True)
     odd: list[Any] = [[], [1], {}, [False, False, False, "x", "p", "r", 1], [False, False, 1, 1, 1, 1, 1]]
     odd.append([False, False, False, 1 << 70, "p", "r", 1])

@@ -207,7 +207,7 @@ def test_a_cursor_of_another_order_is_refused(tree: Tree) -> None:
     scatter(tree, 1)
     with opened(tree) as h:
         cursor = h.calls(limit=1).next_cursor
-        with pytest.raises(UsageError, match="another order"):
+        with pytest.raises(UsageError, match="sort order"):
             h.calls(limit=1, sort="slowest", cursor=cursor)
 
 

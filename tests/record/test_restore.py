@@ -113,7 +113,7 @@ def test_what_differs_is_kept_unless_told_otherwise(kept: Record, target: Path) 
     (target / NOTE).write_bytes(b"edited")
     items = plan(kept, None, str(target))
     assert [item.action for item in items] == [Action.WRITE, Action.DIFFERS]
-    with pytest.raises(WouldOverwrite, match=r"a\.txt: already there.*Nothing was written"):
+    with pytest.raises(WouldOverwrite, match=r"a\.txt: already exists.*Nothing was written"):
         apply(kept, items)
     assert tree(target) == {NOTE: b"edited"}
     apply(kept, items, overwrite=True)

@@ -252,7 +252,7 @@ class Kind(_Choice, frozen=True):
         "command": "commands you typed, and their output",
         "error": "what went wrong: failed tools and requests",
         "note": "what the client added",
-        "reminder": "the client's reminders to the model, found only this way",
+        "reminder": "the client's reminders, found only this way",
     }
 
 

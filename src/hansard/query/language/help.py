@@ -116,7 +116,7 @@ def _markdown() -> Iterator[str]:
 
 
 def _text(examples: Iterable[str]) -> str:
-    return f"Everything else is text: {', '.join(examples)}. A value with blanks stands in quotes."
+    return f"Everything else is text: {', '.join(examples)}. Quote a value that contains spaces."
 
 
 def _codes(texts: tuple[str, ...]) -> str:
