@@ -178,7 +178,7 @@ def test_who_asks_meanwhile_gets_the_same_check(tmp_path: Path, monkeypatch: pyt
 def test_a_store_that_was_never_synced_is_told_of(tmp_path: Path) -> None:
     with site(tmp_path / "home") as running, running.client() as client:
         page = parsed(client, "/health")
-        assert "No source is known" in card(page, "sources").text
+        assert "No source directory is configured" in card(page, "sources").text
         assert "never" in card(page, "kept").text
         assert "there is none yet" in parsed(client, "/health/check").text
 
