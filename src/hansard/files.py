@@ -45,6 +45,9 @@ def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
     try:
         db.set_busy_timeout(int(wait_seconds * 1000))
         db.execute("BEGIN EXCLUSIVE")
+        if not os.path.exists(place):  # its former holder removed it
+            db.close()
+            return None
         with contextlib.suppress(OSError):
             if os.stat(place).st_mode & 0o777 != FILE_MODE:
                 os.chmod(place, FILE_MODE)

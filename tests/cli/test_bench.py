@@ -41,4 +41,4 @@ def test_misses_say_what_came_first(run: Run) -> None:
 def test_an_empty_history_has_no_questions(tmp_path: Path) -> None:
     (tmp_path / "claude" / "projects").mkdir(parents=True)
     result = runner(tmp_path / "claude", tmp_path / "store")("bench", "relevance", code=1)
-    assert "nothing to make questions of" in result.stderr
+    assert "no text to make questions from" in result.stderr

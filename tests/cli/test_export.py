@@ -85,7 +85,7 @@ def test_nothing_that_fits_is_told(run: Run, tmp_path: Path, asked: list[str]) -
         (["--all", "--format", "jsonl", "--to", "-"], 2, "writes to stdout"),
         (["--all"], 2, "--to"),
         (["cormorant", "--to", "x.html"], 1, "add --all"),
-        (["--all", "--to", "x.html"], 2, "folder"),
+        (["--all", "--to", "x.html"], 2, "need a directory"),
         (["--all", "--table", "nope", "--to", "x.csv"], 2, "no table"),
         (["--all", "--to", "x", "--format", "json", "--timezone", "Nowhere/Else"], 2, "time zone"),
     ],

@@ -510,7 +510,7 @@ def test_a_mistake_on_the_command_line_is_explained(store: Path, form: str) -> N
     with start("--format", form, said=client()) as process:
         out, err = process.communicate()
     assert (process.returncode, out) == (2, b"")
-    assert b"choose one of model, project" in err
+    assert b"use one of model, project" in err
 
 
 def test_time_zones(store: Path, h: Hansard) -> None:

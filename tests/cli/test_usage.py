@@ -360,6 +360,7 @@ def test_check_says_whether_a_budget_is_over(run: Run) -> None:
     over = run("usage", "--check", code=1)
     assert [line.split()[-1] for line in over.stdout.splitlines()[1:]] == ["ok", "near", "over"]
     assert " ? " in over.stdout.splitlines()[1]  # what was used today has no price
+    assert run("daily", "--check", code=1).stdout == over.stdout
     assert set(json.loads(run("usage", "--check", "--json", code=1).stdout)) == {"budgets"}
     configure("[budgets]\nmonth = 10\n" + PRICES)
     assert run("usage", "--check").stdout.splitlines()[1].split()[-1] == "ok"

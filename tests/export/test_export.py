@@ -502,7 +502,7 @@ def test_a_single_file_follows_its_session_but_replaces_nothing_else(
 
 
 def test_several_sessions_fit_in_one_file_of_lines_only(small: Hansard, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="folder"):
+    with pytest.raises(UsageError, match="need a directory"):
         small.export(None, tmp_path / "all.json")
     assert small.export(None, tmp_path / "all.jsonl").written == 1
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]

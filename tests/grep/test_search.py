@@ -438,7 +438,7 @@ def test_where_no_helper_can_be_had_it_is_done_here(
 def test_a_helper_that_dies_is_told(place: Path, large: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     code = "import sys; from hansard.workers import Channel; Channel(sys.stdin.buffer, sys.stdout.buffer).send(-1)"
     monkeypatch.setattr("hansard.workers.command", lambda: [sys.executable, "-c", code])
-    with searching(place) as search, pytest.raises(StoreUnusable, match="before its time"):
+    with searching(place) as search, pytest.raises(StoreUnusable, match="ended unexpectedly"):
         list(search("[37]", helpers=2))
     assert not helpers_left()
 

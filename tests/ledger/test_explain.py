@@ -244,13 +244,13 @@ def test_a_part_of_a_name_that_fits_one_row_is_enough(demo: Hansard) -> None:
         (NotFound, {"target": "@999999"}, "no session number 999999"),
         (NotFound, {"target": "1999-01-01"}, "no row by day is called 1999-01-01"),
         (NotFound, {"target": "msg_01rec", "since": NOW}, "msg_01rec is not in the selection"),
-        (NotFound, {"since": NOW.replace(year=2030)}, "nothing that is selected"),
+        (NotFound, {"since": NOW.replace(year=2030)}, "nothing in the selection"),
         (NotFound, {"by": "model", "key": ("gpt",)}, "`hansard usage --by model` lists them"),
         (UsageError, {"by": "day,model", "key": ("2026-05-01",)}, r"takes 2 values \(day, model\)"),
         (UsageError, {"by": "total", "key": ("x",)}, "takes no value"),
         (UsageError, {"by": "sun"}, "'sun'"),
         (UsageError, {"key": ("2026-05-01", "opus")}, "--by"),
-        (UsageError, {"limit": -1}, "cannot be shown"),
+        (UsageError, {"limit": -1}, "cannot be negative"),
     ],
 )
 def test_what_is_not_there(demo: Hansard, kind: type[Exception], asked: dict[str, Any], told: str) -> None:

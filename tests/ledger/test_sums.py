@@ -153,6 +153,6 @@ def test_what_is_not_certain_is_said(tree: Tree, demo: Kept) -> None:
         notes = h.usage(by="day").pricing.notes
     assert any(note.startswith("1 of 9 messages") and "lower bound" in note for note in notes)
     assert any("unheard-of" in note and "no" in note and "not in the cost" in note for note in notes)
-    assert any("the cost that the client wrote" in note for note in notes)
+    assert any("the cost recorded by the client" in note for note in notes)
     said = list(chain.from_iterable(row.unpriced_models for row in demo.h.usage(by="session").rows))
     assert set(said) == set(demo.h.usage(by="total").totals.unpriced_models)

@@ -223,7 +223,7 @@ def test_what_is_told_of_a_line_that_is_too_long() -> None:
         folded.feed(item)
     assert folded.state.issues == 1
     assert list(HistoryFold.items(LongLine.of(2000), 5)) == [
-        Issue(5, 2000, "too_long", "2,000 bytes: at most 134,217,728 are read")
+        Issue(5, 2000, "too_long", "2,000 bytes: at most 1,000 are read")
     ]
 
 

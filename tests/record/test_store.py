@@ -263,7 +263,7 @@ def test_not_a_database(place: Path, content: bytes) -> None:
     place.parent.mkdir()
     place.write_bytes(content)
     for readonly in (False, True):
-        with pytest.raises(StoreCorrupt, match=r"not a readable Hansard record.*put a backup of it in its place"):
+        with pytest.raises(StoreCorrupt, match=r"not a readable Hansard record.*restore it from a backup"):
             Record.open(str(place), readonly=readonly)
     assert files_in(place.parent) == {"record.db": content}
 

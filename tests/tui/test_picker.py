@@ -182,6 +182,15 @@ def test_a_long_list_is_read_in_pages(store: Callable[[], Hansard], monkeypatch:
     assert run(store, steps) == SESSION
 
 
+def test_enter_waits_for_the_list_of_what_was_typed(store: Callable[[], Hansard]) -> None:
+    async def steps(app: PickerApp, pilot: Pilot[Any]) -> None:
+        app.screen.query_one(Input).value = "tide"
+        await pilot.press("enter")
+        await settled(app, pilot)
+
+    assert run(store, steps) == SESSION  # not the newest
+
+
 def test_ctrl_c_ends_it(store: Callable[[], Hansard]) -> None:
     async def go() -> PickerApp:
         app = PickerApp(SessionPicker(store, purpose="show"))

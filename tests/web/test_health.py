@@ -180,7 +180,7 @@ def test_a_store_that_was_never_synced_is_told_of(tmp_path: Path) -> None:
         page = parsed(client, "/health")
         assert "No source directory is configured" in card(page, "sources").text
         assert "never" in card(page, "kept").text
-        assert "there is none yet" in parsed(client, "/health/check").text
+        assert "not created yet" in parsed(client, "/health/check").text
 
 
 @pytest.mark.parametrize("path", ["/health?x=1", "/health/check?x=1"])

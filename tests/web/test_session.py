@@ -475,3 +475,14 @@ def test_sessions_like_this_one_are_listed(demo: Site, client: httpx.Client) -> 
     assert alike
     for one in alike:
         assert f'href="/sessions/{one.session.session_id}"' in found
+
+
+def test_matches_are_those_of_the_thread(demo: Site, client: httpx.Client) -> None:
+    with engine(demo) as h:
+        session = h.session(HARD).session_id
+    size = len(client.get(f"/api/sessions/{session}/raw").content)
+    for query in ("zzznothing OR is:error", "is:error", "a"):
+        answer = client.get(f"/sessions/{session}/matches", params={"q": query, "branch": 1})
+        assert answer.status_code == 200
+        assert all(offset < size for offset in answer.json()["offsets"])
+    assert client.get(f"/sessions/{session}/matches", params={"q": "zzznothing OR yyynothing"}).json()["offsets"] == []

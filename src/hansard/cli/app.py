@@ -77,10 +77,11 @@ class Commands(click.Group):
         if cmd_name in USAGE_BY:
             from hansard.cli.commands.usage import usage_by
 
-            return usage_by(cmd_name, USAGE_BY[cmd_name])
-        from importlib import import_module
+            command: object = usage_by(cmd_name, USAGE_BY[cmd_name])
+        else:
+            from importlib import import_module
 
-        command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)
+            command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)
         if not isinstance(command, click.Command):
             raise TypeError(f"hansard.cli.commands.{cmd_name}.{cmd_name} is not a command")
         if "_HANSARD_COMPLETE" in os.environ:

@@ -41,8 +41,6 @@ def _pick(cli: Context) -> str:
     settings = cli.settings()
     with cli.reading(settings):
         pass
-    if cli.color == "never":
-        os.environ["NO_COLOR"] = "1"  # Textual asks nothing else
     from hansard.tui.picker import pick_session
 
     try:
@@ -50,7 +48,14 @@ def _pick(cli: Context) -> str:
     except OSError:  # it was removed
         directory = None
     command = click.get_current_context().info_name or "choose"
-    chosen = pick_session(lambda: cli.engine(settings), purpose=command, directory=directory)
+    before = os.environ.get("NO_COLOR")
+    if cli.color == "never":
+        os.environ["NO_COLOR"] = "1"  # Textual asks nothing else
+    try:
+        chosen = pick_session(lambda: cli.engine(settings), purpose=command, directory=directory)
+    finally:  # the client that is run next has settings of its own
+        if cli.color == "never" and before is None:
+            del os.environ["NO_COLOR"]
     if chosen is None:
         raise click.exceptions.Exit(1)
     return chosen

@@ -190,14 +190,21 @@ def _escaped(character: str) -> str:
 def command_line(words: Sequence[str], *, directory: str = "", environment: Mapping[str, str] | None = None) -> str:
     """A command to paste into the system's shell, run in a directory."""
     if os.name == "nt":
-        from subprocess import list2cmdline
-
-        settings = [f'set "{name}={value}"' for name, value in (environment or {}).items()]
-        steps = [*([f"cd /d {list2cmdline([directory])}"] if directory else []), *settings, list2cmdline(words)]
+        settings = [f"set {_cmd_quote(f'{name}={value}')}" for name, value in (environment or {}).items()]
+        steps = [
+            *([f"cd /d {_cmd_quote(directory)}"] if directory else []),
+            *settings,
+            " ".join(map(_cmd_quote, words)),
+        ]
         return " && ".join(steps)
     settings = [f"{name}={quote(value)}" for name, value in (environment or {}).items()]
     command = " ".join([*settings, *map(quote, words)])
     return f"cd {quote(directory)} && {command}" if directory else command
+
+
+def _cmd_quote(word: str) -> str:
+    """A word for cmd.exe, which expands %names% even in quotes and knows no way to write a quote: such characters are left out."""
+    return '"' + "".join(char for char in word if char >= " " and char not in '"%!') + '"'
 
 
 def resume_command(session: Session) -> str:

@@ -104,6 +104,9 @@ class SessionPicker(Screen[str | None]):
         self._directory = directory
         self._project: str | None = None  # of the directory
         self._is_limited = False  # to that project
+        self._is_project_known = False
+        self._listed: Filter | None = None  # what the list answers
+        self._is_chosen = False  # Enter came before the list
         self._sessions: list[Session] = []
         self._next: str | None = None
         self._total = 0
@@ -136,40 +139,53 @@ class SessionPicker(Screen[str | None]):
 
     @work(exclusive=True)
     async def _start(self) -> None:
-        self._project = await self._in_thread(lambda h: project_of(h, self._directory) if self._directory else None)
-        self._is_limited = self._project is not None
-        await self._list(self._filter())
+        await self._list()
 
     @work(exclusive=True)
     async def _refill(self) -> None:
         await asyncio.sleep(_TYPING_SECONDS)
-        await self._list(self._filter())
+        await self._list()
 
     @work(exclusive=True, group="append")
     async def _append(self) -> None:
-        cursor, wanted = self._next, self._filter()
-        if cursor is not None:
-            page = await self._in_thread(lambda h: wanted.ask(h, cursor))
+        cursor, wanted = self._next, self._listed
+        if cursor is not None and wanted is not None:
+            try:
+                page = await self._in_thread(lambda h: wanted.ask(h, cursor))
+            except HansardError as error:
+                self._show_problem(error)
+                return
             if cursor == self._next:  # the list is still the one that it goes on
                 self._next = page.next_cursor
                 self._add(page.sessions)
 
-    async def _list(self, wanted: Filter) -> None:
-        problem = self.query_one("#problem", Static)
+    async def _list(self) -> None:
         try:
+            if not self._is_project_known and self._directory:
+                directory = self._directory
+                self._project = await self._in_thread(lambda h: project_of(h, directory))
+                self._is_limited, self._is_project_known = self._project is not None, True
+            wanted = self._filter()
             page = await self._in_thread(wanted.ask)
         except HansardError as error:  # what is listed stays
-            text = error.problem if isinstance(error, QueryError) else str(error)
-            problem.update(Content(clean(text)))
-            problem.display = True
+            self._show_problem(error)
             return
-        problem.display = False
+        self.query_one("#problem", Static).display = False
+        self._listed = wanted
         self._sessions, self._next, self._total = [], page.next_cursor, page.total
         self.query_one(OptionList).clear_options()
         self._add(page.sessions)
         if self._sessions:
             self.query_one(OptionList).highlighted = 0
         self._draw_head()
+        if self._is_chosen:
+            self.action_choose()
+
+    def _show_problem(self, error: HansardError) -> None:
+        self._is_chosen = False
+        problem = self.query_one("#problem", Static)
+        problem.update(Content(clean(error.problem if isinstance(error, QueryError) else str(error))))
+        problem.display = True
 
     def _filter(self) -> Filter:
         return Filter(self.query_one(Input).value, self._project if self._is_limited else None)
@@ -216,6 +232,7 @@ class SessionPicker(Screen[str | None]):
 
     def on_input_changed(self, _: Input.Changed) -> None:
         """Filter by what is typed by now."""
+        self._is_chosen = False
         self._refill()
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
@@ -228,7 +245,10 @@ class SessionPicker(Screen[str | None]):
         self.dismiss(self._sessions[event.option_index].session_id)
 
     def action_choose(self) -> None:
-        """Choose the session under the cursor."""
+        """Choose the session under the cursor, once the list answers what was typed."""
+        self._is_chosen = self._listed != self._filter()
+        if self._is_chosen:
+            return
         place = self.query_one(OptionList).highlighted
         if place is not None and place < len(self._sessions):
             self.dismiss(self._sessions[place].session_id)

@@ -164,7 +164,7 @@ def test_no_zone_is_that_of_the_system(in_tokyo: None) -> None:
             "soon 7 2026-1 2026-13 2026-02-30 0000 9999 9999-12-31 999999w 999999m 99999y 20261301 week thisweek this-monday mont 2026-W01-1"
         ).split(),
         *("2026-05-01T25:00 2026-05-01x10:00 --1d 3-ago \u0667d 1min").split(),
-        *("", "1" * 50),
+        *("", "1" * 50, "this fri", "last wednes"),
     ],
 )
 def test_no_date_is_told_with_examples(text: str) -> None:

@@ -127,7 +127,18 @@ def test_markdown_in_a_prompt_is_drawn(text: str, tag: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["plain words\nin lines", "`a` and __init__.py", "a \\* b `c`", "- &lt; stays", "- x\n" * (LONG + 5), "2 * 3 * 4"],
+    [
+        "plain words\nin lines",
+        "`a` and __init__.py",
+        "a \\* b `c`",
+        "- &lt; stays",
+        "- x\n" * (LONG + 5),
+        "2 * 3 * 4",
+        "- 2*3*4",
+        "`x`:\n\n[1]: http://example.com/x\n\nend",
+        "|a|b|\n|--|--|\n|1|2|3|",
+        "```python title=x\n1\n```",
+    ],
 )
 def test_a_prompt_in_which_markdown_would_eat_a_character_stays_as_it_was_typed(text: str) -> None:
     assert prompt_html(text) == part_html(Plain(text))

@@ -70,6 +70,7 @@ def resume(cli: Context, ctx: click.Context, session: str | None, print_only: bo
         client = shutil.which(CLIENT)
         if client is None:
             raise NotFound(f"{CLIENT!r} is not on your PATH: install Claude Code, or see `{program()} resume --print`")
+        client = os.path.abspath(client)  # before the directory changes
         if plan.is_gone:
             _restore(h, plan)
         elif plan.session.source_state == "rewritten":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
@@ -83,7 +84,9 @@ def usage(
     if cli.as_json and as_csv:
         raise UsageError("--json and --csv cannot be used together")
     if check:
-        others = (*query, by, since, until, project, model, sort, order, chart, plot)
+        is_named = click.get_current_context().get_parameter_source("by") is ParameterSource.COMMANDLINE
+        named = by if is_named else None  # `daily` and its like have one of their own
+        others = (*query, named, since, until, project, model, sort, order, chart, plot)
         if any(value is not None for value in others) or breakdown or work or limit or reverse:
             raise UsageError("--check reports the configured budgets and takes no other options")
         _check(cli, settings, timezone, as_csv=as_csv)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -43,6 +44,10 @@ def _command() -> str | None:
     """The pager that the user chose, else less; None where click may look for one."""
     for name in ("HANSARD_PAGER", "PAGER"):
         if (chosen := os.environ.get(name)) is not None:
+            try:
+                shlex.split(chosen)
+            except ValueError:  # an open quote
+                return "cat"
             return chosen.strip()
     return "less -FRX" if shutil.which("less") else None
 

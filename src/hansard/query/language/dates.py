@@ -64,7 +64,7 @@ def _named(today: date, which: str | None, name: str, day: str | None, zone: tzi
     if name[:3] in _WEEKDAYS and which != "this" and (day or name in (*_WEEKDAYS, "tues", "thurs")):
         back = (today.weekday() - _WEEKDAYS.index(name[:3])) % 7
         return _days(today - _DAY * (back or 7 * (which == "last")), zone)
-    if which is None or day:
+    if which is None or day or name not in ("week", "month", "year"):
         return None
     last = which == "last"
     if name == "week":

@@ -48,6 +48,9 @@ class QueryPart(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._meaning() == other._meaning()
 
+    def __ne__(self, other: object) -> bool:  # the one of Struct compares identities
+        return not self == other
+
     def __hash__(self) -> int:
         return hash((type(self), self._meaning()))
 

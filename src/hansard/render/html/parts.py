@@ -25,8 +25,12 @@ _MARKDOWN = re.compile(
     re.MULTILINE,
 )
 _INLINE_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-# What Markdown takes for its own in names and paths: underscores, backslashes, entities.
-_EATEN = re.compile(r"(?<!\w)_{1,3}\w|\\[!-/:-@\[-`{-~]|&#?\w+;|^ {4}|^\t", re.MULTILINE)
+# What Markdown takes for its own: underscores, stars, backslashes, entities, definitions of links, cells beyond a table's width.
+_EATEN = re.compile(
+    r"(?<!\w)_{1,3}\w|\w\*\w|\\[!-/:-@\[-`{-~]|&#?\w+;|^ {4}|^\t|^ {0,3}\[[^\[\]\n]+\]:|^[ \t]*\|?[ \t]*:?--*:?[ \t]*\|",
+    re.MULTILINE,
+)
+_FENCE_INFO = re.compile(r"^ {0,3}(?:```|~~~)[^\s`~]*[ \t]+\S", re.MULTILINE)
 _STATES = frozenset({"pending", "in_progress", "completed", "deleted", "chosen", "open"})
 _SAID = {"in_progress": "in progress", "open": "not chosen"}
 
@@ -59,9 +63,13 @@ def part_html(part: Part) -> str:
 
 def prompt_html(text: str) -> str:
     """A prompt: Markdown where it is written so and nothing of it would be lost, else as it was typed."""
-    if _MARKDOWN.search(text) and not _EATEN.search(_INLINE_CODE.sub("", text)) and not _cut(text):
+    if _MARKDOWN.search(text) and not _is_lossy(text) and not _cut(text):
         return f'<div class="prose" dir="auto">{prose(text)}</div>'
     return _plain(visible(text))
+
+
+def _is_lossy(text: str) -> bool:
+    return bool(_FENCE_INFO.search(text) or _EATEN.search(_INLINE_CODE.sub("", text)))
 
 
 def _plain(text: str) -> str:

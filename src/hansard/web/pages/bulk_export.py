@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING
 
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
@@ -21,7 +22,7 @@ from hansard.web.params import Params
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from hansard.engine import Hansard
+    from hansard.web.engine_pool import EnginePool
 
 _MOST = 100  # sessions in one file: their ids must go into an address
 _IN_MEMORY = 8 << 20
@@ -38,13 +39,18 @@ async def download(request: Request) -> Response:
         raise UsageError("missing parameter 'session'")
     zone = zone_of(request)
 
-    def packed(h: Hansard) -> IO[bytes]:
-        sessions = [find_by_id(h, name) for name in names]
+    engines: EnginePool = request.app.state.engines
+    sessions = await engines.read(lambda h: [find_by_id(h, name) for name in names])
+
+    def packed() -> IO[bytes]:
         called = name_sessions(sessions, {})
         file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is closed when it was sent
-        with h.at_once(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        # With an engine of its own, as a single download: other requests go on with theirs.
+        with engines.engine() as h, h.at_once(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for session in sessions:
                 thread = h.read(session)
+                if form == "jsonl" and not thread.has_log:  # only its subagents are kept
+                    continue
                 pieces = thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
                 with archive.open(f"{called[session.session_id]}.{FORMS[form][0]}", "w", force_zip64=True) as member:
                     for piece in pieces:
@@ -52,7 +58,7 @@ async def download(request: Request) -> Response:
         file.seek(0)
         return file
 
-    file = await request.app.state.engines.read(packed)
+    file = await run_in_threadpool(packed)
     headers = {"content-disposition": 'attachment; filename="sessions.zip"'}
     return StreamingResponse(_sent(file), media_type="application/zip", headers=headers)
 

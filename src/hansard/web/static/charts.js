@@ -88,10 +88,14 @@ function toTheEnd(within) {
 toTheEnd(document);
 
 /** Put some parts of the page at an address into this one, and nothing moves. */
+let swaps = 0; // only the last choice counts
 async function swap(href, ids) {
+  swaps += 1;
+  const mine = swaps;
   const answer = await fetch(href, { headers: { accept: "text/html" } });
   if (!answer.ok) throw new Error(answer.statusText);
   const drawn = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (mine !== swaps) return false; // another choice was made meanwhile
   for (const id of ids) {
     const part = drawn.getElementById(id);
     if (!part) throw new Error("no such part");
@@ -103,6 +107,7 @@ async function swap(href, ids) {
     const same = [...document.querySelectorAll(`a[data-swap="${other.dataset.swap}"]`)].find((one) => one.textContent === other.textContent);
     if (same && !ids.includes(other.dataset.swap)) same.setAttribute("href", other.getAttribute("href"));
   }
+  return true;
 }
 
 document.addEventListener("click", async (event) => {
@@ -112,7 +117,7 @@ document.addEventListener("click", async (event) => {
   const id = link.dataset.swap;
   const name = link.textContent;
   try {
-    await swap(link.href, [id]);
+    if (!await swap(link.href, [id])) return;
     history.pushState({ swapped: true }, "", link.getAttribute("href").replace(/#.*$/, "") || "/");
     shown = location.search;
     [...document.getElementById(id).querySelectorAll("a[data-swap]")].find((one) => one.textContent === name)?.focus({ preventScroll: true });

@@ -58,7 +58,7 @@ export function start(draw, open) {
     clearTimeout(timer);
     isRestoring = true;
     await draw();
-    if (shown === now) await restore(open);
+    if (shown === now) await restore(open); else isRestoring = false;
   });
   if (history.state) restore(open);
   return { moved() { shown = location.pathname + location.search; } };

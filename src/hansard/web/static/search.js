@@ -43,6 +43,8 @@ function count(asked) {
     countedFor = null;
   } else if (query !== countedFor) {
     counting.now(asked);
+  } else {
+    counting.stop();
   }
 }
 

@@ -20,9 +20,12 @@ export function startSelection(list, current) {
       row.querySelector("[data-pick]").checked = isChosen;
     }
     bar.hidden = !chosen.size;
-    bar.querySelector("output").textContent = `${chosen.size} selected`;
+    bar.querySelector("output").textContent = `${chosen.size} selected${chosen.size > MOST ? ` (at most ${MOST} can be exported)` : ""}`;
     const asked = new URLSearchParams([...chosen].slice(0, MOST).map((id) => ["session", id]));
-    for (const link of bar.querySelectorAll("a[download]")) link.href = `/export/sessions.zip?format=${link.dataset.format}&${asked}`;
+    for (const link of bar.querySelectorAll("a[download]")) {
+      link.href = `/export/sessions.zip?format=${link.dataset.format}&${asked}`;
+      link.hidden = chosen.size > MOST;
+    }
   }
 
   function pick(row, isRange) {

@@ -19,10 +19,12 @@ async function matches(text) {
 
 function mark(scope) {
   if (!marks || !words.length) return;
+  for (const range of marks) if (range.collapsed || scope.contains(range.startContainer)) marks.delete(range);
   const pattern = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");
   const walker = document.createTreeWalker(scope, NodeFilter.SHOW_TEXT);
   while (walker.nextNode() && marks.size < MOST) {
     for (const found of walker.currentNode.data.matchAll(pattern)) {
+      if (marks.size >= MOST) break;
       const range = new Range();
       range.setStart(walker.currentNode, found.index);
       range.setEnd(walker.currentNode, found.index + found[0].length);
@@ -36,7 +38,9 @@ function mark(scope) {
 export async function highlight(text) {
   query = text;
   marks?.clear();
-  words = text ? (await matches(text)).words.filter(Boolean) : [];
+  const found = text ? (await matches(text)).words.filter(Boolean) : [];
+  if (query !== text) return; // another was asked for meanwhile
+  words = found;
   mark(windows);
 }
 

@@ -50,8 +50,9 @@ export function openRaw(item = chosen()) {
 
 function showPicture(picture) {
   const box = document.getElementById("lightbox");
-  const all = [...windows.querySelectorAll(".picture")].filter((one) => one.checkVisibility());
+  const all = [...document.querySelectorAll("#conversation .picture")].filter((one) => one.checkVisibility());
   let at = all.indexOf(picture);
+  if (at < 0) return;
   const show = () => box.replaceChildren(Object.assign(document.createElement("img"), { src: all[at].src, alt: all[at].alt }));
   box.onkeydown = (event) => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

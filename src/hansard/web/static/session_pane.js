@@ -21,7 +21,7 @@ function store(storage, value) {
 }
 
 function remember() {
-  if (body.querySelector("ol")) store(sessionStorage, JSON.stringify({ query: filter.value, html: body.innerHTML, top: body.scrollTop }));
+  if (body.querySelector("ol")) store(sessionStorage, JSON.stringify({ query: shown, html: body.innerHTML, top: body.scrollTop }));
 }
 
 // -- shown or not

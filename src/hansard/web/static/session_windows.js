@@ -184,8 +184,15 @@ export async function printAll() {
   try {
     say("Loading the whole session…");
     const pause = () => new Promise((done) => { setTimeout(done, 20); }); // another load may be on its way
-    while (first().dataset.from !== "0") if (!await loadBefore()) await pause();
-    while (!isOpen()) if (!await loadAfter()) await pause();
+    const loadAll = async (load, isDone) => {
+      while (!isDone()) {
+        if (await load()) continue;
+        if (!load.busy) return false; // it failed, and said so
+        await pause();
+      }
+      return true;
+    };
+    if (first() && !(await loadAll(loadBefore, () => first().dataset.from === "0") && await loadAll(loadAfter, isOpen))) return;
     print();
   } finally {
     printing = false;

@@ -56,10 +56,10 @@ function refresh(html) {
     const old = here.get(row.dataset.session);
     if (!old) { count += 1; continue; }
     if (old.isEqualNode(row)) continue;
-    const focused = [...old.querySelectorAll("a, button")].indexOf(document.activeElement);
+    const focused = [...old.querySelectorAll("a, button, input")].indexOf(document.activeElement);
     const again = row.cloneNode(true);
     old.replaceWith(again);
-    if (focused >= 0) again.querySelectorAll("a, button")[focused]?.focus({ preventScroll: true });
+    if (focused >= 0) again.querySelectorAll("a, button, input")[focused]?.focus({ preventScroll: true });
   }
   waiting = html;
   if (!here.size && count) { draw(html); return; }

@@ -142,7 +142,7 @@ async def find(request: Request) -> Response:
     bare = asked.flag("bare")
     asked.done()
     session_id = request.path_params["session_id"]
-    query = f"session:{session_id} {text}"
+    query = _within(session_id, text)
     if not bare:
         return RedirectResponse(f"/search?{urlencode({'q': query})}", 303)
 
@@ -156,18 +156,30 @@ async def find(request: Request) -> Response:
 async def matches(request: Request) -> Response:
     """Where a thread answers a search, in the order of its lines, and the words that were found."""
     asked = Params(request)
-    agent, text = asked.text("agent"), asked.text("q") or ""
+    agent, branch, text = asked.text("agent"), asked.number("branch", 0, 0, MANY), asked.text("q") or ""
     asked.done()
     session_id = request.path_params["session_id"]
 
     def find_matches(h: Hansard) -> dict[str, Any]:
-        thread = read_thread(h, find_by_id(h, session_id), agent)
-        found = h.search(f"session:{session_id} {text}", limit=_MATCHES, timezone=request.app.state.settings.timezone)
-        hits = [hit for hit in found.hits if hit.agent_id == agent and hit.kind != "title"]
+        thread = read_thread(h, find_by_id(h, session_id), agent, branch)
+        found = h.search(_within(session_id, text), limit=_MATCHES, timezone=request.app.state.settings.timezone)
+        own = {f"{session_id}.jsonl", f"agent-{agent}.jsonl"}
+        hits = [
+            hit
+            for hit in found.hits
+            if (hit.session_id, hit.agent_id, hit.is_current) == (session_id, agent, True)
+            and hit.kind != "title"
+            and hit.transcript.replace("\\", "/").rpartition("/")[2] in own
+        ]
         words = {hit.snippet[start:end].lower() for hit in hits for start, end in hit.highlights}
         return {"offsets": sorted({thread.call_of(hit.offset) for hit in hits}), "words": sorted(words)}
 
     return Json(await request.app.state.engines.read(find_matches))
+
+
+def _within(session_id: str, text: str) -> str:
+    """A query for one session only, whatever alternatives are in it."""
+    return f"session:{session_id} ({text})" if text.strip() else f"session:{session_id}"
 
 
 def marked(snippet: str, highlights: tuple[tuple[int, int], ...]) -> list[tuple[str, bool]]:
