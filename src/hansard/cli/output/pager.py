@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
@@ -44,6 +43,8 @@ def _command() -> str | None:
     """The pager that the user chose, else less; None where click may look for one."""
     for name in ("HANSARD_PAGER", "PAGER"):
         if (chosen := os.environ.get(name)) is not None:
+            import shlex
+
             try:
                 shlex.split(chosen)
             except ValueError:  # an open quote
