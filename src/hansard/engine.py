@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
-    from hansard.model.calls import CallPage, FileHistory, FilePage, FolderPage, ToolReport
+    from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
     from hansard.model.current import CurrentUsage
     from hansard.model.explain import Explanation
     from hansard.model.files import Drift, FileChange, IssueKind, Link, RestoreItem, SideFile, Todo, Transcript
@@ -512,6 +512,12 @@ class Hansard:
             generation=generation,
         )
 
+    def listed_call(self, call: Call) -> ToolCall | None:
+        """A call of a list with its input and its result; None where the record has it no more."""
+        from hansard.thread.locate import read_listed
+
+        return read_listed(self.reader, self.record, call)
+
     def prompts(
         self,
         query: str | None = None,
@@ -937,12 +943,14 @@ class Hansard:
         """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
         from hansard.export import export
         from hansard.ledger.calendar import find_zone
+        from hansard.render.words import use_project_names
         from hansard.thread.store import ThreadStore
 
         chosen = (
             None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
         )
         own = [place for root in self.roots for place in (root.path, root.projects, root.config) if place]
+        use_project_names(self.project_names())
         return export(
             ThreadStore(self.reader, self.record),
             self.sessions(limit=None).sessions if chosen is None else chosen,

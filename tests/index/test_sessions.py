@@ -151,8 +151,29 @@ def test_repositories_of_worktrees(tmp_path: Path, gitdir: str, repository: str 
     assert find_worktree(f"{folder}/gone/below") == found
 
 
+def test_a_repository_inside_of_a_worktree_is_a_project_of_its_own(tree: Tree, tmp_path: Path) -> None:
+    """And so is one that was made where a worktree used to be."""
+    place, repository = tmp_path / "trees" / "fix", str(tmp_path / "src" / "app")
+    inner, other = place / "vendor", S[:-1] + "f"
+    _worktree(place, f"{repository}/.git/worktrees/fix")
+    (inner / ".git").mkdir(parents=True)
+    assert find_worktree(str(inner / "lib")) == (str(inner), "")
+    tree.write(main_path(S), [{**line, "cwd": str(place)} for line in TALK])
+    tree.write(main_path(other), [{**line, "cwd": str(inner), "sessionId": other} for line in TALK])
+    tree.sync()
+    query = "SELECT session_id, project FROM sessions ORDER BY session_id"
+    assert tree.rows(query) == sorted([(S, repository), (other, str(inner))])
+    (place / ".git").unlink()
+    (place / ".git").mkdir()
+    tree.append(main_path(S), [{**TALK[0], "uuid": "u-later", "cwd": str(place)}])
+    tree.sync()
+    assert tree.rows(query) == sorted([(S, str(place)), (other, str(inner))])
+    rebuild(str(tree.home), workers=False)
+    assert tree.rows(query) == sorted([(S, str(place)), (other, str(inner))])
+
+
 def test_folders_that_are_no_worktrees(tmp_path: Path) -> None:
-    (tmp_path / "a" / ".git").mkdir(parents=True)
+    _made(tmp_path / "a")
     os.mkfifo(_made(tmp_path / "b") / ".git")
     _worktree(tmp_path / "real", "/src/app/.git/worktrees/fix")
     (_made(tmp_path / "c") / ".git").symlink_to(tmp_path / "real" / ".git")

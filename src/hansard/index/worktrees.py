@@ -28,7 +28,7 @@ def put_worktrees(db: Sql, known: Mapping[str, str]) -> None:
 
 
 def repository_of(db: Sql, cwd: str) -> str:
-    """The repository of the worktree that a folder lies in; empty where it lies in none that is known."""
+    """The repository of the worktree that a folder lies in; empty where it lies in none that is known, or in a repository of its own."""
     folders = [cwd[: end.start()] for end in _SEPARATOR.finditer(cwd)]
     row = db.execute(
         "SELECT repository FROM json_each(?) f JOIN worktrees w ON w.path = f.value ORDER BY length(w.path) DESC LIMIT 1",

@@ -156,8 +156,8 @@ CREATE TABLE quarantine (
 WORKTREES = """\
 -- Folders that were seen to be worktrees of a repository: git's files tell while they exist, and worktrees are deleted.
 CREATE TABLE worktree (
-  path        TEXT PRIMARY KEY,                     -- absolute, of the folder that has the `.git` file
-  repository  TEXT NOT NULL,                        -- absolute; the bare repository itself where there is no other folder
+  path        TEXT PRIMARY KEY,                     -- absolute, of the folder that has the `.git`
+  repository  TEXT NOT NULL,                        -- absolute; the bare repository itself where there is no other folder; empty: it is one of its own, inside of a worktree
   seen_at     TEXT NOT NULL                         -- ISO 8601, UTC
 ) STRICT, WITHOUT ROWID;
 """

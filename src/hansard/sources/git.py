@@ -1,4 +1,4 @@
-"""What git's own files say of a folder: which repository it is a worktree of. Only `.git` itself is read, and nothing it names."""
+"""What git's own files say of a folder: which repository it is a worktree of, if any. Only `.git` itself is read, and nothing it names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 
 
 def find_worktree(folder: str) -> tuple[str, str] | None:
-    """The worktree that a folder lies in and the repository it belongs to; None where it lies in none, or nobody can tell."""
+    """The folder whose `.git` a folder belongs to, and the repository it is a worktree of, empty where it is a repository of its own.
+
+    None where there is no `.git`, or nobody can tell.
+    """
     # `//host/share` would make Windows log in to whatever host a transcript names.
     if not os.path.isabs(folder) or folder[:2] in ("//", "\\\\") or len(folder) > _LONGEST:
         return None
@@ -29,6 +32,8 @@ def find_worktree(folder: str) -> tuple[str, str] | None:
             continue
         except (OSError, ValueError):
             return None
+        if stat.S_ISDIR(found.st_mode):
+            return folder, ""
         repository = _repository(folder, marker) if stat.S_ISREG(found.st_mode) else None
         return (folder, repository) if repository else None
     return None

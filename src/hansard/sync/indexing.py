@@ -22,6 +22,7 @@ from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record, Remark
 from hansard.sources.git import find_worktree
 from hansard.sources.names import agent_of, project_dir_of, session_of
+from hansard.sources.roots import path_inside
 from hansard.sync.report import ProgressReporter
 
 REWRITTEN = "rewritten"
@@ -173,7 +174,14 @@ def _derive(record: Record, index: RowIndex, *, look: bool) -> None:
     folders = db.execute(
         "SELECT DISTINCT cwd FROM json_each(?) d JOIN sessions s ON s.session_id = d.value", (json.dumps(sessions),)
     ).fetchall()
-    found = dict(filter(None, (find_worktree(str(row[0])) for row in folders)))
+    seen = dict(filter(None, (find_worktree(str(row[0])) for row in folders)))
+    worktrees = {*known, *(path for path, repository in seen.items() if repository)}
+    # A repository of its own is worth a note only inside of a worktree, or where one used to be.
+    found = {
+        path: name
+        for path, name in seen.items()
+        if name or any(path_inside(other, path) is not None for other in worktrees)
+    }
     if found.items() <= known.items():
         return
     with record.writing():

@@ -209,16 +209,8 @@ def _diff(h: Hansard, call: Call, columns: int, paint: Paint) -> Iterator[str]:
     from hansard.render.terminal.parts import Board
     from hansard.thread.views import view
 
-    try:
-        read = h.tool_call(
-            call.transcript,
-            call.offset,
-            call.block,
-            session_id=call.session_id,
-            root=call.root,
-            generation=call.generation,
-        )
-    except NotFound:
+    read = h.listed_call(call)
+    if read is None:
         yield paint("    the change is no longer in the record", "dim")
         return
     shown = view(read, "")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hansard.web.engine_pool import EnginePool
 
 _MOST = 100  # sessions in one file: their ids must go into an address
+_MOST_BYTES = 1 << 30  # of their transcripts
 _IN_MEMORY = 8 << 20
 _PIECE = 1 << 18
 
@@ -41,6 +42,9 @@ async def download(request: Request) -> Response:
 
     engines: EnginePool = request.app.state.engines
     sessions = await engines.read(lambda h: [find_by_id(h, name) for name in names])
+
+    if sum(session.bytes for session in sessions) > _MOST_BYTES:
+        raise UsageError("these sessions are too large for one download: select fewer, or use `hansard export`")
 
     def packed() -> IO[bytes]:
         called = name_sessions(sessions, {})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from starlette.routing import Route
 
-from hansard.errors import NotFound, UsageError
+from hansard.errors import UsageError
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
 from hansard.render.words import day
@@ -210,18 +210,8 @@ def _drawn(h: Hansard, calls: Iterable[Call], most: int) -> dict[int, Markup]:
             break
         if call.change is None:
             continue
-        try:
-            read = h.tool_call(
-                call.transcript,
-                call.offset,
-                call.block,
-                session_id=call.session_id,
-                root=call.root,
-                generation=call.generation,
-            )
-        except NotFound:
-            continue
-        found[number] = draw_call(read)
+        if (read := h.listed_call(call)) is not None:
+            found[number] = draw_call(read)
     return found
 
 

@@ -122,14 +122,12 @@ field.addEventListener("keydown", (event) => {
 });
 results.addEventListener("click", (event) => { if (event.target.closest(".hit > a")) remember(); });
 addEventListener("pagehide", remember);
-keys.on("s", () => {
-  for (const one of form.elements.sort) one.checked = !one.checked;
+function other(radios) {
+  [...radios].find((one) => !one.checked).checked = true;
   following.now();
-}, "Sort by best or newest");
-keys.on("v", () => {
-  for (const one of form.elements.group) one.checked = !one.checked;
-  following.now();
-}, "Group by session or list every hit");
+}
+keys.on("s", () => other(form.elements.sort), "Sort by best or newest");
+keys.on("v", () => other(form.elements.group), "Group by session or list every hit");
 keys.on("h", () => {
   const help = document.getElementById("syntax");
   help.open = !help.open;

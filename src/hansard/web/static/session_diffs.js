@@ -1,5 +1,6 @@
 // Diffs side by side where there is room for them: drawn from the unified form, which stays in the page and is what is copied and printed.
 import { say } from "./app.js";
+import { mark } from "./session_hits.js";
 import { keepPlace, onWindow, session, windows } from "./session_windows.js";
 
 const LEAST = 1000; // pixels for both sides
@@ -90,6 +91,7 @@ function update(isPrinted = false) {
   shown = fits && wanted && !isPrinted;
   if (before === shown) return;
   keepPlace(() => { if (shown) arrange(windows); else unify(); });
+  mark(windows);
 }
 
 export function toggle() {

@@ -17,7 +17,8 @@ async function matches(text) {
   return known.get(text);
 }
 
-function mark(scope) {
+/** Mark the words in what was drawn again. */
+export function mark(scope) {
   if (!marks || !words.length) return;
   for (const range of marks) if (range.collapsed || scope.contains(range.startContainer)) marks.delete(range);
   const pattern = new RegExp(words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|"), "giu");

@@ -2,6 +2,7 @@
 import { say } from "./app.js";
 import { onNews } from "./live.js";
 import { arrange } from "./session_diffs.js";
+import { mark } from "./session_hits.js";
 import { chartChanged, showRows } from "./session_outline.js";
 import { forget } from "./session_hits.js";
 import { goToEnd, toFoot } from "./session_places.js";
@@ -116,7 +117,7 @@ async function fetchNews() {
     document.getElementById("agents")?.replaceChildren(...came.querySelector("[data-slot=agents]").childNodes);
     const count = document.getElementById("agent-count");
     if (count) count.textContent = state.agents;
-    if (pieces.length && last()?.dataset.from === pieces[0].dataset.from) { continued(pieces, morph); arrange(last().parentElement); }
+    if (pieces.length && last()?.dataset.from === pieces[0].dataset.from) { continued(pieces, morph); arrange(last().parentElement); mark(last().parentElement); }
     showRows(came.querySelector("[data-slot=outline]"), Number(state.turns));
     chartChanged("figures" in state);
   };

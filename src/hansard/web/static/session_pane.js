@@ -59,6 +59,11 @@ function merge(fresh) {
   const focused = document.activeElement?.closest("#pane-body li")?.dataset.session;
   const known = new Map(rows().map((row) => [row.dataset.session, row]));
   const came = [...fresh.querySelectorAll("li[data-session]")];
+  const names = new Set(came.map((row) => row.dataset.session));
+  const before = rows();
+  const lastKnown = before.findLastIndex((row) => names.has(row.dataset.session));
+  const firstKnown = before.findIndex((row) => names.has(row.dataset.session));
+  for (const row of before.slice(firstKnown, lastKnown)) if (!names.has(row.dataset.session)) row.remove(); // no longer listed
   const top = body.scrollTop;
   let place = known.get(came[0]?.dataset.session) ?? list.querySelector("li[data-session]"); // newer ones may be in front
   for (const row of came) {
