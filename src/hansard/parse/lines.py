@@ -80,13 +80,14 @@ class Lines:
         parts: list[bytes] = []
         size = 0  # of the parts; those of a line that is too long are dropped
         for piece in _bounded(self._pieces):
-            lines = piece.split(b"\n")
-            size += len(lines[0])
-            if size <= MAX_LINE:
-                parts.append(lines[0])
-            else:
+            find = piece.find
+            end = find(b"\n")
+            size += end if end >= 0 else len(piece)
+            if size > MAX_LINE:
                 parts.clear()
-            if len(lines) == 1:
+            else:
+                parts.append(piece[:end] if end >= 0 else piece)
+            if end < 0:
                 continue
             start = self.offset
             self.offset = start + size + 1
@@ -95,14 +96,16 @@ class Lines:
                 parts.clear()
                 yield start, line
                 del line  # it may be long, and the next one is put together while it is still here
-            last = lines.pop()
-            for line in lines[1:]:
-                start = self.offset
-                self.offset = start + len(line) + 1
-                if line:
-                    yield start, line
-            parts = [last] if last else []
-            size = len(last)
+            # One slice at a time, unlike `split`: it takes the place in memory that the one before has just left.
+            base = self.offset - end - 1  # where the piece begins
+            begin = end + 1
+            while (end := find(b"\n", begin)) >= 0:
+                self.offset = base + end + 1
+                if end > begin:
+                    yield base + begin, piece[begin:end]
+                begin = end + 1
+            size = len(piece) - begin
+            parts = [piece[begin:]] if size else []
         self.rest = _whole(parts, size)
 
 
