@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hansard.cli.output.hits import HitStyle, facet_lines, hit_lines, session_lines, snippet_lines
 from hansard.model.search import Facets, Hit, LineLocation, SessionHits
+from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, session_lines, snippet_lines
 from hansard.render.text import Paint, width
 
 from .test_terminal import NASTY, is_harmless

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hansard.cli.output.cost_table import aligned
 from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
+from hansard.render.terminal.cost_table import aligned
 from hansard.render.text import width
 from hansard.render.words import cost, dollars
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads
-from hansard.cli.output.tables import Column, table
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:

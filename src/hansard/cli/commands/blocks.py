@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
-from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import Period, counts, filter_line, period
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
 from hansard.model.time import BLOCK
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line
 from hansard.render.words import duration, many, model_name, short
 
@@ -199,8 +199,8 @@ def _arranged(answer: _Answer, limit: int, *, newest_first: bool) -> _Answer:
 
 
 def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    from hansard.cli.output.cost_table import footer
     from hansard.render.reports import row_notes
+    from hansard.render.terminal.cost_table import footer
 
     yield from _table(answer, when, columns, paint)
     for block in answer.blocks:
@@ -227,8 +227,8 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
-    from hansard.cli.output.cost_table import aligned
     from hansard.render.reports import pause
+    from hansard.render.terminal.cost_table import aligned
     from hansard.render.words import row_cost
 
     blocks = sorted(answer.blocks, key=lambda block: block.start)
@@ -261,7 +261,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
-    from hansard.cli.output.cost_table import bar
+    from hansard.render.terminal.cost_table import bar
     from hansard.render.words import cost
 
     usage = block.usage
@@ -291,7 +291,7 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
 
 
 def _write_csv(answer: _Answer) -> None:
-    from hansard.cli.output.tables import write_csv
+    from hansard.cli.output.csv import write_csv
     from hansard.export.sheets import flat, names_of
 
     rows = []

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.cli.output.tables import Column, table
 from hansard.errors import HansardError
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:

@@ -70,7 +70,7 @@ def explain(
     if cli.as_json:
         cli.emit(explanation)
         return
-    from hansard.cli.output.explanation import lay_out
+    from hansard.render.terminal.explanation import lay_out
 
     cli.say(lay_out(explanation, when.zone, cli.width(), cli.paint()))
     hidden = explanation.figure.api_messages - len(explanation.messages)

@@ -12,9 +12,9 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
-from hansard.cli.output.tables import Column, table
 from hansard.errors import NotFound, UsageError
 from hansard.query.files import SORTS
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line
 from hansard.render.words import duration, project_name, short, tool_name, when
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
-from hansard.cli.output.tables import Column, table
 from hansard.errors import StoreBusy, UsageError
 from hansard.render.reports import PRICED, grouped, price, prompt_size
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, model_name
 
@@ -81,7 +81,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
 
 
 def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *, everything: bool) -> Iterator[str]:
-    from hansard.cli.output.cost_table import footer
+    from hansard.render.terminal.cost_table import footer
 
     priced = [rate for rate in rates if rate.is_priced]
     unpriced = list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced))

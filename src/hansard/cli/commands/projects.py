@@ -11,7 +11,7 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, sort_options
-from hansard.cli.output.tables import Column, table
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import one_line
 from hansard.render.words import dollars, project_name, short, when
 

@@ -13,9 +13,9 @@ import click
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page
-from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.query.prompts import SOURCES
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 from hansard.render.words import full as in_full
 from hansard.render.words import many, project_name, when

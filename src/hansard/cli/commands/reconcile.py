@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
-from hansard.cli.output.cost_table import footer
 from hansard.cli.output.progress import BytesBar
-from hansard.cli.output.tables import Column, table
+from hansard.render.terminal.cost_table import footer
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, pad, width, wrap
 from hansard.render.words import cost, dollars, many, model_name, short
 

@@ -10,8 +10,8 @@ import click
 
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
-from hansard.cli.output.tables import Column, table
 from hansard.cli.session_argument import choose_session
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
 from hansard.render.words import many, project_name, when
 

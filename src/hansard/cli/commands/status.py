@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, now, pass_context, reads
-from hansard.cli.output.tables import Column, table
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit_path, one_line, wrap
 from hansard.render.words import ago, ahead, incomplete, many, odd_lines, size
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
-from hansard.cli.output.tables import Column, table
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line
 from hansard.render.words import duration, short, tool_name, when
 

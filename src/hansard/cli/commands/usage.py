@@ -161,8 +161,8 @@ def usage_by(name: str, by: str) -> click.Command:
 
 
 def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:
-    from hansard.cli.output.cost_table import budget_table, notes
-    from hansard.cli.output.usage_table import usage_table
+    from hansard.render.terminal.cost_table import budget_table, notes
+    from hansard.render.terminal.usage_table import usage_table
 
     columns, paint = cli.width(), cli.paint()
     lines = usage_table(report, when.zone, columns, paint)
@@ -180,7 +180,7 @@ def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: s
         save(path, kind, report, today)
         note(f"written to {path}")
     if shown:
-        from hansard.cli.output.charts import draw
+        from hansard.render.terminal.charts import draw
 
         cli.say(draw(kind, report, cli.chart_width(), cli.paint(), today))
 
@@ -200,7 +200,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     if cli.as_json:
         cli.emit({"budgets": budgets})
     else:
-        from hansard.cli.output.cost_table import budget_table
+        from hansard.render.terminal.cost_table import budget_table
 
         cli.say(budget_table(budgets, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
@@ -208,7 +208,7 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
 
 
 def _write_csv(report: UsageReport) -> None:
-    from hansard.cli.output.tables import write_csv
+    from hansard.cli.output.csv import write_csv
     from hansard.export.sheets import flat, names_of
 
     rows = [flat(row) for row in report.rows]

@@ -14,7 +14,6 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from hansard.cli.output.charts import KINDS
 from hansard.errors import UsageError
 from hansard.export.files import NotWritten, write_file
 from hansard.render.reports import data_words
@@ -38,6 +37,7 @@ from hansard.render.series import (
     timeline,
     year_of,
 )
+from hansard.render.terminal.charts import KINDS
 from hansard.render.text import fit, one_line, width
 from hansard.render.words import many
 

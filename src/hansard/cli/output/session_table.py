@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
-from hansard.cli.output.cost_table import aligned
-from hansard.cli.output.tables import Column, table
+from hansard.render.terminal.cost_table import aligned
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, one_line, width
 from hansard.render.words import cost as marked_cost
 from hansard.render.words import model_name, project_name, short, when

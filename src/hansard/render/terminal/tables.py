@@ -1,13 +1,12 @@
-"""Tables that fit the terminal (columns that say least are dropped first, one that may be cut is cut), and rows as CSV.
+"""Tables that fit the terminal (columns that say least are dropped first, one that may be cut is cut).
 
 Our own because a warm command has 150 ms, and rich's tables take half of that to import.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from hansard.render.text import Paint, fit, pad, width
 
@@ -93,12 +92,3 @@ def _line(
     if paint is None or not paint.enabled:
         return (" " * _GAP).join(parts).rstrip()
     return (" " * _GAP).join(parts)
-
-
-def write_csv(names: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Write a header and one line for each row to stdout; what a row does not have stays empty."""
-    from hansard.export.sheets import sheet
-
-    stream = sys.stdout.buffer
-    stream.writelines(sheet(names, ([row.get(name) for name in names] for row in rows)))
-    stream.flush()

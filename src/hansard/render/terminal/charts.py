@@ -13,7 +13,6 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.cost_table import aligned, notes
 from hansard.errors import UsageError
 from hansard.render.series import (
     DAYS,
@@ -38,6 +37,7 @@ from hansard.render.series import (
     timeline,
     year_of,
 )
+from hansard.render.terminal.cost_table import aligned, notes
 from hansard.render.text import Paint, fit, pad, width, wrap
 from hansard.render.words import many
 

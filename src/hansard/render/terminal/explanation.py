@@ -7,8 +7,6 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.cost_table import notes
-from hansard.cli.output.tables import Column, table
 from hansard.render.explained import (
     CLASSES,
     COPIES,
@@ -24,6 +22,8 @@ from hansard.render.explained import (
     together,
     used,
 )
+from hansard.render.terminal.cost_table import notes
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 from hansard.render.words import dollars, exact, many, row_cost
 

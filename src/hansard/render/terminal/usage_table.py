@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.cli.output.cost_table import aligned
-from hansard.cli.output.tables import Column, table
 from hansard.render.reports import key_names
+from hansard.render.terminal.cost_table import aligned
+from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line, width
 from hansard.render.words import dollars, duration, model_name, row_cost, short
 
