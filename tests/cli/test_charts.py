@@ -15,10 +15,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hansard.errors import UsageError
+from hansard.guard.sanitize import ESCAPES
 from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
 from hansard.render.series import Amount, Bar, days_of, levels_of, measure_of, shares_of, streaks, timeline
 from hansard.render.terminal.charts import KINDS, draw
-from hansard.render.text import ESCAPES, Paint, clean, width
+from hansard.render.text import Paint, clean, width
 
 GOLDEN = Path(__file__).parent / "golden"
 TODAY = date(2026, 11, 16)

@@ -7,16 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from hansard.guard.sanitize import BREAKS, ESCAPES
+
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
-ESCAPES = re.compile(
-    "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
-    "|\x9b[0-?]*[ -/]*[@-~]"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC and other strings: titles, links
-    "|\x1b[ -/]*[0-~]"
-)
-BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # What may not reach a terminal: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from hansard.guard.sanitize import ESCAPES
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.terminal import prose
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, STRUCK, YELLOW, Span, code_lines, lay
-from hansard.render.text import ESCAPES, clean, fit, one_line, width
+from hansard.render.text import clean, fit, one_line, width
 from hansard.render.words import many
 
 BRIEF_LINES = 3

@@ -1,0 +1,136 @@
+"""Secrets are found by named rules and never left in a text; what only looks like one stays."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hansard.guard.redaction import RULES, find_secrets, redact
+
+# Every token is put together here, so that no scanner takes this file for a leak.
+LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
+LONG = LETTERS * 4
+HEX = "0a1b2c3d4e5f60718293a4b5c6d7e8f9" * 2
+KEY = "-----BEGIN {0}PRIVATE KEY-----\n" + f"MIIE{LONG}\n{LONG}\n" + "-----END {0}PRIVATE KEY-----"
+
+SECRETS = [
+    ("private-key", KEY.format("RSA "), "{}"),
+    ("private-key", KEY.format("OPENSSH ").replace("\n", "\\n"), '"key": "{}"'),
+    ("private-key", KEY.format("").partition("-----END")[0].strip(), "{}"),
+    ("anthropic-key", "sk-ant-" + "api03-" + LETTERS, "export ANTHROPIC_API_KEY={}"),
+    ("anthropic-key", "sk-ant-" + "oat01-" + LETTERS, "line one\\n{}"),
+    ("openai-key", "sk-" + "proj-" + LETTERS + "_" + LETTERS, "{}"),
+    ("openai-key", "sk-" + LETTERS + LETTERS[:16], "OPENAI={}"),
+    ("openai-key", "sk-" + "or-v1-" + HEX, "{}"),
+    ("github-token", "ghp" + "_" + LETTERS + "abcd", "https://{}@github.com/a/b"),
+    ("github-token", "github" + "_pat_" + LETTERS, "{}"),
+    ("gitlab-token", "glpat" + "-" + LETTERS, "{}"),
+    ("aws-access-key", "AKIA" + "IOSFODNN7EXAMPLE", "aws_access_key_id={}"),
+    ("google-key", "AIza" + LETTERS + "abc", "key={}"),
+    ("google-key", "ya29" + "." + LETTERS, "{}"),
+    ("slack-token", "xoxb" + "-123456789012-" + LETTERS, "{}"),
+    ("webhook-url", "T00000000/B00000000/" + LETTERS, "https://hooks.slack.com/services/{}"),
+    ("telegram-token", "123456789" + ":AA" + LETTERS + "a", "{}"),
+    ("stripe-key", "sk" + "_live_" + LETTERS, "{}"),
+    ("npm-token", "npm" + "_" + LETTERS + "abcd", "//registry.npmjs.org/:_authToken={}"),
+    ("pypi-token", "pypi" + "-AgEIcHlwaS5vcmc" + LONG, "{}"),
+    ("huggingface-token", "hf" + "_" + LETTERS, "{}"),
+    ("sendgrid-key", "SG" + "." + LETTERS[:22] + "." + LETTERS + LETTERS[:11], "{}"),
+    ("twilio-key", "SK" + HEX[:32], "{}"),
+    ("docker-token", "dckr" + "_pat_" + LETTERS, "{}"),
+    ("vault-token", "hvs" + "." + LETTERS, "{}"),
+    ("digitalocean-token", "dop" + "_v1_" + HEX, "{}"),
+    ("databricks-token", "dapi" + HEX[:32], "{}"),
+    ("azure-key", LONG + "==", "AccountName=x;AccountKey={};EndpointSuffix=y"),
+    ("age-key", "AGE-SECRET-KEY-1" + LETTERS.upper() * 2, "{}"),
+    ("service-token", "gsk" + "_" + LETTERS * 2, "{}"),
+    ("jwt", "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0In0." + LETTERS, "token {}"),
+    ("url-password", "s3cr3t!pass", "postgres://admin:{}@db.example.com:5432/app"),
+    ("url-password", "hunter2", "redis://:{}@localhost"),
+    ("authorization-header", LETTERS, "Authorization: Bearer {}"),
+    ("authorization-header", "dXNlcjpwYXNz" + "dzEyMw==", '"authorization": "Basic {}"'),
+    ("authorization-header", LETTERS, "curl -H 'X: bearer {}'"),
+    ("netrc", "tr0ub4dor", "machine example.com login me password {}"),
+    ("password", "hunter2", "password={}"),
+    ("password", "Tr0ub4dor&3"[:9], 'DB_PASSWORD: "{}"'),
+    ("password", "p4ssw0rd-x", '{{\\"password\\": \\"{}\\"}}'),
+    ("password", "correct-horse-battery", "PGPASSWORD={} psql"),
+    ("password", "swordfish9", "mysql --password {}"),
+    ("api-key", LETTERS, "api_key = '{}'"),
+    ("api-key", LETTERS + "/+", "aws_secret_access_key={}"),
+    ("api-key", HEX, '"client_secret": "{}"'),
+    ("api-key", LETTERS, "MY_TOKEN={}"),
+]  # fmt: skip
+
+HARMLESS = [
+    "commit 214bc2e0a9b8c7d6e5f40312233445566778899a",
+    "max_tokens: 4000, output_tokens=123456789012345678",
+    "password: string",
+    "password = get_password(user)",
+    "password=os.environ['PASSWORD']",
+    "password=${DB_PASSWORD}",
+    "password: <your password>",
+    "password=********",
+    "password = self.password",
+    "token = tokenizer.encode_plus2(text_for_the_model)",
+    "const token: CancellationTokenSource = x",
+    "secret=None",
+    "task-0123456789abcdefghijklmnop",
+    "https://example.com:8080/path@2x.png",
+    "git@github.com:owner/repository.git",
+    "postgres://user:${PASSWORD}@host/db",
+    "the bearer of this letter, bearer authentication and so on",
+    "-----BEGIN PRIVATE KEY----- is how such a file begins, and -----BEGIN CERTIFICATE----- how others do.",
+    "AKIA is a prefix of access keys",
+    "uuid 123e4567-e89b-12d3-a456-426614174000",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "sk-learn and sk-image",
+    "the eyJ of a token",
+    "",
+]
+
+
+@pytest.mark.parametrize(("rule", "secret", "around"), SECRETS)
+def test_a_secret_is_redacted_by_its_rule(rule: str, secret: str, around: str) -> None:
+    text = f"before {around.format(secret)} after"
+    shown = redact(text)
+    assert secret not in shown
+    assert f"[redacted: {rule}]" in shown, shown
+    assert shown.startswith("before ")
+    assert shown.endswith(" after")
+    assert redact(shown) == shown
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_every_rule_has_an_example_and_a_name_of_its_own() -> None:
+    assert {rule for rule, _, _ in SECRETS} == {rule.name for rule in RULES}
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", rule.name) for rule in RULES)
+    assert all(word == word.lower() for rule in RULES for word in rule.words)
+
+
+def test_overlapping_rules_redact_once() -> None:
+    token = "ghp" + "_" + LETTERS + "abcd"
+    assert redact(f"GITHUB_TOKEN={token}") == "GITHUB_TOKEN=[redacted: github-token]"
+    assert [secret.rule for secret in find_secrets(f"password={token} {token}")] == ["github-token"] * 2
+
+
+@given(
+    st.text(max_size=300), st.sampled_from([(secret, around) for _, secret, around in SECRETS]), st.text(max_size=300)
+)
+def test_no_neighbour_hides_a_secret_whose_beginning_is_known(before: str, one: tuple[str, str], after: str) -> None:
+    secret, around = one
+    assert secret not in redact(f"{before}\n{around.format(secret)}\n{after}")
+
+
+@given(st.text())
+def test_redaction_is_stable(text: str) -> None:
+    once = redact(text)
+    assert redact(once) == once
