@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hansard
+from hansard.cli import fast_json
 from hansard.cli.statusline import background, line, refresh, run, snapshot
 from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
@@ -338,7 +339,7 @@ def test_hostile_text_is_text(store: Path) -> None:
 @contextmanager
 def held(store: Path) -> Iterator[None]:
     """Let nobody start a refresh."""
-    lock = background.RefreshLock(str(store))
+    lock = background.refresh_lock(str(store))
     assert lock.acquire()
     yield
     lock.release()
@@ -595,7 +596,7 @@ def test_the_short_way_costs_little(store: Path) -> None:
         f"import os, sys; sys.argv = ['hansard', 'statusline', '--no-sync']\nos._exit = lambda code: {tell}\n"
         "from hansard.cli.statusline.run import run_fast; run_fast(sys.argv[2:])"
     )
-    allowed = {"_json", "hansard.cli.statusline", "hansard.directories"} | {
+    allowed = {"_json", "hansard.cli.fast_json", "hansard.cli.statusline", "hansard.directories"} | {
         f"hansard.cli.statusline.{name}" for name in ("run", "snapshot", "line")
     }
     assert ours - bare == allowed
@@ -628,7 +629,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
 
 def at_rest(home: Path) -> bool:
     """Whether no refresh is running."""
-    lock = background.RefreshLock(str(home))
+    lock = background.refresh_lock(str(home))
     if not lock.acquire():
         return False
     lock.release()
@@ -650,7 +651,7 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     # It is too early for another, until its time has come.
     assert printed(start(*options, said=client()))
     assert len(started()) == 1
-    assert background.RefreshLock(str(home)).wait()
+    assert background.refresh_lock(str(home)).wait()
     os.utime(home / background.FILE, (1, 1))
     assert printed(start(*options, said=client()))
     assert len(started()) == 1
@@ -664,7 +665,7 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
 
 @POSIX
 def test_a_refresh_that_is_running_is_enough(store: Path, started: Callable[[], list[list[str]]]) -> None:
-    lock = background.RefreshLock(str(store))
+    lock = background.refresh_lock(str(store))
     assert lock.acquire()
     assert printed(start(said=client()))
     lock.release()
@@ -701,8 +702,8 @@ def test_what_another_process_synced_is_shown_without_a_sync(store: Path, root: 
 @POSIX
 def test_a_refresh_that_was_killed_holds_nobody_up(store: Path) -> None:
     code = f"""if True:
-        from hansard.cli.statusline.background import RefreshLock
-        lock = RefreshLock({str(store)!r})
+        from hansard.cli.statusline.background import refresh_lock
+        lock = refresh_lock({str(store)!r})
         assert lock.acquire()
         print("held", flush=True)
         input()"""
@@ -907,9 +908,9 @@ def test_json_means_the_same_as_to_json(text: bytes) -> None:
         expected = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff").strip(), strict=False)
     except ValueError:
         with pytest.raises(ValueError, match="JSON"):
-            snapshot.decode(text)
+            fast_json.decode(text)
     else:
-        assert repr(snapshot.decode(text)) == repr(expected)
+        assert repr(fast_json.decode(text)) == repr(expected)
 
 
 def test_directories_of_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,11 @@ def main() -> None:
 
         if run_fast(sys.argv[2:]):
             return
+    if sys.argv[1:2] == ["hook"]:
+        from hansard.cli.hook import run as hook
+
+        if hook.run_fast(sys.argv[2:]):
+            return
     from hansard.cli.app import hansard
 
     if "_HANSARD_COMPLETE" in os.environ:

@@ -3,118 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
+
+from hansard.cli.background import ProcessLock, start_once
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
     from hansard.cli.statusline.run import Options
 
 FILE = "statusline.lock"
-START = "from hansard.cli import main; main()"
-_FAR = 3600  # a time further ahead comes from a clock that was wrong
 
 
-class RefreshLock:
-    """A file that one process locks at a time; its modification time says when the next refresh may start."""
-
-    def __init__(self, home: str) -> None:
-        self._path = os.path.join(home, FILE)
-        self._descriptor = -1
-
-    def wait(self) -> float:
-        """Seconds until the next refresh may start, 0 when it may."""
-        try:
-            ahead = os.stat(self._path).st_mtime - time.time()
-        except OSError:
-            return 0.0
-        return ahead if 0 < ahead < _FAR else 0.0
-
-    def put_off(self, seconds: float) -> None:
-        """Let at least so many seconds pass before the next refresh."""
-        at = time.time() + max(seconds, self.wait())
-        os.utime(self._path, (at, at))
-
-    def acquire(self, patience: float = 0.0) -> bool:
-        """Take it, unless another process has it; the system lets go of it when this process ends."""
-        if self._descriptor < 0:
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        until = time.monotonic() + patience
-        while not _locked(self._descriptor):
-            if time.monotonic() >= until:
-                self.release()
-                return False
-            time.sleep(0.02)
-        return True
-
-    def release(self) -> None:
-        """Let others have it."""
-        os.close(self._descriptor)
-        self._descriptor = -1
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def refresh_lock(home: str) -> ProcessLock:
+    """The lock that a refresh holds."""
+    return ProcessLock(os.path.join(home, FILE))
 
 
 def start_refresh(options: Options, home: str) -> None:
     """Start a refresh that outlives this process, unless one is running or was started just now."""
-    lock = RefreshLock(home)
-    if lock.wait() or not sys.executable:
-        return
     try:
         if not options.no_sync:
             os.makedirs(home, mode=0o700, exist_ok=True)
-        if not lock.acquire():
-            return
-        try:
-            if lock.wait():
-                return
-            lock.put_off(options.every)
-        finally:
-            lock.release()
-        spawn([sys.executable, "-P", "-c", START, "statusline", "--refresh", *options.arguments(home)])
+        start_once(refresh_lock(home), ["statusline", "--refresh", *options.arguments(home)], options.every)
     except OSError:  # no home, a read-only one, no more processes: the line is printed, and that is what counts
         return
-
-
-def spawn(command: list[str]) -> None:
-    """Start a process that has nothing in common with this one: no session, no terminal, no stream, no parent."""
-    if sys.platform == "win32":
-        import subprocess
-
-        subprocess.Popen(  # noqa: S603 - our own program
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            creationflags=subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP,
-        )
-        return
-    # By hand: the module that does this takes as long to import as Python to start.
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return
-    try:
-        os.setsid()
-        if os.fork():
-            os._exit(0)
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        os.closerange(3, 256)
-        os.execv(command[0], command)  # noqa: S606 - our own program
-    finally:
-        os._exit(127)

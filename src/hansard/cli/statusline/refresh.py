@@ -8,7 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.statusline.background import RefreshLock
+from hansard.cli.background import write_file
+from hansard.cli.statusline.background import refresh_lock
 from hansard.cli.statusline.line import ClientInput
 from hansard.cli.statusline.run import MOST, line_of, trouble
 from hansard.cli.statusline.snapshot import (
@@ -20,7 +21,6 @@ from hansard.cli.statusline.snapshot import (
     find_state,
     is_name,
     load,
-    write_file,
 )
 from hansard.directories import data_directory
 
@@ -39,7 +39,7 @@ def refresh(options: Options) -> None:
     home = data_directory(options.home, os.environ)
     if sys.platform != "win32":
         _step_aside()
-    lock = RefreshLock(home)
+    lock = refresh_lock(home)
     try:
         if lock.acquire(patience=1.0):
             snapshot = update_snapshot(home)

@@ -6,7 +6,7 @@ import os
 import sys
 from shlex import join, quote
 
-from hansard.cli.statusline.background import START
+from hansard.cli.background import START
 from hansard.cli.statusline.refresh import BUSY
 from hansard.cli.statusline.run import Options
 from hansard.cli.statusline.snapshot import SPOOL

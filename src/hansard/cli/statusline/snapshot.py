@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 
+from hansard.cli.fast_json import decode
 from hansard.directories import config_path
 
 TYPE_CHECKING = False  # `typing` would be the largest import
@@ -128,6 +129,8 @@ class HighWaterMark:
                 os.mkdir(folder, 0o700)
         except OSError:
             return
+        from hansard.cli.background import write_file
+
         # A text is one of ours or what the client said, made a number: nothing in it needs escaping.
         items = (f'["{name}", {number!r}, "{text}"]' for name, (number, text) in self._shown.items())
         write_file(self._path, f"[{', '.join(items)}]")
@@ -136,49 +139,3 @@ class HighWaterMark:
 def is_name(text: str) -> bool:
     """Whether a session's id can be the name of a file."""
     return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
-
-
-def write_file(path: str, text: str) -> None:
-    """Replace a small file as a whole, for its owner only; where that cannot be done, nothing happens."""
-    fresh = f"{path}.{os.getpid()}.new"
-    try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        os.replace(fresh, path)
-    except OSError:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
-
-
-# -- JSON without `json`, which takes 8 ms to import where the whole line takes 13
-
-
-class _ScannerOptions:
-    """How the scanner is to read things."""
-
-    strict = False
-    object_hook = None
-    object_pairs_hook = None
-    parse_float = float
-    parse_int = int
-    parse_constant = float
-
-
-def decode(text: bytes) -> Any:
-    """The value of a JSON text, by the C code that `json` uses itself; ValueError where it is none."""
-    try:
-        from _json import make_scanner
-    except ImportError:  # another Python than CPython
-        from json import loads
-
-        return loads(text)
-    plain = text.decode("utf-8", "replace").lstrip("\ufeff").strip()
-    try:
-        value, end = make_scanner(_ScannerOptions())(plain, 0)  # type: ignore[arg-type]
-    except (
-        Exception
-    ) as error:  # a SystemError too: the scanner wants to raise what `json` defines, and that is not loaded
-        raise ValueError("no JSON") from error
-    if end < len(plain):
-        raise ValueError("more than one JSON value")
-    return value

@@ -1,0 +1,42 @@
+"""`hansard hook`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from hansard.cli.context import Command, Context, common, pass_context
+from hansard.cli.hook.run import TIMEOUT, Options, run
+
+
+@click.command(cls=Command)
+@click.argument("event", required=False, default="")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 600),
+    default=TIMEOUT,
+    show_default=True,
+    metavar="SECONDS",
+    help="SessionEnd and PreCompact: how long to wait until the transcript is stored.",
+)
+@click.option("--work", is_flag=True, hidden=True, help="Do what hooks have asked for; run by hooks.")
+@common
+@pass_context
+def hook(cli: Context, event: str, timeout: float, work: bool) -> None:
+    """Handle a hook of the client: store what is new, without delaying it.
+
+    Reads the JSON that Claude Code writes to a hook's stdin. SessionEnd and PreCompact store the transcript at once; Stop,
+    PostToolUse and the like have the index updated in the background; other events do nothing. Never fails and prints nothing:
+    what goes wrong is written to hooks.log in the data directory.
+
+    `hansard plugin install` sets the hooks up.
+
+    Examples:
+      hansard hook SessionEnd --timeout 8
+      hansard hook Stop
+    """
+    options = Options()
+    options.event, options.timeout, options.work = event, timeout, work
+    options.home, options.roots, options.follow_links = cli.home, cli.roots, cli.follow_links
+    run(options, sys.stdin)

@@ -1,0 +1,111 @@
+"""What runs behind the hooks: one process that syncs as long as there are requests, those that somebody waits for first."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from hansard.cli.hook.log import write_log
+from hansard.cli.hook.requests import FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock
+from hansard.cli.hook.run import FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from hansard.cli.hook.run import Options
+    from hansard.sync.report import Progress
+
+_DELAY = 1.0  # seconds; at Stop the last answer is mostly not in the file yet
+_SHARE = 20  # a sync is let run for at most one part of the time in so many
+_LONGEST = 300  # seconds until the next one, whatever the last one took
+_STEP = 0.05
+_LOCK_WAIT = 600.0  # for another process that is syncing; nobody waits for this one
+
+
+def work(options: Options, home: str) -> None:
+    """Meet all requests, unless another process is doing that."""
+    if sys.platform != "win32":
+        os.nice(5)
+    os.chdir(home)  # the project's folder may be moved or deleted meanwhile
+    lock = worker_lock(home)
+    is_going_on = True
+    while is_going_on and lock.acquire(patience=1.0):
+        try:
+            is_going_on = _meet_requests(options, home)
+            lock.put_off_no_longer()
+        finally:
+            lock.release()
+        # A hook that still found the lock held has left its request behind.
+        is_going_on = is_going_on and bool(waiting(home))
+
+
+def _meet_requests(options: Options, home: str) -> bool:
+    """Sync until there are no requests; False when that failed."""
+    pause = _DELAY
+    while waiting(home):
+        until = time.monotonic() + pause
+        while time.monotonic() < until and not waiting(home, KEEP):
+            time.sleep(_STEP)
+        taken = take_requests(home)
+        before = time.monotonic()
+        failure = os.path.join(home, FOLDER, FAILED)
+        try:
+            _sync(options, home, taken)
+        except Exception as error:  # noqa: BLE001 - of the store, the settings or the sources: the log tells
+            write_log(home, f"sync: {type(error).__name__}: {error}")
+            with contextlib.suppress(OSError), open(os.open(failure, os.O_WRONLY | os.O_CREAT, 0o600), "ab"):
+                os.utime(failure)
+            return False
+        finally:
+            _remove(taken)
+        _remove([failure])
+        pause = max(_DELAY, min(_LONGEST, (time.monotonic() - before) * _SHARE))
+    return True
+
+
+def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
+    from hansard import config, engine
+
+    settings = config.load(os.environ, home=home, roots=options.roots, follow_links=options.follow_links)
+    roots = [*settings.roots]
+    for transcript in taken.values():
+        root = root_of(transcript)
+        if root is not None and not any(_is_inside(other, root) for other in roots):
+            roots.append(root)
+    urgent = [path for path in taken if is_urgent(path)]
+
+    def kept(progress: Progress) -> None:
+        if progress.phase != "reading":  # all that was new is in the record
+            _remove(urgent)
+
+    with engine.open(
+        home, roots, follow_links=settings.follow_links, max_file=settings.max_file, prices=settings.prices
+    ) as h:
+        report = h.sync(listener=kept, wait_seconds=_LOCK_WAIT)
+    if report.busy:
+        write_log(home, f"sync: another process did not finish within {_LOCK_WAIT:g} s")
+
+
+def root_of(transcript: str) -> str | None:
+    """The config directory that a transcript lies in; None for a path that is no transcript's."""
+    folder, name = os.path.split(transcript)
+    projects, project = os.path.split(folder)
+    root, last = os.path.split(projects)
+    if last != "projects" or not project or not name.endswith(".jsonl") or not os.path.isabs(root):
+        return None
+    return root if os.path.isdir(projects) else None
+
+
+def _is_inside(root: str, folder: str) -> bool:
+    """Whether a config directory is read through a root: it is the root, or the root is its projects directory."""
+    real = os.path.realpath(os.path.expanduser(root))
+    return real in (os.path.realpath(folder), os.path.realpath(os.path.join(folder, "projects")))
+
+
+def _remove(paths: Collection[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
