@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from zstandard import ZstdCompressor
 
 from hansard.engine import Hansard
 from hansard.pricing import book as room
@@ -90,6 +93,38 @@ def test_the_embedded_data_needs_no_network_and_is_kept(store: str) -> None:
     assert load(store) == book == read(store)
     assert path.stat().st_mtime_ns == before
     assert os.listdir(store) == [FILE_NAME]
+
+
+def test_the_data_converted_ahead_is_that_of_the_pinned_package() -> None:
+    from genai_prices.data import providers
+
+    ahead = room.read_converted()
+    assert ahead is not None
+    assert ahead.package == room.installed(), "genai-prices has another version: run tools/make_prices.py"
+    converted = room._converted(providers, room.installed(), None)
+    assert msgspec.structs.replace(ahead, dated=converted.dated) == converted
+
+
+def test_the_package_is_not_imported_where_its_data_was_converted_ahead(store: str) -> None:
+    code = (
+        f"import sys; from hansard.pricing.book import load; load({store!r}); sys.exit('genai_prices' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_data_converted_ahead_that_cannot_be_read_is_converted_now(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room._embedded.cache_clear()
+    book = load(store)
+    for damage in (None, b"", b"no zstd", ZstdCompressor().compress(b'{"format":1}')):
+        path = tmp_path / "ahead"
+        if damage is not None:
+            path.write_bytes(damage)
+        monkeypatch.setattr(room, "CONVERTED", str(path))
+        assert room.read_converted() is None
+        room._embedded.cache_clear()
+        assert load(str(tmp_path / f"other-{damage!r}"[:12])) == book
 
 
 def test_kept_data_is_read_without_the_package(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
