@@ -191,11 +191,12 @@ class _Changes:
     def _add(self, stated: Stated, sign: int) -> None:
         self.unsettled.add((stated.session_id, stated.ts // QUARTER))
         amounts = self.sums.setdefault(stated.session_id, [0] * 6)
-        write = max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
-        for place, amount in enumerate(
-            (1, int(stated.is_lower_bound), stated.input, stated.output, stated.cache_read, write)
-        ):
-            amounts[place] += sign * amount
+        amounts[0] += sign
+        amounts[1] += sign * stated.is_lower_bound
+        amounts[2] += sign * stated.input
+        amounts[3] += sign * stated.output
+        amounts[4] += sign * stated.cache_read
+        amounts[5] += sign * max(stated.cache_write, stated.cache_write_5m + stated.cache_write_1h)
 
 
 def _claimed(stated: Stated, copied: int) -> Values:

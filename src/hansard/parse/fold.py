@@ -50,10 +50,10 @@ from hansard.parse.state import (
 from hansard.parse.usage import (
     CALL_BLOCKS,
     SIDECHAIN,
+    absorb,
     dated,
     embedded_answer,
     first_tool,
-    merge,
     message_key,
     stated,
     streamed_answer,
@@ -354,7 +354,7 @@ class Fold:
             agent_id = SIDECHAIN
         for counted, statement in stated(body, key, record_id, ts, self.path, session_id, agent_id):
             known = usage.get(counted)
-            usage[counted] = statement if known is None else merge(known, statement)
+            usage[counted] = statement if known is None else absorb(known, statement)
 
     # -- tools
 
@@ -518,7 +518,7 @@ class Fold:
         for counted, statement in stated(answer, key, record_id, ts, self.path, session_id, speaker):
             statement.is_progress = True
             known = self.rows.usage.get(counted)
-            self.rows.usage[counted] = statement if known is None else merge(known, statement)
+            self.rows.usage[counted] = statement if known is None else absorb(known, statement)
             if counted == key:
                 self.rows.progress_answers.append((record_id, length, key))
 

@@ -6,8 +6,6 @@ any order, in any split and more than once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from hansard.parse import wire
@@ -86,35 +84,32 @@ def dated(ts: int | None) -> int:
 
 def merge(one: Stated, other: Stated) -> Stated:
     """Both statements in one; the order of the arguments does not matter."""
+    return absorb(msgspec.structs.replace(one), other)
+
+
+def absorb(one: Stated, other: Stated) -> Stated:
+    """`merge` into the first of the two, which is given back unless a line of its own replaces what progress records said."""
     if one.is_progress != other.is_progress:
         return other if one.is_progress else one
-    first = one if one.owner() <= other.owner() else other
-    calling = one if one.first_call() <= other.first_call() else other
-    return Stated(
-        ts=first.ts,
-        path=first.path,
-        record_id=first.record_id,
-        model=first.model,
-        session_id=first.session_id,
-        agent_id=first.agent_id,
-        input=max(one.input, other.input),
-        output=max(one.output, other.output),
-        cache_read=max(one.cache_read, other.cache_read),
-        cache_write=max(one.cache_write, other.cache_write),
-        cache_write_5m=max(one.cache_write_5m, other.cache_write_5m),
-        cache_write_1h=max(one.cache_write_1h, other.cache_write_1h),
-        web_searches=max(one.web_searches, other.web_searches),
-        final_output=max(one.final_output, other.final_output),
-        service_tier=max(one.service_tier, other.service_tier),
-        speed=max(one.speed, other.speed),
-        inference_geo=max(one.inference_geo, other.inference_geo),
-        branch=first.branch,
-        tool=calling.tool,
-        tool_ts=calling.tool_ts,
-        recorded=max(one.recorded, other.recorded),
-        is_progress=one.is_progress,
-        is_copy=first.is_copy,
-    )
+    if other.owner() < one.owner():
+        one.ts, one.path, one.record_id = other.ts, other.path, other.record_id
+        one.model, one.session_id, one.agent_id = other.model, other.session_id, other.agent_id
+        one.branch, one.is_copy = other.branch, other.is_copy
+    if (other.tool or other.tool_ts) and other.first_call() < one.first_call():
+        one.tool, one.tool_ts = other.tool, other.tool_ts
+    one.input = max(one.input, other.input)
+    one.output = max(one.output, other.output)
+    one.cache_read = max(one.cache_read, other.cache_read)
+    one.cache_write = max(one.cache_write, other.cache_write)
+    one.cache_write_5m = max(one.cache_write_5m, other.cache_write_5m)
+    one.cache_write_1h = max(one.cache_write_1h, other.cache_write_1h)
+    one.web_searches = max(one.web_searches, other.web_searches)
+    one.final_output = max(one.final_output, other.final_output)
+    one.service_tier = max(one.service_tier, other.service_tier)
+    one.speed = max(one.speed, other.speed)
+    one.inference_geo = max(one.inference_geo, other.inference_geo)
+    one.recorded = max(one.recorded, other.recorded)
+    return one
 
 
 def embedded_answer(body: wire.Entry) -> wire.Entry | None:
@@ -165,11 +160,11 @@ def message_key(body: wire.Entry, session_id: str, agent_id: str, path: str, off
 
 def stated(
     body: wire.Entry, key: str, record_id: int, ts: int, path: str, session_id: str, agent_id: str
-) -> Iterator[tuple[str, Stated]]:
+) -> list[tuple[str, Stated]]:
     """What an assistant line states about its own message and, under keys of their own, about advisor calls inside it."""
     message = body.message
     if message is None or message.usage is None or message.model == SYNTHETIC:
-        return
+        return []
     usage = message.usage
     write_5m, write_1h = _split(usage.cache_creation)
     server = usage.server_tool_use
@@ -198,28 +193,27 @@ def stated(
         tool_ts=ts if tool else 0,
         recorded=_recorded(body.cost_usd),
     )
-    yield key, own
+    found = [(key, own)]
     if usage.iterations and b"advisor" in bytes(usage.iterations):
         for number, call in enumerate(lenient(_iterations, usage.iterations) or ()):
             if call.type == "advisor_message":
                 write_5m, write_1h = _split(call.cache_creation)
                 advised = _count(call.output_tokens)
-                yield (
-                    f"{key}#advisor{number}",
-                    msgspec.structs.replace(
-                        own,
-                        model=call.model or "",
-                        input=_count(call.input_tokens),
-                        output=advised,
-                        cache_read=_count(call.cache_read_input_tokens),
-                        cache_write=_count(call.cache_creation_input_tokens),
-                        cache_write_5m=write_5m,
-                        cache_write_1h=write_1h,
-                        web_searches=0,
-                        final_output=advised if message.stop_reason else -1,
-                        recorded=-1,
-                    ),
+                advisor = msgspec.structs.replace(
+                    own,
+                    model=call.model or "",
+                    input=_count(call.input_tokens),
+                    output=advised,
+                    cache_read=_count(call.cache_read_input_tokens),
+                    cache_write=_count(call.cache_creation_input_tokens),
+                    cache_write_5m=write_5m,
+                    cache_write_1h=write_1h,
+                    web_searches=0,
+                    final_output=advised if message.stop_reason else -1,
+                    recorded=-1,
                 )
+                found.append((f"{key}#advisor{number}", advisor))
+    return found
 
 
 def _split(split: wire.CacheCreation | None) -> tuple[int, int]:
