@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from hansard.export.result import Exported
+    from hansard.git.blame import Blamer
+    from hansard.git.repository import Repository
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
+    from hansard.model.blame import BlameReport, CommitReport
     from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
     from hansard.model.current import CurrentUsage
     from hansard.model.explain import Explanation
@@ -552,6 +555,29 @@ class Hansard:
         from hansard.query.prompts import read_prompt
 
         return read_prompt(self.reader, transcript, offset)
+
+    # -- git
+
+    def blame(self, path: str, lines: tuple[int, int] | None = None, rev: str | None = None) -> BlameReport:
+        """For each line of a file the commit, and the session and turn whose edit wrote it; without `rev` as it is in the working tree."""
+        from hansard.git.repository import Repository
+
+        repository = Repository.find(os.path.dirname(os.path.abspath(path)))
+        return self._blamer(repository).file(repository.relative(path), lines, rev)
+
+    def blame_commit(self, commit: str, repository: str) -> CommitReport:
+        """For each line that a commit added the session and turn whose edit wrote it; `repository` is a folder in it."""
+        from hansard.git.repository import Repository
+
+        return self._blamer(Repository.find(repository)).commit(commit)
+
+    def _blamer(self, repository: Repository) -> Blamer:
+        from hansard.git.blame import Blamer
+        from hansard.git.cache import EditCache
+        from hansard.thread.store import ThreadStore
+
+        threads = ThreadStore(self.reader, self.record, self.thread_cache)
+        return Blamer(threads, EditCache(self.home), repository)
 
     def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
         """Sessions like this one, the most alike first, each with what they have in common."""

@@ -1,0 +1,131 @@
+"""`edits.db`: what recorded calls wrote, read once from the record. Disposable, and never needed: without it answers take longer."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import apsw
+import msgspec
+import zstandard
+
+from hansard.storage.sqlite import connect, create
+
+if TYPE_CHECKING:
+    from hansard.git.edits import CallWrites
+
+_VERSION = 1
+_TABLES = """
+CREATE TABLE calls (
+    id          INTEGER PRIMARY KEY,  -- tool_calls.id
+    tool_use_id TEXT NOT NULL,        -- another one: the row is of another record
+    told        BLOB                  -- CallWrites, packed; null: nothing
+);
+CREATE TABLE lines (
+    hash INTEGER NOT NULL,            -- of an added line
+    id   INTEGER NOT NULL,
+    PRIMARY KEY (hash, id)
+) WITHOUT ROWID;
+"""
+
+
+class EditCache:
+    """The cache of one store; where it cannot be written it is kept in memory."""
+
+    def __init__(self, home: str) -> None:
+        self._path = os.path.join(home, "edits.db")
+        self._db: apsw.Connection | None = None
+        self._pack = zstandard.ZstdCompressor(level=1)
+        self._unpack = zstandard.ZstdDecompressor()
+        from hansard.git.edits import CallWrites
+
+        self._decoder = msgspec.msgpack.Decoder(CallWrites)
+
+    def get(self, wanted: Mapping[int, str]) -> dict[int, CallWrites]:
+        """What is known of these calls, by their ids; calls that tell nothing are there as empty ones."""
+        from hansard.git.edits import CallWrites
+
+        found: dict[int, CallWrites] = {}
+        nothing = CallWrites()
+        with contextlib.suppress(apsw.Error):
+            rows = self.db.execute(
+                "SELECT c.id, c.tool_use_id, c.told FROM json_each(?) w CROSS JOIN calls c ON c.id = w.value",
+                (json.dumps(list(wanted)),),
+            )
+            for id_, tool_use_id, told in rows:
+                if wanted[id_] == tool_use_id:
+                    found[id_] = nothing if told is None else self._decoder.decode(self._unpack.decompress(told))
+        return found
+
+    def known(self, wanted: Mapping[int, str]) -> set[int]:
+        """Which of these calls are in the cache."""
+        found: set[int] = set()
+        with contextlib.suppress(apsw.Error):
+            rows = self.db.execute(
+                "SELECT c.id, c.tool_use_id FROM json_each(?) w CROSS JOIN calls c ON c.id = w.value",
+                (json.dumps(list(wanted)),),
+            )
+            found.update(id_ for id_, tool_use_id in rows if wanted[id_] == tool_use_id)
+        return found
+
+    def put(self, known: Mapping[int, tuple[str, CallWrites]], hashes: Callable[[CallWrites], Iterable[int]]) -> None:
+        """Keep what was read."""
+        with contextlib.suppress(apsw.Error), self.db:
+            for id_, (tool_use_id, told) in known.items():
+                is_empty = not (told.writes or told.names or told.commits)
+                blob = None if is_empty else self._pack.compress(msgspec.msgpack.encode(told))
+                self.db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?, ?)", (id_, tool_use_id, blob))
+                self.db.executemany(
+                    "INSERT OR IGNORE INTO lines VALUES (?, ?)", [(number, id_) for number in hashes(told)]
+                )
+
+    def find(self, hashes: Iterable[int], limit: int = 20) -> dict[int, list[int]]:
+        """The calls that added lines with these hashes; a line that many calls added tells nothing and is left out."""
+        found: dict[int, list[int]] = {}
+        with contextlib.suppress(apsw.Error):
+            for number, id_ in self.db.execute(
+                "SELECT l.hash, l.id FROM json_each(?) w CROSS JOIN lines l ON l.hash = w.value",
+                (json.dumps(list(hashes)),),
+            ):
+                found.setdefault(number, []).append(id_)
+        return {number: ids for number, ids in found.items() if len(ids) <= limit}
+
+    @property
+    def db(self) -> apsw.Connection:
+        """The database, made when it is first asked for."""
+        if self._db is None:
+            try:
+                self._db = self._open()
+            except (apsw.Error, OSError):
+                self._db = apsw.Connection(":memory:")
+                self._db.execute(_TABLES)
+        return self._db
+
+    def _open(self) -> apsw.Connection:
+        for _ in range(2):
+            if not os.path.exists(self._path):
+                create(self._path, _prepare)
+            db = connect(self._path)
+            db.set_busy_timeout(2000)
+            if db.pragma("user_version") == _VERSION:
+                db.pragma("synchronous", "off")
+                return db
+            db.close()
+            for suffix in ("", "-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self._path + suffix)
+        raise OSError(self._path)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _prepare(db: apsw.Connection) -> None:
+    db.execute(_TABLES)
+    db.pragma("user_version", _VERSION)

@@ -1,0 +1,86 @@
+"""What edits cost: a message counts for the next edit of its turn, and what follows a turn's last edit counts for that one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING
+
+from hansard.pricing.cost import SUMS, Sums, rates_of
+
+if TYPE_CHECKING:
+    from hansard.model.ledger import Rate
+    from hansard.query.reader import Reader
+
+_SHARE = Decimal("1e-9")  # of a dollar: shares of lines are rounded, sums are not
+# Turns begin with what a person typed into the session's own thread; without times they cannot be told apart.
+_TURNS = (
+    "SELECT p.ts FROM sessions s CROSS JOIN prompts p ON p.id BETWEEN s.transcript << 40 AND (s.transcript << 40) + 1099511627775"
+    " WHERE s.session_id = ? AND p.ts IS NOT NULL ORDER BY p.ts"
+)
+
+
+class WorkTimeline:
+    """For every moment of a session the call that its messages led to."""
+
+    def __init__(self, turns: Sequence[int], calls: Iterable[tuple[int, int]]) -> None:
+        """`turns` are the moments at which turns begin, `calls` the moments and ids of calls that did work."""
+        self._turns = sorted(turns)
+        self._calls = sorted(calls)
+        self._moments = [moment for moment, _ in self._calls]
+
+    @classmethod
+    def of(cls, reader: Reader, session_id: str, calls: Iterable[tuple[int, int]]) -> WorkTimeline:
+        """The timeline of a session."""
+        return cls([row[0] for row in reader.rows(_TURNS, (session_id,))], calls)
+
+    def call_at(self, moment: int) -> int | None:
+        """The call that a message of this moment led to; None where its turn has none."""
+        turn = bisect_right(self._turns, moment)
+        start = self._turns[turn - 1] if turn else -1
+        end = self._turns[turn] if turn < len(self._turns) else None
+        place = bisect_left(self._moments, moment)
+        if place < len(self._moments) and (end is None or self._moments[place] < end):
+            return self._calls[place][1]
+        if place and self._moments[place - 1] >= start:
+            return self._calls[place - 1][1]
+        return None
+
+
+class EditCosts:
+    """What the calls of sessions cost, by their ids."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._rates: Mapping[int, Rate] | None = None
+
+    @property
+    def rates(self) -> Mapping[int, Rate]:
+        """The rates of the index."""
+        if self._rates is None:
+            self._rates = rates_of(self._reader.rows)
+        return self._rates
+
+    def of_session(self, session_id: str, calls: Iterable[tuple[int, int]]) -> dict[int | None, Sums]:
+        """What each of these calls of a session adds up to; None is for messages that led to none."""
+        timeline = WorkTimeline.of(self._reader, session_id, calls)
+        found: dict[int | None, Sums] = {}
+        for row in self._reader.rows(
+            f"SELECT rate, has_recorded, first_ts, {SUMS} FROM charges WHERE session_id = ? GROUP BY first_ts, rate, has_recorded",
+            (session_id,),
+        ):
+            call = timeline.call_at(row[2])
+            found.setdefault(call, Sums()).add(row[0], row[1], row[3:])
+        return found
+
+    def money(self, sums: Sums | None) -> Decimal | None:
+        """What sums cost; None where no price is known."""
+        return None if sums is None else sums.row({}, {}, self.rates, "auto").cost_usd
+
+
+def share(cost: Decimal | None, lines: int, of: int) -> Decimal | None:
+    """The share that some of an edit's lines have in what it cost."""
+    if cost is None or not of:
+        return None
+    return (cost * min(lines, of) / of).quantize(_SHARE, ROUND_HALF_EVEN)

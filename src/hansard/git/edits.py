@@ -1,0 +1,286 @@
+"""Recorded edits: the lines that each tool call added to a file, with the lines around them, as the record tells.
+
+Reading them again from the record takes a millisecond each, so what was read is kept in `edits.db`, which may be deleted at any time:
+each row depends on one call alone, and calls do not change.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from hansard.git.lines import Block, key_of, line_hash, lines_of
+from hansard.git.shell import made_commits, read_command
+from hansard.parse import meaning as m
+from hansard.parse.decode import ParsedLine, items
+from hansard.query.duplicates import find_copies
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+
+if TYPE_CHECKING:
+    from hansard.git.cache import EditCache
+    from hansard.query.reader import Reader
+    from hansard.record.store import Record
+
+_LONGEST = 16 << 20  # bytes of a line of a transcript that is read for this
+_SPAN = 1 << 20  # bytes of a transcript that are read at once
+_MOST_LINES = 20_000  # of a file whose two texts are compared here
+_CHANGED = "c.change IS NOT NULL"
+
+
+class Write(Struct, frozen=True, array_like=True):
+    """What a call wrote to one file."""
+
+    path: str  # as the call names it; of a shell command, its place
+    blocks: tuple[Block, ...]
+
+    @property
+    def added(self) -> int:
+        """How many lines it added."""
+        return sum(sum(block.added) for block in self.blocks)
+
+
+class CallWrites(Struct, frozen=True, array_like=True):
+    """Everything that one tool call tells about files and commits."""
+
+    writes: tuple[Write, ...] = ()
+    names: tuple[str, ...] = ()  # files that a shell command may have changed
+    made: tuple[tuple[str, str], ...] = ()  # hash and subject of commits
+    commits: bool = False  # a shell command that ran `git commit` or the like
+    cwd: str = ""
+
+
+class RecordedCall(Struct, frozen=True):
+    """A call that wrote, or may have written, and where it stands."""
+
+    id: int
+    tool: str
+    ts: int  # ms; 0: unknown
+    ended: int  # when its result came, ms
+    session_id: str
+    agent_id: str
+    path: str | None
+    told: CallWrites
+
+
+_SELECT = (
+    "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id, t.agent_id, c.path, c.tool_use_id,"
+    f" c.result_id, c.is_error FROM tool_calls c CROSS JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS}"
+)
+
+
+class Edits:
+    """The recorded edits of one store."""
+
+    def __init__(self, reader: Reader, record: Record, cache: EditCache) -> None:
+        self._reader = reader
+        self._record = record
+        self._cache = cache
+        self._copies = frozenset(find_copies(reader))
+
+    def of_files(self, paths: Sequence[str]) -> list[RecordedCall]:
+        """The calls that changed files with these paths, the oldest first."""
+        rows = self._reader.rows(
+            f"{_SELECT} WHERE {_CHANGED} AND c.is_error = 0 AND c.path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
+        return self._load(list(rows))
+
+    def under(self, folders: Sequence[str], sessions: Sequence[str]) -> list[Any]:
+        """The rows of calls that changed files under these folders, and of shell commands of these sessions, for `load`."""
+        found: dict[int, Any] = {}
+        for folder in folders:
+            low = folder.rstrip("/\\")
+            for slash in ("/", "\\"):
+                rows = self._reader.rows(
+                    f"{_SELECT} WHERE c.path >= ? AND c.path < ? AND {_CHANGED} AND c.is_error = 0",
+                    (low + slash, low + chr(ord(slash) + 1)),
+                )
+                found.update((row[0], row) for row in rows)
+        shells = self._reader.rows(
+            "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id, t.agent_id, c.path, c.tool_use_id,"
+            " c.result_id, c.is_error FROM json_each(?) s CROSS JOIN transcripts t ON t.session_id = s.value CROSS JOIN tool_calls c"
+            f" ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} WHERE c.tool = 'Bash'",
+            (json.dumps(list(sessions)),),
+        )
+        found.update((row[0], row) for row in shells)
+        return [row for id_, row in sorted(found.items()) if id_ not in self._copies]
+
+    def load(self, rows: Iterable[Any]) -> list[RecordedCall]:
+        """The calls of these rows with what they wrote, the oldest first."""
+        return self._load([row for row in rows if row[0] not in self._copies])
+
+    def remember(self, rows: Iterable[Any]) -> None:
+        """Read those of these rows' calls that the cache does not have yet."""
+        rows = list(rows)
+        known = self._cache.known({row[0]: row[7] for row in rows})
+        self._load([row for row in rows if row[0] not in known])
+
+    def _load(self, rows: list[Any]) -> list[RecordedCall]:
+        rows = [row for row in rows if row[0] not in self._copies]
+        known = self._cache.get({row[0]: row[7] for row in rows})
+        missing = [row for row in rows if row[0] not in known]
+        if missing:
+            fresh = dict(self._read(missing))
+            self._cache.put({row[0]: (row[7], fresh.get(row[0], CallWrites())) for row in missing}, _hashes)
+            known.update(fresh)
+        found = [
+            RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told)
+            for row in rows
+            if (told := known.get(row[0])) is not None and (told.writes or told.names or told.commits)
+        ]
+        return sorted(found, key=lambda call: (call.ts, call.id))
+
+    # -- reading the record
+
+    def _read(self, rows: list[Any]) -> Iterator[tuple[int, CallWrites]]:
+        places: dict[int, tuple[int, int]] = {}  # block -> its number in its line, the line's length
+        ids = [row[0] for row in rows] + [row[8] for row in rows if row[8] is not None]
+        for id_, number, length in self._reader.rows(
+            "SELECT b.id, b.n, r.length FROM json_each(?) w CROSS JOIN blocks b ON b.id = w.value CROSS JOIN records r ON r.id = b.id - b.n",
+            (json.dumps(ids),),
+        ):
+            places[id_] = (number, length)
+        lines = _Lines(self._record)
+        for row in sorted(rows):
+            yield row[0], self._told(row, places, lines)
+
+    def _told(self, row: Any, places: dict[int, tuple[int, int]], lines: _Lines) -> CallWrites:
+        id_, tool, _, _, _, _, path, _, result_id, is_error = row
+        if tool == "Bash":
+            return _shell(lines.block(id_, places), lines.block(result_id, places))
+        if is_error:
+            return CallWrites()
+        answered = lines.block(result_id, places)
+        blocks = _from_result(answered[0].body.tool_use_result) if answered is not None else None
+        if blocks is None:
+            asked = lines.block(id_, places)
+            blocks = _from_input(m.tool_input(asked[1].input)) if asked is not None else ()
+        return CallWrites((Write(path or "", blocks),)) if blocks else CallWrites()
+
+
+class _Lines:
+    """Lines of the record by the ids of their blocks; neighbours are read together."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self._transcript, self._start, self._data = -1, 0, b""
+
+    def block(self, id_: int | None, places: dict[int, tuple[int, int]]) -> tuple[ParsedLine, Any] | None:
+        if id_ is None or id_ not in places:
+            return None
+        number, length = places[id_]
+        if length > _LONGEST:
+            return None
+        transcript, offset = id_ >> OFFSET_BITS, (id_ & OFFSET_MASK) - number
+        if transcript != self._transcript or not self._start <= offset <= self._start + len(self._data) - length:
+            self._transcript, self._start = transcript, offset
+            self._data = self._record.glimpse(transcript, offset, offset + max(length, _SPAN))
+        first = offset - self._start
+        for item in items(self._data[first : first + length], offset):
+            if isinstance(item, ParsedLine) and item.offset == offset:
+                blocks = m.blocks_of(item)
+                return (item, blocks[number]) if number < len(blocks) else None
+        return None
+
+
+class _Hunk(Struct, gc=False):
+    lines: list[str] = []
+
+
+class _Result(Struct, gc=False):
+    patch: list[_Hunk] | None = msgspec.field(default=None, name="structuredPatch")
+    type: str | None = None
+    content: str | None = None
+    file_path: str | None = msgspec.field(default=None, name="filePath")
+    original_file: str | None = None  # of notebooks
+    updated_file: str | None = None
+
+
+_result = msgspec.json.Decoder(_Result).decode
+
+
+def _from_result(raw: msgspec.Raw) -> tuple[Block, ...] | None:
+    """What a result says that was written; None where it does not say."""
+    if not raw or m.raw_is_string(raw):
+        return None
+    said = m.lenient(_result, raw)
+    if said is None:
+        return None
+    if said.patch:
+        return tuple(block for hunk in said.patch if (block := _of_hunk(hunk.lines)) is not None)
+    if said.updated_file is not None and said.original_file is not None:
+        return tuple(_difference(said.original_file, said.updated_file))
+    if said.type == "update":
+        return ()
+    if said.content is not None and said.file_path is not None:
+        return _whole(said.content)
+    return None
+
+
+def _of_hunk(lines: Iterable[str]) -> Block | None:
+    kept = [line for line in lines if line[:1] in ("+", " ")]
+    added = tuple(line[0] == "+" for line in kept)
+    return Block(tuple(line[1:].removesuffix("\r") for line in kept), added) if any(added) else None
+
+
+def _from_input(given: Any) -> tuple[Block, ...]:
+    """What a call said that it would write."""
+    if not isinstance(given, dict):
+        return ()
+    if isinstance(content := given.get("content"), str):
+        return _whole(content)
+    if isinstance(source := given.get("new_source"), str):
+        cell = [json.dumps(line + "\n", ensure_ascii=False) for line in lines_of(source)]
+        return (Block(tuple(cell), (True,) * len(cell)),) if cell else ()
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    blocks: list[Block] = []
+    for edit in edits or ():
+        if isinstance(edit, dict) and isinstance(new := edit.get("new_string"), str):
+            old = edit.get("old_string")
+            blocks += _difference(old if isinstance(old, str) else "", new)
+    return tuple(blocks)
+
+
+def _whole(content: str) -> tuple[Block, ...]:
+    lines = lines_of(content)
+    return (Block(tuple(lines), (True,) * len(lines)),) if lines else ()
+
+
+def _difference(old: str, new: str) -> Iterator[Block]:
+    """The new text as one block, with what the old one had not as added."""
+    before, after = lines_of(old), lines_of(new)
+    if not after or len(before) + len(after) > _MOST_LINES:
+        return
+    added = [True] * len(after)
+    for _, start, size in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+        added[start : start + size] = [False] * size
+    if any(added):
+        yield Block(tuple(after), tuple(added))
+
+
+def _shell(asked: tuple[ParsedLine, Any] | None, answered: tuple[ParsedLine, Any] | None) -> CallWrites:
+    given = m.tool_input(asked[1].input) if asked is not None else None
+    command = given.get("command") if isinstance(given, dict) else None
+    if asked is None or not isinstance(command, str):
+        return CallWrites()
+    cwd = asked[0].body.cwd or ""
+    read = read_command(command, cwd)
+    output = m.result_text(answered[1].content) if answered is not None and read.commits else ""
+    writes = tuple(Write(item.path, (Block(tuple(item.lines), (True,) * len(item.lines)),)) for item in read.writes)
+    return CallWrites(writes, tuple(read.names), tuple(made_commits(output)), read.commits, cwd)
+
+
+def _hashes(told: CallWrites) -> set[int]:
+    """The lines by which a block is found again in another file."""
+    return {
+        line_hash(key)
+        for write in told.writes
+        for block in write.blocks
+        for line, is_added in zip(block.lines, block.added, strict=True)
+        if is_added and len(key := key_of(line)) >= 12
+    }

@@ -1,0 +1,243 @@
+"""Which recorded edit wrote which line: blocks of edits are laid over a file wherever a stretch of both is alike.
+
+A line is claimed for an edit when it lies on such a stretch and the stretch as a whole says enough: lines with letters count, rare
+ones more, and the lines around an edit count too, so that a bracket or an empty line is known by its neighbours. Every added line of an edit
+is used up by one line of the file, so that a person's copy of it, or the same words typed elsewhere, are not claimed as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+
+from hansard.git.lines import Block, key_of, letters_in
+
+_COMMON = 24  # a line that occurs more often is no place to begin
+_ENOUGH = 3  # evidence for an edit of the same file
+_ENOUGH_ELSEWHERE = 7  # for an edit of another file
+_ALIKE = 0.62  # of a line that somebody changed a part of
+_LONGEST_GAP = 80  # lines between two stretches of one block
+
+
+class FileLine(NamedTuple):
+    """A line to be explained."""
+
+    text: str
+    until: int  # an edit after this moment, ms, cannot have written it
+    is_open: bool = True  # False: it is only there as a neighbour
+
+
+class Candidate(NamedTuple):
+    """A block of an edit."""
+
+    edit: int  # the number of the edit
+    ts: int
+    is_same_file: bool
+    block: Block
+
+
+class Claim(NamedTuple):
+    """The edit that wrote a line, and how sure that is."""
+
+    edit: int
+    certainty: str  # exact, moved, partial
+
+
+class _Stretch(NamedTuple):
+    evidence: int
+    is_whole: bool  # the whole block lies on it
+    ts: int
+    candidate: int
+    first: int  # of the file
+    start: int  # of the block
+    length: int
+    has_context: bool  # a line that was there before the edit lies on it
+
+
+class Matcher:
+    """Lays blocks over the lines of one file."""
+
+    def __init__(self, lines: Sequence[FileLine]) -> None:
+        self._lines = lines
+        self._keys = [key_of(line.text) for line in lines]
+        self._places: dict[str, list[int]] = {}
+        for place, key in enumerate(self._keys):
+            self._places.setdefault(key, []).append(place)
+        self._weights = [self._weight(key) for key in self._keys]
+
+    @property
+    def keys(self) -> list[str]:
+        """The lines as they are compared."""
+        return self._keys
+
+    def _weight(self, key: str) -> int:
+        letters = letters_in(key)
+        weight = 0 if letters < 2 else 1 if letters < 8 else 2 if letters < 18 else 3
+        return min(weight, 1) if len(self._places[key]) > 4 else weight
+
+    def claims(self, candidates: Sequence[Candidate]) -> list[Claim | None]:
+        """For each line the edit that wrote it, if any did."""
+        found = [
+            stretch for number, candidate in enumerate(candidates) for stretch in self._stretches(number, candidate)
+        ]
+        # What is there as a whole was there last; beyond that the longest stretch is the likeliest.
+        found.sort(
+            key=lambda item: (item.is_whole, item.ts if item.is_whole else item.evidence, item.evidence, item.ts),
+            reverse=True,
+        )
+        claims: list[Claim | None] = [None] * len(self._lines)
+        used: set[tuple[int, int]] = set()
+        laid: dict[int, list[_Stretch]] = {}
+        for item in found:
+            if self._lay(item, candidates[item.candidate], claims, used):
+                laid.setdefault(item.candidate, []).append(item)
+        for number, items in laid.items():
+            self._fill_gaps(candidates[number], number, sorted(items, key=lambda item: item.first), claims, used)
+        return claims
+
+    def _stretches(self, number: int, candidate: Candidate) -> Iterator[_Stretch]:
+        """Every stretch on which the block and the file are alike, begun at lines that are not too common."""
+        block = candidate.block
+        keys = [key_of(line) for line in block.lines]
+        reached: dict[int, int] = {}  # diagonal -> the first line of the block behind what is covered
+        enough = _ENOUGH if candidate.is_same_file else _ENOUGH_ELSEWHERE
+        for start, key in enumerate(keys):
+            places = self._places.get(key)
+            if places is None or len(places) > _COMMON or not letters_in(key):
+                continue
+            for place in places:
+                if start < reached.get(place - start, 0):
+                    continue
+                low = 0
+                while start - low and place - low and keys[start - low - 1] == self._keys[place - low - 1]:
+                    low += 1
+                high = 1
+                while (
+                    start + high < len(keys)
+                    and place + high < len(self._keys)
+                    and keys[start + high] == self._keys[place + high]
+                ):
+                    high += 1
+                reached[place - start] = start + high
+                first, begin, length = place - low, start - low, low + high
+                evidence = sum(self._weights[first : first + length])
+                if evidence >= enough:
+                    span = block.added[begin : begin + length]
+                    yield _Stretch(
+                        evidence, length == len(keys), candidate.ts, number, first, begin, length, not all(span)
+                    )
+
+    def _lay(
+        self, item: _Stretch, candidate: Candidate, claims: list[Claim | None], used: set[tuple[int, int]]
+    ) -> bool:
+        """Claim the added lines of a stretch that nothing claims yet; False where it has nothing more to say."""
+        block = candidate.block
+        wanted = [
+            (item.first + step, item.start + step)
+            for step in range(item.length)
+            if block.added[item.start + step] and (item.candidate, item.start + step) not in used
+        ]
+        free = [
+            (place, start)
+            for place, start in wanted
+            if claims[place] is None and self._lines[place].is_open and candidate.ts <= self._lines[place].until
+        ]
+        if not free:
+            return item.has_context
+        # What is left of a stretch whose better part belongs elsewhere must say enough by itself.
+        alone = sum(self._weights[place] for place, _ in free)
+        context = sum(
+            self._weights[item.first + step] for step in range(item.length) if not block.added[item.start + step]
+        )
+        enough = _ENOUGH if candidate.is_same_file else _ENOUGH_ELSEWHERE
+        if alone + context < enough and not item.is_whole:
+            return False
+        is_placed = item.has_context or item.is_whole or all(block.added)
+        for place, start in free:
+            is_same = self._lines[place].text.rstrip() == block.lines[start].rstrip()
+            claims[place] = Claim(
+                candidate.edit, "exact" if is_same and candidate.is_same_file and is_placed else "moved"
+            )
+            used.add((item.candidate, start))
+        return True
+
+    # -- what lies between two stretches of one block: reformatted, or changed in part
+
+    def _fill_gaps(
+        self,
+        candidate: Candidate,
+        number: int,
+        items: list[_Stretch],
+        claims: list[Claim | None],
+        used: set[tuple[int, int]],
+    ) -> None:
+        for before, after in pairwise(items):
+            first, begin = before.first + before.length, before.start + before.length
+            places, starts = range(first, after.first), range(begin, after.start)
+            if not (0 < len(places) <= _LONGEST_GAP and 0 < len(starts) <= _LONGEST_GAP):
+                continue
+            free = [
+                place
+                for place in places
+                if claims[place] is None and self._lines[place].is_open and candidate.ts <= self._lines[place].until
+            ]
+            written = [start for start in starts if candidate.block.added[start] and (number, start) not in used]
+            if free and written:
+                self._reformatted(candidate, free, written, claims)
+                self._changed(candidate, number, free, written, claims, used)
+
+    def _reformatted(
+        self, candidate: Candidate, free: list[int], written: list[int], claims: list[Claim | None]
+    ) -> None:
+        """Lines that were broken or joined: the same characters one after another."""
+        stream = "".join(_bare(candidate.block.lines[start]) for start in written)
+        at = 0
+        run: list[int] = []
+        length = 0
+        for place in [*free, -1]:
+            text = _bare(self._lines[place].text) if place >= 0 else ""
+            found = stream.find(text, at) if place >= 0 else -1
+            if found >= 0 and (found == at or not run):
+                at, length = found + len(text), length + len(text)
+                run.append(place)
+                continue
+            if length >= 8:
+                for done in run:
+                    claims[done] = Claim(candidate.edit, "moved")
+            run, length = [], 0
+
+    def _changed(
+        self,
+        candidate: Candidate,
+        number: int,
+        free: list[int],
+        written: list[int],
+        claims: list[Claim | None],
+        used: set[tuple[int, int]],
+    ) -> None:
+        left = list(written)
+        for place in free:
+            if claims[place] is not None or self._weights[place] == 0:
+                continue
+            mine = self._keys[place]
+            for index, start in enumerate(left):
+                theirs = key_of(candidate.block.lines[start])
+                matcher = SequenceMatcher(None, theirs, mine, autojunk=False)
+                if matcher.real_quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE:
+                    claims[place] = Claim(candidate.edit, "partial")
+                    used.add((number, start))
+                    del left[: index + 1]
+                    break
+
+
+def _bare(text: str) -> str:
+    """The characters of a line that a formatter leaves as they are."""
+    return "".join(character for character in key_of(text) if character not in ",()\\;'")
+
+
+def count(claims: Iterable[Claim | None]) -> Counter[int]:
+    """How many lines each edit wrote."""
+    return Counter(claim.edit for claim in claims if claim is not None)

@@ -1,0 +1,397 @@
+"""Asking git about a repository: always through its own program, as data, without its hooks, filters or helpers, and never writing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from hansard.errors import HansardError, NotFound
+
+NOT_COMMITTED = "0" * 40
+_HASH = 40
+_LONGEST_BLOB = 32 << 20  # bytes of a file that are looked at
+# A repository's own configuration may name programs to run; none of these is wanted for reading.
+_SAFE = (
+    "-c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.attributesFile=/dev/null -c core.pager=cat"
+    " -c core.untrackedCache=false -c log.showSignature=false -c gpg.program=false -c protocol.allow=never"
+    " -c core.quotePath=false -c diff.noprefix=false -c diff.mnemonicPrefix=false -c blame.ignoreRevsFile= -c blame.markUnblamableLines=false"
+    " -c diff.renameLimit=400 -c i18n.logOutputEncoding=UTF-8"
+).split()
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "false",
+    "LC_ALL": "C",
+}
+_KEPT = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "XDG_CONFIG_HOME")
+
+
+class GitFailed(HansardError):
+    """Git is not installed, or did not answer."""
+
+
+class Blamed(NamedTuple):
+    """A line as `git blame` has it."""
+
+    commit: str
+    original: int  # its number in that commit
+    path: str  # of the file in that commit
+    text: str
+
+
+class CommitInfo(NamedTuple):
+    """A commit's own words."""
+
+    commit: str
+    parents: tuple[str, ...]
+    author: str
+    authored: int  # seconds
+    committed: int
+    subject: str
+    body: str  # with its trailers
+
+
+class FilePatch(NamedTuple):
+    """What a commit did to one file: hunks of lines that begin with a space, + or -."""
+
+    path: str
+    old_path: str
+    is_binary: bool
+    hunks: tuple[tuple[int, tuple[str, ...]], ...]  # the number of the first line afterwards, and the lines
+
+    @property
+    def added(self) -> int:
+        """How many lines it added."""
+        return sum(line.startswith("+") for _, lines in self.hunks for line in lines)
+
+    @property
+    def removed(self) -> int:
+        """How many lines it removed."""
+        return sum(line.startswith("-") for _, lines in self.hunks for line in lines)
+
+
+@cache
+def _program() -> str:
+    found = shutil.which("git")
+    if found is None:
+        raise GitFailed("git is not installed, or not in PATH: blame and commits need it")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    # Not the caller's GIT_DIR, GIT_EXTERNAL_DIFF and the like: inside a hook they name another repository.
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | _ENVIRONMENT
+
+
+class Repository:
+    """A repository on this machine, found from a file or folder in it."""
+
+    def __init__(self, folder: str) -> None:
+        self.root = folder
+        self._known: dict[str, CommitInfo] = {}
+
+    @classmethod
+    def find(cls, place: str) -> Repository:
+        """The repository that holds a path."""
+        folder = os.path.abspath(place)
+        while not os.path.isdir(folder):
+            folder, former = os.path.dirname(folder), folder
+            if folder == former:
+                break
+        found = cls(folder)._try("rev-parse", "--show-toplevel")  # noqa: SLF001 - of the same class
+        if found is None:
+            found = cls(folder)._try("rev-parse", "--absolute-git-dir")  # noqa: SLF001 - a bare one has no working tree
+        if found is None:
+            raise NotFound(f"{place} is not in a git repository")
+        return cls(found.decode("utf-8", "surrogateescape").rstrip("\n"))
+
+    def _command(self, words: Iterable[str], settings: Iterable[str] = ()) -> list[str]:
+        return [_program(), "--no-pager", *_SAFE, *settings, "-C", self.root, *words]
+
+    def _run(
+        self, *words: str, given: bytes | None = None, settings: Iterable[str] = ()
+    ) -> subprocess.CompletedProcess[bytes]:
+        try:
+            return subprocess.run(  # noqa: S603 - no shell, and options are ours
+                self._command(words, settings),
+                input=given,
+                stdin=subprocess.DEVNULL if given is None else None,
+                capture_output=True,
+                check=False,
+                env=_environment(),
+            )
+        except OSError as error:
+            raise GitFailed(f"git could not be run: {error.strerror or error}") from error
+
+    def ask(self, *words: str, given: bytes | None = None, settings: Iterable[str] = ()) -> bytes:
+        """What git answers."""
+        done = self._run(*words, given=given, settings=settings)
+        if done.returncode:
+            said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
+            raise GitFailed(f"git {words[0]}: {said or 'failed'}")
+        return done.stdout
+
+    def _try(self, *words: str) -> bytes | None:
+        done = self._run(*words)
+        return None if done.returncode else done.stdout
+
+    # -- places
+
+    def relative(self, path: str) -> str:
+        """A path inside of the repository, with slashes; links in the way to the repository are followed."""
+        for root in (self.root, os.path.realpath(self.root)):
+            for whole in (
+                os.path.abspath(path),
+                os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)),
+            ):
+                near = os.path.relpath(whole, root).replace(os.sep, "/")
+                if not near.startswith("../") and near != "..":
+                    return near
+        raise NotFound(f"{path} is not in the repository {self.root}")
+
+    def worktrees(self) -> list[str]:
+        """The folders of its working trees, this one first."""
+        listed = self._try("worktree", "list", "--porcelain", "-z") or b""
+        found = [
+            item[9:].decode("utf-8", "surrogateescape") for item in listed.split(b"\0") if item.startswith(b"worktree ")
+        ]
+        return list(dict.fromkeys([self.root, os.path.realpath(self.root), *found]))
+
+    def resolve(self, name: str) -> str | None:
+        """The whole hash of a commit; None where there is none of that name."""
+        if not name or name.startswith("-"):
+            return None
+        found = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return found.decode().strip() if found else None
+
+    def resolve_all(self, names: Sequence[str]) -> dict[str, str]:
+        """The whole hashes of commits, by what they were called; those that are gone are missing."""
+        wanted = [name for name in dict.fromkeys(names) if name.isalnum()]
+        if not wanted:
+            return {}
+        asked = "".join(f"{name}^{{commit}}\n" for name in wanted).encode()
+        lines = self.ask("cat-file", "--batch-check=%(objectname) %(objecttype)", given=asked).decode().splitlines()
+        return {name: line.split()[0] for name, line in zip(wanted, lines, strict=False) if line.endswith(" commit")}
+
+    # -- files
+
+    def blob(self, rev: str, path: str) -> bytes | None:
+        """A file's content in a commit; None where it is not there, or too large."""
+        return self.blobs([(rev, path)]).get((rev, path))
+
+    def blobs(self, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], bytes]:
+        """The contents of files in commits, those that are there."""
+        wanted = [item for item in dict.fromkeys(wanted) if "\n" not in item[1] and item[0] != NOT_COMMITTED]
+        if not wanted:
+            return {}
+        asked = "".join(f"{rev}:{path}\n" for rev, path in wanted).encode("utf-8", "surrogateescape")
+        answer = self.ask("cat-file", "--batch", given=asked)
+        found: dict[tuple[str, str], bytes] = {}
+        place = 0
+        for item in wanted:
+            end = answer.index(b"\n", place)
+            head, place = answer[place:end].split(b" "), end + 1
+            if len(head) != 3 or not head[-1].isdigit():
+                continue
+            size = int(head[-1])
+            if head[1] == b"blob" and size <= _LONGEST_BLOB:
+                found[item] = answer[place : place + size]
+            place += size + 1
+        return found
+
+    def blame(self, path: str, rev: str | None = None, lines: tuple[int, int] | None = None) -> list[Blamed]:
+        """Each line of a file with the commit that brought it; without `rev` as it is in the working tree."""
+        words = ["blame", "--porcelain", "--no-textconv", "--encoding=UTF-8"]
+        if lines is not None:
+            words.append(f"-L{lines[0]},{lines[1]}")
+        if rev is not None:
+            words += ["--end-of-options", rev]
+        settings = self._without_filters() if rev is None else ()
+        return list(_blamed(self.ask(*words, "--", path, settings=settings)))
+
+    def _without_filters(self) -> list[str]:
+        """Settings that keep git from running what the repository says that a file of the working tree must go through."""
+        told = self._try("config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$") or b""
+        names = {key[7:].rpartition(".")[0] for key in told.decode("utf-8", "replace").split("\0") if key}
+        without = [f"filter.{name}.{what}=" for name in sorted(names) for what in ("clean", "smudge", "process")]
+        without += [f"filter.{name}.required=false" for name in sorted(names)]
+        return [word for setting in without for word in ("-c", setting)]
+
+    # -- commits
+
+    def commits(self, hashes: Sequence[str]) -> dict[str, CommitInfo]:
+        """Commits by their hashes."""
+        missing = [name for name in dict.fromkeys(hashes) if name not in self._known and name != NOT_COMMITTED]
+        if missing:
+            answer = self.ask("log", "--no-walk=unsorted", "--stdin", _FORMAT, given="\n".join(missing).encode())
+            for info in _infos(answer):
+                self._known[info.commit] = info
+        return {name: self._known[name] for name in hashes if name in self._known}
+
+    def log(self, *, since: int | None = None, limit: int = 20_000) -> list[CommitInfo]:
+        """The commits of all branches, the newest first, merges left out."""
+        words = ["log", "--branches", "--tags", "--remotes", "HEAD", "--no-merges", f"--max-count={limit}", _FORMAT]
+        if since is not None:
+            words.append(f"--since={since}")
+        if self._try("rev-parse", "--verify", "--quiet", "HEAD") is None:
+            words.remove("HEAD")
+        return list(_infos(self.ask(*words)))
+
+    def patches(self, commits: Sequence[str], context: int = 3) -> Iterator[tuple[str, list[FilePatch]]]:
+        """What commits did, each against its first parent, with renames."""
+        if not commits:
+            return
+        words = [
+            *"diff-tree --stdin --root -r -p -M --no-ext-diff --no-textconv --no-color --full-index --src-prefix=a/".split(),
+            *"--dst-prefix=b/ --no-relative --ignore-submodules -m --first-parent".split(),
+            f"-U{context}",
+        ]
+        with subprocess.Popen(  # noqa: S603 - no shell, and options are ours
+            self._command(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_environment(),
+        ) as process:
+            from threading import Thread
+
+            feeder = Thread(target=_feed, args=(process.stdin, commits), daemon=True)
+            feeder.start()
+            if process.stdout is not None:
+                yield from _patches(process.stdout)
+            feeder.join()
+
+    def has_ref(self, name: str) -> bool:
+        """Whether there is such a ref."""
+        return self._try("rev-parse", "--verify", "--quiet", name) is not None
+
+    def note(self, ref: str, commit: str) -> bytes | None:
+        """The note of a commit under a ref."""
+        return self._try("notes", f"--ref={ref}", "show", commit)
+
+    def config(self, name: str) -> str | None:
+        """A setting of the repository or the user."""
+        found = self._try("config", "--get", name)
+        return None if found is None else found.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def git_path(self, name: str) -> str:
+        """Where git keeps something, such as `hooks`."""
+        told = self.ask("rev-parse", "--git-path", name).decode("utf-8", "surrogateescape").rstrip("\n")
+        return os.path.normpath(os.path.join(self.root, told))
+
+
+_FORMAT = "--format=format:%H%x00%P%x00%an%x00%at%x00%ct%x00%s%x00%b%x00%x01"
+
+
+def _feed(stream: object, commits: Sequence[str]) -> None:
+    from contextlib import suppress
+    from typing import IO, cast
+
+    pipe = cast("IO[bytes]", stream)
+    with suppress(BrokenPipeError):
+        pipe.write("".join(f"{name}\n" for name in commits).encode())
+    with suppress(BrokenPipeError):
+        pipe.close()
+
+
+def _infos(answer: bytes) -> Iterator[CommitInfo]:
+    for item in answer.decode("utf-8", "replace").split("\0\x01"):
+        parts = item.lstrip("\n").split("\0")
+        if len(parts) >= 7:
+            name, parents, author, authored, committed, subject, body = parts[:7]
+            yield CommitInfo(
+                name, tuple(parents.split()), author, int(authored or 0), int(committed or 0), subject, body
+            )
+
+
+def _blamed(answer: bytes) -> Iterator[Blamed]:
+    """Read `git blame --porcelain`, which tells a commit's details once."""
+    paths: dict[str, str] = {}
+    current, original = "", 0
+    for raw in answer.split(b"\n"):
+        if raw.startswith(b"\t"):
+            text = raw[1:].decode("utf-8", "replace").removesuffix("\r")
+            yield Blamed(current, original, paths.get(current, ""), text)
+        elif raw.startswith(b"filename "):
+            paths[current] = _unquoted(raw[9:])
+        elif raw[_HASH : _HASH + 1] == b" " and raw[:1] in b"0123456789abcdef" and len(raw.split(b" ")) in (3, 4):
+            words = raw.split(b" ")
+            current, original = words[0].decode(), int(words[1])
+
+
+def _unquoted(name: bytes) -> str:
+    """A path as git writes it: in quotes, with escapes, where it has odd characters."""
+    if not (name.startswith(b'"') and name.endswith(b'"')):
+        return name.decode("utf-8", "surrogateescape")
+    plain = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")
+    return plain.encode("latin-1", "replace").decode("utf-8", "surrogateescape")
+
+
+def _patches(stream: Iterable[bytes]) -> Iterator[tuple[str, list[FilePatch]]]:
+    commit, files = "", list[FilePatch]()
+    path, old_path, binary = "", "", False
+    hunks: list[tuple[int, tuple[str, ...]]] = []
+    lines: list[str] = []
+    start = left_old = left_new = 0
+    in_file = False
+
+    def end_hunk() -> None:
+        if lines:
+            hunks.append((start, tuple(lines)))
+            lines.clear()
+
+    def end_file() -> None:
+        end_hunk()
+        if in_file:
+            files.append(FilePatch(path, old_path or path, binary, tuple(hunks)))
+        hunks.clear()
+
+    for raw in stream:
+        if left_old > 0 or left_new > 0:
+            mark = raw[:1]
+            if mark in b" +-" and mark:
+                lines.append(raw.rstrip(b"\n").decode("utf-8", "replace").removesuffix("\r"))
+                left_old -= mark != b"+"
+                left_new -= mark != b"-"
+                continue
+            if mark == b"\\":
+                continue
+        if raw.startswith(b"@@ "):
+            end_hunk()
+            old, new = raw.split(b" ")[1:3]
+            first, _, count = new[1:].partition(b",")
+            _, _, old_count = old[1:].partition(b",")
+            start, left_new, left_old = int(first), int(count or 1), int(old_count or 1)
+        elif raw.startswith(b"diff --git "):
+            end_file()
+            in_file, binary, old_path = True, False, ""
+            half = raw[11:].rstrip(b"\n")
+            path = _side(half[len(half) // 2 + 1 :])
+        elif raw.startswith((b"rename to ", b"copy to ")):
+            path = _unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
+        elif raw.startswith((b"rename from ", b"copy from ")):
+            old_path = _unquoted(raw.split(b" ", 2)[2].rstrip(b"\n"))
+        elif raw.startswith(b"+++ ") and not raw.startswith(b"+++ /dev/null"):
+            path = _side(raw[4:].rstrip(b"\n").rstrip(b"\t"))
+        elif raw.startswith((b"Binary files ", b"GIT binary patch")):
+            binary = True
+        elif len(raw) in (_HASH + 1, 65) and raw[:_HASH].isalnum():
+            end_file()
+            if commit:
+                yield commit, files
+            commit, files, in_file = raw.strip().decode(), [], False
+    end_file()
+    if commit:
+        yield commit, files
+
+
+def _side(name: bytes) -> str:
+    """A path of a diff without its prefix."""
+    return _unquoted(name).removeprefix("a/").removeprefix("b/") if name.startswith(b'"') else _unquoted(name[2:])
