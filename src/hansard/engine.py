@@ -139,10 +139,12 @@ class Hansard:
         wait_seconds: float = 2.0,
         reread: bool = False,
         thorough: bool = False,
+        newest_only: bool = False,
     ) -> SyncReport:
         """Store and index whatever is new in the source roots.
 
-        `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync.
+        `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync; `newest_only`
+        ends a large first sync when the newest transcripts are indexed, and its report is `partial`.
         """
         from hansard.sync.run import sync
 
@@ -162,6 +164,7 @@ class Hansard:
             prices=self._prices(),
             reread=reread,
             compare_bytes=None if thorough else COMPARE_BYTES,
+            newest_only=newest_only,
         )
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
@@ -726,18 +729,14 @@ class Hansard:
 
     def revision(self) -> int:
         """The state of the record that the index was last made from in full: a number that grows with every sync that brings something."""
-        # During a first sync the newest sessions are there before there is a revision.
-        row = self.reader.one(
-            "SELECT iif(value <> 0, value, -(SELECT count(*) FROM sessions)) FROM meta WHERE name = 'revision'"
-        )
-        return int(row[0]) if row is not None else 0
+        return self.reader.revision()
 
     def state(self) -> str:
         """All that answers are made from, as one text: another one where a sync brought something or prices have changed."""
         row = self.reader.one(
-            "SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'revision', 'synced_at', 'prices')"
+            "SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'synced_at', 'prices')"
         )
-        return str(row[0])
+        return f"{self.revision()} {row[0]}"
 
     def _record_or_none(self) -> Record | None:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None

@@ -2,7 +2,7 @@
 
     python crashing.py WORK CONFIG TEMPLATE OUT
 
-WORK is "sync", "rebuild" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
+WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
 moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. When a run has
 no such moment left the work was finished. The names of the copies are printed, one per line.
 """
@@ -74,13 +74,19 @@ def _work(work: str, config: str, home: str) -> None:
 
         remark(home, naming(OLD, "Mine"))
     else:
+        if work == "staged":
+            from hansard.sync import newest
+
+            newest.LARGE_BYTES, newest.NEWEST_BYTES, newest.FILE_BYTES = 0, SMALL // 4, 0
+            indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
         run.sync(home, open_roots([config]), workers=False)
 
 
 def crash(work: str, config: str, template: str, out: str) -> list[str]:
     """Every store that was left behind by a run which died."""
     left = []
-    for moment in MOMENTS:
+    # The parts of a staged sync are those of the others: what is new is that they are left behind unfinished.
+    for moment in MOMENTS if work != "staged" else ("after",):
         for number in itertools.count(1):
             home = str(Path(out) / f"{work}-{moment}-{number}")
             if Path(template).exists():

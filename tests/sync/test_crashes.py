@@ -60,10 +60,11 @@ def _repaired(config: Path, home: Path, expected: Dump) -> None:
     assert not report.changed
 
 
-def test_a_first_sync(crashed: Tree, tmp_path: Path) -> None:
+@pytest.mark.parametrize("work", ["sync", "staged"])
+def test_a_first_sync(crashed: Tree, tmp_path: Path, work: str) -> None:
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash("sync", crashed, tmp_path / "none", tmp_path / "out")
+    homes = _crash(work, crashed, tmp_path / "none", tmp_path / "out")
     assert len(homes) > 20
     for home in homes:
         _repaired(crashed.config, home, expected)

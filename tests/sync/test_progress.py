@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import hansard
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress, sync_progress
-from hansard.sync import indexing, report
+from hansard.sync import report
 from hansard.sync.lock import sync_lock
 from tests.cli.conftest import runner
-from tests.sync.dumping import assert_same, dump
-from tests.sync.making import OLD_NS, Tree, main_path, session, user
+from tests.sync.making import Tree, main_path, session, user
 
 if TYPE_CHECKING:
     from hansard.sync.report import Progress
@@ -69,37 +67,6 @@ def test_a_sync_of_many_files_notes_it(tree: Tree) -> None:
     seen.clear()
     tree.sync(listener=listen, only=[str(tree.place(main_path(session(1))))])
     assert set(seen) == {None}
-
-
-def test_a_large_first_sync_shows_the_newest_sessions_first(
-    tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(30):
-        lines = [
-            user(session(number), f"u{number}", f"Hello {number}.", number),
-            user(session(number), f"v{number}", "x" * 500, number),
-        ]
-        tree.write(main_path(session(number)), lines, mtime_ns=OLD_NS + number * 1_000_000_000)
-    tree.sync()
-    other = Tree(tree.config, tmp_path / "other")
-    monkeypatch.setattr(indexing, "_LARGE_BYTES", 0)
-    monkeypatch.setattr(indexing, "_SHOWN_BYTES", 5000)
-    shown: list[tuple[int, list[str]]] = []
-
-    def listen(progress: Progress) -> None:
-        if progress.phase == "indexing" and (other.home / "index.db").exists():
-            with hansard.open(other.home, [other.config]) as h:
-                shown.append((h.revision(), [item.session_id for item in h.sessions().sessions]))
-
-    monkeypatch.setattr(report.ProgressReporter, "step", lambda self, *_, **__: self._tell())
-    other.sync(listener=listen)
-    early = next((revision, sessions) for revision, sessions in shown if sessions)
-    newest = [session(number) for number in reversed(range(30))]
-    assert early == (-len(early[1]), newest[: len(early[1])])
-    assert 0 < len(early[1]) < 30
-    assert_same(dump(other.home), dump(tree.home))
-    with hansard.open(other.home, [other.config]) as h:
-        assert h.revision() > 0
 
 
 def test_a_sync_that_fails_leaves_no_note(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

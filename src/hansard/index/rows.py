@@ -334,6 +334,16 @@ class RowIndex(Disposable):
         # The titles in it are weighed by its age.
         touch_titled(self.db, transcript.id)
 
+    def expect(self, transcripts: int, size: int) -> None:
+        """Note how much a first sync has to index in all, for who asks before it is done."""
+        self.set_meta("transcripts_expected", transcripts)
+        self.set_meta("bytes_expected", size)
+
+    def sign(self, revision: tuple[int, bytes]) -> None:
+        """Note the revision of the record that this was made from in full."""
+        super().sign(revision)
+        self.db.execute("DELETE FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
+
     def begin_bulk(self) -> None:
         """Do without the indexes for a while."""
         with self.transaction():

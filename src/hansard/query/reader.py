@@ -50,10 +50,16 @@ class Reader:
                 self._db.execute(TABLES + INDEXES)
         return self._db
 
+    def revision(self) -> int:
+        """The revision of the record that the index was made from in full; below 0 while a first sync has shown only some sessions."""
+        row = self.one(
+            "SELECT iif(value <> 0, value, -(SELECT count(*) FROM sessions)) FROM meta WHERE name = 'revision'"
+        )
+        return int(row[0]) if row is not None else 0
+
     def per_revision(self, name: str, find: Callable[[Reader], _T]) -> _T:
         """What `find` finds, asked again only when the index has changed."""
-        row = self.one("SELECT value FROM meta WHERE name = 'revision'")
-        revision = int(row[0]) if row is not None else 0
+        revision = self.revision()
         if name not in self._found or self._found[name][0] != revision:
             self._found[name] = (revision, find(self))
         return cast("_T", self._found[name][1])

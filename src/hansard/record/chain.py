@@ -96,7 +96,7 @@ def current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes]
 def _current_entry(db: apsw.Connection, kind: str, ref: int) -> tuple[int, bytes]:
     if kind == LOG:
         path, seq, size, rolling = db.execute(_LOGS, (ref,)).get
-        tail = db.execute(_TAIL, (ref,)).get
+        tail = db.execute(_TAIL, (ref,)).get if size else None
         return size, log_hash(read_name(path), seq, size, rolling, tail[2] if tail and tail[1] != CHUNK else b"")
     if kind == SNAPSHOT:
         path, content = db.execute(_SNAPSHOTS, (ref,)).get

@@ -10,11 +10,11 @@ from hansard.record.chain import LOG, roll
 from hansard.record.database import DamagedError, Raw, Row, short_hash
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.record.files import Files
-from hansard.record.names import read_name
+from hansard.record.names import bind_name, read_name
 from hansard.record.schema import CHUNK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from hansard.record.chain import LogProof
     from hansard.sources.tail import Mark
@@ -102,6 +102,29 @@ class Logs(Files):
         self._hold(generation, _Tail(file_id, 0, bytearray(), b""))
         self._touch(LOG, generation)
         return generation
+
+    def start_logs(self, root_id: int, files: Sequence[tuple[str, str]]) -> None:
+        """Begin the logs of files, given as path and kind, that were never seen: `start_generation` of each, in this order."""
+        self._must_write()
+        if not files:
+            return
+        self._run_many(
+            "INSERT INTO file (root_id, path, kind, state, state_at, size) VALUES (?, ?, ?, 'live', ?, 0)",
+            ((root_id, bind_name(path), kind, self._moment) for path, kind in files),
+        )
+        last_file = self._db.last_insert_rowid()
+        first_file = last_file - len(files) + 1
+        last = self._insert(
+            "INSERT INTO generation (file_id, seq, size, mtime_ns, mode, started_at)"
+            " SELECT id, 1, 0, 0, 0, ? FROM file WHERE id >= ? ORDER BY id",
+            (self._moment, first_file),
+        )
+        self._run(
+            "UPDATE file SET generation_id = id + ? WHERE id >= ?",
+            (last - last_file, first_file),
+        )
+        for generation in range(last - len(files) + 1, last + 1):
+            self._touch(LOG, generation)
 
     def append(self, generation: int, data: bytes) -> None:
         """Add bytes to the current generation of a log."""
@@ -291,6 +314,15 @@ class Logs(Files):
         """Every generation of every log, oldest first."""
         self._flush_all()
         return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
+
+    def newest_generations(self) -> Iterator[Generation]:
+        """The generations of which there is something, newest first."""
+        self._flush_all()
+        after = 1 << 62
+        sql = f"SELECT {COLUMNS} WHERE g.id < ? AND g.size > 0 ORDER BY g.id DESC LIMIT 100"
+        while rows := self._rows(sql, (after,)):
+            yield from map(_generation, rows)
+            after = rows[-1][0]
 
     def _size(self, generation: int) -> int:
         row = self._one_or_none("SELECT size FROM generation WHERE id = ?", (generation,))

@@ -43,6 +43,11 @@ class Record(Logs, Snapshots, Remarks):
             )[0]
         )
 
+    def log_totals(self) -> tuple[int, int]:
+        """How many generations there are of all logs, and their raw bytes."""
+        count, size = self._one("SELECT count(*), coalesce(sum(size), 0) FROM generation")
+        return int(count), int(size)
+
     def database_damage(self) -> list[str]:
         """What SQLite's own checks find wrong with the database, apart from the bytes it keeps."""
         try:

@@ -7,14 +7,15 @@ import json
 import posixpath
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
 from hansard.index.remarks import Remarked, put_remarks
-from hansard.index.rows import RowIndex, Transcript
+from hansard.index.rows import Indexed, RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
 from hansard.index.worktrees import put_worktrees
@@ -23,12 +24,12 @@ from hansard.record.store import Generation, Record, Remark
 from hansard.sources.git import find_worktree
 from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sources.roots import path_inside
+from hansard.sync import newest
 from hansard.sync.report import ProgressReporter
 
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
-_LARGE_BYTES = 64 << 20  # of a first sync
-_SHOWN_BYTES = 8 << 20
+_GROWTH = 8  # how many times as much is indexed before it is shown again: making the indexes again costs little then
 _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
 
@@ -56,6 +57,19 @@ def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None
     )
 
 
+class Backlog(NamedTuple):
+    """What the record has of a transcript and the index has not."""
+
+    transcript: Transcript
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.end - self.start
+
+
 def catch_up(
     record: Record,
     index: RowIndex,
@@ -65,78 +79,106 @@ def catch_up(
 ) -> int:
     """Index what the record has of some generations (None: of all) and the index has not; returns how many records.
 
-    Of a large first sync the newest transcripts come before all others, and then `show` is called.
+    `show`: nothing can be asked before this is done, so of much the newest comes first, and `show` is called in between.
     """
-    roots = {row.id: row.path for row in record.roots()}
     known = index.indexed(touched)
     wanted: Iterable[Generation] = (
         record.generations() if touched is None else (record.generation(id_) for id_ in sorted(touched))
     )
-    waiting: list[tuple[Transcript, int, int]] = []
     notes: list[Transcript] = []
-    for generation in wanted:
-        transcript = transcript_of(generation, roots[generation.root_id])
-        had = known.get(generation.id)
-        if index.is_quarantined("rows", str(generation.id), generation.size):
-            continue
-        if had is None:
-            waiting.append((transcript, 0, generation.size))
-        elif had.size > generation.size:
-            raise IndexDamaged(index.path, f"it has more of {generation.path} than the record")
-        elif had.size < generation.size:
-            waiting.append((transcript, had.indexed, generation.size))
-        elif (had.state, had.mtime) != (transcript.state, transcript.mtime):
-            notes.append(transcript)
+    waiting = list(_backlog(record, index, known, wanted, notes))
     if notes:
         with index.transaction():
             for transcript in notes:
                 index.note(transcript)
     if not waiting:
         return 0
-    reporter.begin("indexing", files=len(waiting), size=sum(size - start for _, start, size in waiting))
+    size = sum(item.size for item in waiting)
+    reporter.begin("indexing", files=len(waiting), size=size)
+    if show is not None and size >= max(newest.LARGE_BYTES, _GROWTH * sum(had.size for had in known.values())):
+        index.begin_bulk()
     records = 0
-    waiting.reverse()  # taken from the end: ids that ascend fill the tables without gaps
-    first = _newest(waiting) if show is not None and index.bulk else 0
-    if first:
-        waiting = [*waiting[first:], *waiting[:first]]
-    while waiting:
-        done, later = 0, len(waiting) - first
-        with index.transaction():
-            while len(waiting) > (later if first else 0) and done < _COMMIT_BYTES:
-                transcript, start, size = waiting.pop()
-                with index.isolated("rows", str(transcript.id), size):
-                    pieces = _counted(
-                        record.read(transcript.id, start, size, mend=True, check=touched is None), reporter
-                    )
-                    records += index.feed(transcript, pieces)
-                reporter.step(files=1)
-                done += size - start
-        if first and show is not None:
+    for batch in _batches(waiting) if show is not None else [waiting]:
+        records += _feed(record, index, batch, reporter, check=touched is None)
+        if waiting and show is not None:
             show()
-            first = 0
     reporter.end()
     return records
 
 
-def _newest(waiting: list[tuple[Transcript, int, int]]) -> int:
-    """How many of the newest transcripts, which stand first, are shown before the rest; 0 where all of them take no time."""
-    if sum(size - start for _, start, size in waiting) < _LARGE_BYTES:
-        return 0
-    total = 0
-    for number, (_, start, size) in enumerate(waiting):
-        total += size - start
-        if total > _SHOWN_BYTES:
-            return number
-    return 0
+def index_newest(record: Record, index: RowIndex, limit: int) -> int:
+    """Index the newest of what the record has and the index has not, of about so many bytes; returns how many records."""
+    backlog = _backlog(record, index, index.indexed(), record.newest_generations(), [])
+    chosen = list(newest.choose(backlog, limit, lambda item: item.size))
+    return _feed(record, index, chosen[::-1], ProgressReporter(None), check=True)
 
 
-def show_newest(record: Record, index: RowIndex, prices: Prices) -> None:
+def _backlog(
+    record: Record,
+    index: RowIndex,
+    known: dict[int, Indexed],
+    generations: Iterable[Generation],
+    notes: list[Transcript],
+) -> Iterator[Backlog]:
+    """What is to be indexed of these generations; those of which only the state or the date changed are added to `notes`."""
+    roots = {row.id: row.path for row in record.roots()}
+    for generation in generations:
+        had = known.get(generation.id)
+        if index.is_quarantined("rows", str(generation.id), generation.size):
+            continue
+        transcript = transcript_of(generation, roots[generation.root_id])
+        if had is None:
+            yield Backlog(transcript, 0, generation.size)
+        elif had.size > generation.size:
+            raise IndexDamaged(index.path, f"it has more of {generation.path} than the record")
+        elif had.size < generation.size:
+            yield Backlog(transcript, had.indexed, generation.size)
+        elif (had.state, had.mtime) != (transcript.state, transcript.mtime):
+            notes.append(transcript)
+
+
+def _batches(waiting: list[Backlog]) -> Iterator[list[Backlog]]:
+    """The newest first, which are the last, and then ever more; inside a batch ids ascend, which fills tables without gaps."""
+    limit = newest.NEWEST_BYTES
+    while waiting:
+        limit *= _GROWTH
+        first, size = len(waiting), 0
+        while first and size < limit:
+            first -= 1
+            size += waiting[first].size
+        batch = waiting[first:]
+        del waiting[first:]
+        yield batch
+
+
+def _feed(
+    record: Record, index: RowIndex, waiting: Sequence[Backlog], reporter: ProgressReporter, *, check: bool
+) -> int:
+    """Index transcripts, with a commit now and then; returns how many records."""
+    records = done = 0
+    left = list(waiting[::-1])
+    while left:
+        done = 0
+        with index.transaction():
+            while left and done < _COMMIT_BYTES:
+                transcript, start, end = left.pop()
+                with index.isolated("rows", str(transcript.id), end):
+                    pieces = _counted(record.read(transcript.id, start, end, mend=True, check=check), reporter)
+                    records += index.feed(transcript, pieces)
+                reporter.step(files=1)
+                done += end - start
+    return records
+
+
+def show(record: Record, index: RowIndex, prices: Prices) -> None:
     """Make the sessions of what is indexed so far, for who looks while the rest is still coming; nothing is signed."""
+    bulk = index.bulk
     index.finish_bulk()
     with index.transaction():
         _derive(record, index, look=True)
         settle(index.db, prices, partial(index.isolated, "price"))
-    index.begin_bulk()
+    if bulk:
+        index.begin_bulk()
 
 
 def _counted(pieces: Iterable[bytes], reporter: ProgressReporter) -> Iterable[bytes]:

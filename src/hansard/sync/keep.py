@@ -13,13 +13,15 @@ from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
 from hansard.sources.tail import Mark, Tail, Verdict, open_tail
+from hansard.sync import newest
 from hansard.sync.report import COMPARE_BYTES, ProgressReporter
-from hansard.sync.survey import RootSurvey
+from hansard.sync.survey import RootSurvey, coming
 
 # A commit waits for the disk. The first ones come early, so that the second process has something to do.
 _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
 _TRIES = 3  # of a file that is written while it is read
+_Item = tuple[Found, Known | None, int, RootSurvey]
 
 
 @dataclass(slots=True)
@@ -56,32 +58,60 @@ class Keeper:
         self._committed = committed
         self._reread = reread
         self._compare_left = compare_bytes
+        self._waiting: list[_Item] | None = None
         self._uncommitted = 0
         self._enough = _FIRST_COMMIT
 
     def keep(self, surveys: Sequence[RootSurvey]) -> KeepResult:
         """Keep what the surveys found; every exception but that of the store itself stays with its file."""
-        total = sum(result.bytes for result in surveys)
-        self._teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
-        waiting: list[tuple[Found, Known | None, int, RootSurvey]] = []
         with self.record.writing():
-            for result in surveys:
-                root_id = self.record.root_id(result.root.path, result.root.name)
-                self._note_rest(root_id, result)
-                self._reserve(root_id, result)
-                waiting += [(file, known, root_id, result) for file, known in result.changed]
-            for item in sorted(waiting, key=lambda item: (-item[0].mtime_ns, item[0].path)):
-                self._file(*item)
-                self._teller.step(files=1)
-                self._commit_enough()
+            waiting = self._begin(surveys)
+            while waiting:
+                self._take(waiting.pop())
         self._committed()
         self._teller.end()
         return self.kept
 
+    def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> KeepResult:
+        """Keep the newest logs, of about so many bytes in all; `keep` goes on with the rest."""
+        with self.record.writing():
+            waiting = self._begin(surveys)
+            logs = [item for item in reversed(waiting) if item[0].kind.is_log]
+            chosen = {id(item) for item in newest.choose(logs, limit, lambda item: coming(item[0], item[1]))}
+            self._waiting = [item for item in waiting if id(item) not in chosen]
+            for item in logs:
+                if id(item) in chosen:
+                    self._take(item)
+        return self.kept
+
+    def _begin(self, surveys: Sequence[RootSurvey]) -> list[_Item]:
+        """What is to be kept, the newest last; once, note what is gone and give ids to what is new."""
+        if self._waiting is not None:
+            return self._waiting
+        total = sum(result.bytes for result in surveys)
+        self._teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
+        self._waiting = []
+        for result in surveys:
+            root_id = self.record.root_id(result.root.path, result.root.name)
+            self._note_rest(root_id, result)
+            self._reserve(root_id, result)
+            self._waiting += [(file, known, root_id, result) for file, known in result.changed]
+        self._waiting.sort(key=lambda item: (-item[0].mtime_ns, item[0].path), reverse=True)
+        return self._waiting
+
+    def _take(self, item: _Item) -> None:
+        self._file(*item)
+        self._teller.step(files=1)
+        self._commit_enough()
+
     def _reserve(self, root_id: int, result: RootSurvey) -> None:
         """Give ids to logs that are new."""
-        new = [file for file, known in result.changed if file.kind.is_log and (known is None or not _is_log(known))]
-        for file in sorted(new, key=lambda file: (file.mtime_ns, file.path)):
+        new = [item for item in result.changed if item[0].kind.is_log and (item[1] is None or not _is_log(item[1]))]
+        new.sort(key=lambda item: (item[0].mtime_ns, item[0].path))
+        if all(known is None for _, known in new):
+            self.record.start_logs(root_id, [(file.path, file.kind.value) for file, _ in new])
+            return
+        for file, _ in new:
             self.record.start_generation(root_id, file.path, file.kind.value, Verdict.NEW.value)
 
     def _note_rest(self, root_id: int, result: RootSurvey) -> None:

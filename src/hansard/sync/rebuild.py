@@ -64,6 +64,7 @@ def make(
     for name in (INDEX, TEXT):
         discard(place(home, name + suffix))
     text = TextRun(home, record, name=TEXT + suffix, behind=True, coming=0, workers=workers)
+    text.start()
     try:
         index = RowIndex(place(home, INDEX + suffix), record)
         try:

@@ -96,6 +96,7 @@ class SyncReport(Struct, frozen=True):
     gone: int = 0  # files that are no longer at their place
     seconds: float = 0.0
     busy: bool = False  # another process is syncing: the answer is from what is there
+    partial: bool = False  # only the newest part of a large history was indexed, as was asked for
     unreadable: tuple[str, ...] = field(default=())
     problems: int = 0  # what is in quarantine: files that could not be kept, transcripts that could not be indexed
     unfollowed_links: int = 0  # links that lead out of a root, and not to where the user allowed it

@@ -16,6 +16,7 @@ from hansard.record.store import Record, Revision
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.storage.sqlite import remove_partial
+from hansard.sync import newest
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, ProgressReporter, SyncReport
@@ -23,6 +24,7 @@ from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
+    from hansard.sync.keep import Keeper
 
 Change = Callable[[Record], None]
 
@@ -40,6 +42,7 @@ def sync(
     change: Change | None = None,
     reread: bool = False,
     compare_bytes: int | None = COMPARE_BYTES,
+    newest_only: bool = False,
 ) -> SyncReport:
     """Bring the store in `home` up to date with its source roots.
 
@@ -49,12 +52,14 @@ def sync(
     3. Keep. For each file that differs, the newest first, read what is new and append it to the record; a log that was truncated,
        rewritten or replaced begins a new generation, the former one stays. Files that vanished are marked gone. All of it is
        committed before anything asks what the bytes mean, and a file that cannot be read is noted while the others go on.
-    4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`, the newest sessions of a large
-       first sync before all others. The text of a large backlog is
+    4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`. The text of a large backlog is
        indexed at the same time, from the record's first commit on, by a second process, which writes `text.db`; a small one is
        done here. What cannot be indexed is noted, and tried again when there is more of it.
     5. Derive. Sessions, subagents and links of what changed are made again.
     6. Sign. Both indexes note the record's revision, so that the next sync can trust them.
+
+    A large first sync goes through 3 to 5 with the newest transcripts alone before it does so with the rest, since there is nothing to
+    answer from before. All new transcripts get their ids before one of them is read, so that makes no other index.
 
     The record commits before the indexes do, and each index has its own cursor per transcript. So a crash between any two
     steps leaves an index that is behind, never one that is ahead; the next sync sees that the revisions differ, compares all
@@ -64,7 +69,8 @@ def sync(
     `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
     the user's remarks, in a transaction of its own before step 3; it may be called again when an index turns out to be damaged.
     `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is compared of
-    files of which only the status change time moved (None: no limit); the rest waits for the next sync.
+    files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only` ends a large
+    first sync when the newest transcripts are indexed; any other is done in full.
     """
     started = time.perf_counter()
     try:
@@ -80,11 +86,12 @@ def sync(
             change=change,
             reread=reread,
             compare_bytes=compare_bytes,
+            newest_only=newest_only,
         )
     except Exception as error:
         note_failure(home, error)
         raise
-    if not report.busy:
+    if not report.busy and not report.partial:
         beat(home, report.problems)
     return replace(report, seconds=time.perf_counter() - started)
 
@@ -102,6 +109,7 @@ def _sync(
     change: Change | None,
     reread: bool,
     compare_bytes: int | None,
+    newest_only: bool,
 ) -> SyncReport:
     look = _look(home, roots, max_file, prices) if only is None and not reread else None
     if look is not None and look.is_quiet:
@@ -123,6 +131,7 @@ def _sync(
                 workers=workers,
                 reread=reread,
                 compare_bytes=compare_bytes,
+                newest_only=newest_only,
             )
             try:
                 report = run.go(only, look, change)
@@ -187,6 +196,15 @@ def is_signed(home: str, record: Record) -> bool:
     return all(signature(place(home, name), VERSION) == expected for name in (INDEX, TEXT))
 
 
+def _was_complete(home: str) -> bool:
+    """Whether there are rows of a sync that came to its end: something to answer from until this one does."""
+    from hansard.index.schema import VERSION
+    from hansard.index.store import signature
+
+    signed = signature(place(home, INDEX), VERSION)
+    return signed is not None and bool(signed[1])
+
+
 def _priced(home: str, prices: Prices) -> bool:
     """Whether the index was priced with the prices of today."""
     from hansard.index.store import meta
@@ -217,6 +235,7 @@ class _Run:
         workers: bool,
         reread: bool,
         compare_bytes: int | None,
+        newest_only: bool,
     ) -> None:
         self.home = home
         self.prices = prices
@@ -227,33 +246,49 @@ class _Run:
         self.workers = workers
         self.reread = reread
         self.compare_bytes = compare_bytes
+        self.newest_only = newest_only
 
     def go(self, only: Collection[str] | None, look: _Look | None, change: Change | None) -> SyncReport:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
-        from hansard.sync.indexing import catch_up, finish, show_newest
+        from hansard.sync.indexing import catch_up, finish, show
         from hansard.sync.keep import Keeper
         from hansard.sync.text import TextRun
 
         record = self.record
         surveys = self._surveys(only, look)
         trusted = is_signed(self.home, record)
+        is_first = not trusted and not _was_complete(self.home)
         text: TextRun | None = None
+        records = 0
         try:
             if change is not None:
                 with record.writing():
                     change(record)
             coming = sum(result.bytes for result in surveys)
             text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=self.workers)
-            kept = Keeper(
+            keeper = Keeper(
                 record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
-            ).keep(surveys)
+            )
+            if is_first and text.backlog >= newest.LARGE_BYTES:
+                records = self._newest(keeper, surveys)
+                if self.newest_only:
+                    kept = keeper.kept
+                    return replace(
+                        _report(surveys),
+                        changed=kept.changed,
+                        bytes_read=kept.bytes_read,
+                        records=records,
+                        partial=True,
+                    )
+            text.start()
+            kept = keeper.keep(surveys)
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):
                     trusted = trusted and not index.fresh
-                    show = partial(show_newest, record, index, self.prices)
-                    records = catch_up(record, index, kept.touched if trusted else None, self.reporter, show)
+                    early = partial(show, record, index, self.prices) if is_first else None
+                    records += catch_up(record, index, kept.touched if trusted else None, self.reporter, early)
                     finish(record, index, kept.retouched if trusted else None, self.prices, look=True)
                     report = self._summary(surveys, index)
             finally:
@@ -271,6 +306,26 @@ class _Run:
             gone=kept.gone,
             problems=report.problems + problems,
         )
+
+    def _newest(self, keeper: Keeper, surveys: Sequence[RootSurvey]) -> int:
+        """Keep, index and derive the newest transcripts before all others; returns how many records."""
+        from hansard.index.rows import RowIndex
+        from hansard.index.store import telling
+        from hansard.sync.indexing import index_newest, show
+
+        _, size = self.record.log_totals()
+        size += sum(result.log_bytes for result in surveys)
+        keeper.keep_newest(surveys, newest.NEWEST_BYTES)
+        index = RowIndex(place(self.home, INDEX), self.record)
+        try:
+            with telling(index.path):
+                records = index_newest(self.record, index, newest.NEWEST_BYTES)
+                with index.transaction():
+                    index.expect(self.record.log_totals()[0], size)
+                show(self.record, index, self.prices)
+        finally:
+            index.close()
+        return records
 
     def _surveys(self, only: Collection[str] | None, look: _Look | None) -> list[RootSurvey]:
         record = self.record

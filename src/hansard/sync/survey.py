@@ -50,11 +50,18 @@ class RootSurvey(Struct):
     @property
     def bytes(self) -> int:
         """How many bytes there are to read, as far as sizes tell."""
-        total = 0
-        for file, known in self.changed:
-            grown = file.size - known.size if known is not None and file.kind.is_log else file.size
-            total += grown if grown >= 0 else file.size
-        return total
+        return sum(coming(file, known) for file, known in self.changed)
+
+    @property
+    def log_bytes(self) -> int:
+        """How many of them are of logs."""
+        return sum(coming(file, known) for file, known in self.changed if file.kind.is_log)
+
+
+def coming(file: Found, known: Known | None) -> int:
+    """How many bytes there are to read of a file, as far as sizes tell."""
+    grown = file.size - known.size if known is not None and file.kind.is_log else file.size
+    return grown if grown >= 0 else file.size
 
 
 def survey(record: Record, roots: Sequence[Root], max_file: int, *, reread: bool = False) -> list[RootSurvey]:

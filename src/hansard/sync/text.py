@@ -31,18 +31,26 @@ class TextRun:
     def __init__(
         self, home: str, record: Record, *, name: str = TEXT, behind: bool, coming: int, workers: bool
     ) -> None:
-        """`behind`: the record holds more than the file knows; `coming`: how many bytes the record is about to gain."""
+        """`behind`: the record holds more than the file knows; `coming`: how many bytes the record is about to gain.
+
+        Nothing is indexed before `start`.
+        """
         self.home = home
         self.record = record
         self.name = name
         self.worker: Worker | None = None
         self.backlog = coming
+        self._behind = behind
+        self._workers = workers
         if behind:
             self.backlog += self._waiting()
-        if workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1:
+
+    def start(self) -> None:
+        """Start the second process where there is much to do; it begins with what the record has already."""
+        if self._workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1:
             with contextlib.suppress(OSError):  # no second process then: all is done here at the end
-                self.worker = Worker("hansard.sync.text:index_text", home, name)
-        if behind:
+                self.worker = Worker("hansard.sync.text:index_text", self.home, self.name)
+        if self._behind:
             self.more()
 
     def _waiting(self) -> int:
