@@ -5,6 +5,7 @@ Rowids must come in ascending order: FTS5 writes a new segment whenever one step
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -19,13 +20,11 @@ from hansard.parse.meaning import without_base64
 from hansard.parse.texts import TextFold, texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
-_TITLE = "INSERT INTO titles (rowid, body, mark) VALUES (?, ?, ?)"
-_TALK = "INSERT INTO talk (rowid, body, mark) VALUES (?, ?, ?)"
-_WORK = "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)"
-_REMINDER = "INSERT INTO reminders (rowid, body, mark) VALUES (?, ?, ?)"
 _SAID = frozenset({"prompt", "reply", "command"})
+_TABLES = {"title": "titles", "reminder": "reminders"}
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
 _AUTOMERGE = 4  # the default of FTS5
+_BATCH = 1 << 20  # bytes of text; FTS5 and Python take turns in the processor's caches that much less often
 _PART = 1 << 20  # bytes of a large file
 _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
 
@@ -35,7 +34,39 @@ class TextIndex(Disposable):
 
     def __init__(self, path: str, origin: Origin) -> None:
         super().__init__(path, schema.TEXT_TABLES, schema.VERSION, origin)
-        self._cursor = self.db.cursor()
+        self._batch: dict[str, list[tuple[int, bytes, str]]] = {table: [] for table in _HASH_BYTES}
+        self._batch_size = 0
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One write transaction, with all that was put in it."""
+        try:
+            with super().transaction():
+                yield
+                self._write()
+        except BaseException:
+            self._drop()
+            raise
+
+    def _insert(self, table: str, row_id: int, text: str, mark: str) -> None:
+        """Put a text into a table; it is written with others, at the latest when the transaction ends."""
+        body = searchable(text)
+        self._batch[table].append((row_id, body, mark))
+        self._batch_size += len(body)
+        if self._batch_size >= _BATCH:
+            self._write()
+
+    def _write(self) -> None:
+        with telling(self.path):
+            for table, rows in self._batch.items():
+                if rows:
+                    self.db.executemany(f"INSERT INTO {table} (rowid, body, mark) VALUES (?, ?, ?)", rows)
+        self._drop()
+
+    def _drop(self) -> None:
+        for rows in self._batch.values():
+            rows.clear()
+        self._batch_size = 0
 
     def begin_bulk(self) -> None:
         """Collect more before writing a segment, and merge none: twice as fast for a backlog, and a smaller file."""
@@ -45,6 +76,7 @@ class TextIndex(Disposable):
 
     def sign(self, revision: tuple[int, bytes]) -> None:
         """Note that all of a revision's text is here; after a backlog, also of a sync that was cut off, merge again."""
+        self._write()  # before a setting changes, which ends a segment
         for table in _HASH_BYTES:
             merging = self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").fetchone()
             if merging is not None and merging[0] == 0:
@@ -83,6 +115,7 @@ class TextIndex(Disposable):
         return fed
 
     def _delete_after(self, transcript: int, offset: int) -> None:
+        self._write()
         base = transcript << OFFSET_BITS
         for table in (*_HASH_BYTES, "issues"):
             self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
@@ -139,9 +172,9 @@ class TextIndex(Disposable):
                 for text in texts(item, sidechain=is_aside):
                     if (text.number, text.kind) == (number, "result"):
                         row_id = base + offset + number
+                        self._write()
                         self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
-                        told = marks(text._replace(tool=tool), is_aside=is_aside)
-                        self._cursor.execute(_WORK, (row_id, searchable(text.text), told))
+                        self._insert("work", row_id, text.text, marks(text._replace(tool=tool), is_aside=is_aside))
 
     def _note(self, base: int, issue: Issue) -> None:
         self.db.execute(
@@ -154,15 +187,12 @@ class TextIndex(Disposable):
         if fold is None:
             # An entry of history.jsonl; a search gives it where no transcript has the prompt itself.
             if record.body.display:
-                self._cursor.execute(_TALK, (row_id, searchable(record.body.display), kind_mark("prompt")))
+                self._insert("talk", row_id, record.body.display, kind_mark("prompt"))
             return
         is_aside = fold.is_aside(record)
         for text in fold.texts(record):
-            table = _TITLE if text.kind == "title" else _REMINDER if text.kind == "reminder" else _WORK
-            self._cursor.execute(
-                _TALK if text.kind in _SAID and not is_aside else table,
-                (row_id + text.number, searchable(text.text), marks(text, is_aside=is_aside)),
-            )
+            table = "talk" if text.kind in _SAID and not is_aside else _TABLES.get(text.kind, "work")
+            self._insert(table, row_id + text.number, text.text, marks(text, is_aside=is_aside))
 
     def feed_snapshot(self, snapshot: int, data: bytes) -> None:
         """Index the text of an overflowed tool result; binary ones have none."""
@@ -172,8 +202,11 @@ class TextIndex(Disposable):
                 text = b"".join(searchable(without_base64(str(part, "utf-8"))) for part in _parts(data))
             except UnicodeDecodeError:
                 return
+            self._write()
             self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
-            self._cursor.execute(_WORK, (row_id, text, kind_mark("result")))
+            self.db.execute(
+                "INSERT INTO work (rowid, body, mark) VALUES (?, ?, ?)", (row_id, text, kind_mark("result"))
+            )
 
     def feed_snapshot_isolated(self, snapshot: int, data: bytes) -> None:
         """`feed_snapshot`, but one that raises is quarantined."""
