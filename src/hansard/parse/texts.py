@@ -6,7 +6,6 @@ Base64, signatures, twins of tool results and snapshots of prompts are not among
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -86,36 +85,35 @@ class TextFold:
         body = record.body
         return self._is_agent or bool(getattr(body, "is_sidechain", None) or getattr(body, "stream_parent_tool", None))
 
-    def texts(self, record: ParsedLine) -> Iterator[Text]:
+    def texts(self, record: ParsedLine) -> list[Text]:
         """The texts of the next record."""
         body = record.body
         kept = self._kept
         if record.kind == "queue-operation":
             prompt = queue_step(kept.queue, body, kept.version) if isinstance(body, wire.QueueOperation) else None
-            if prompt:
-                yield Text(0, "prompt", prompt)
-            return
+            return [Text(0, "prompt", prompt)] if prompt else []
         version = getattr(body, "version", None)
         if version:
             kept.version = version[:NAME_LENGTH]
-        for text in texts(record, sidechain=self.is_aside(record)):
-            if text.kind == "title" and not self._is_new(record.kind, text.text):
-                continue
-            if text.kind == "result":
-                call_id = (body.message.content[text.number].tool_use_id or "")[:NAME_LENGTH]
+        found = texts(record, sidechain=self.is_aside(record))
+        for place, (number, kind, text, tool, is_error, has_image) in enumerate(found):
+            if kind == "result":
+                call_id = (body.message.content[number].tool_use_id or "")[:NAME_LENGTH]
                 tool = kept.calls.pop(call_id, "")
-                if not tool and call_id and len(kept.early_results) < MAX_EARLY_RESULTS:
-                    kept.early_results[call_id] = (record.offset, record.length, text.number)
-                yield text._replace(tool=tool)
-                continue
-            if text.kind == "call":
-                call_id = (body.message.content[text.number].id or "")[:NAME_LENGTH]
+                if tool:
+                    found[place] = Text(number, kind, text, tool, is_error, has_image)
+                elif call_id and len(kept.early_results) < MAX_EARLY_RESULTS:
+                    kept.early_results[call_id] = (record.offset, record.length, number)
+            elif kind == "call":
+                call_id = (body.message.content[number].id or "")[:NAME_LENGTH]
                 early = kept.early_results.pop(call_id, None)
                 if early is not None:
-                    self.late_tools.append((*early, text.tool))
+                    self.late_tools.append((*early, tool))
                 elif call_id and len(kept.calls) < MAX_OPEN_CALLS:
-                    kept.calls[call_id] = text.tool
-            yield text
+                    kept.calls[call_id] = tool
+            elif kind == "title" and not self._is_new(record.kind, text):
+                return []
+        return found
 
     def _is_new(self, kind: str, title: str) -> bool:
         if kind == "summary":
@@ -131,86 +129,85 @@ class TextFold:
 _ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
 
-def texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:
+def texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:
     """The searchable texts of a record by itself, without escape sequences."""
-    for text in _texts(record, sidechain=sidechain):
-        shown = text._replace(text=_ESCAPES.sub("", text.text)) if "\x1b" in text.text else text
-        if shown.kind in _REMINDED and "<system-reminder>" in shown.text:
-            rest, reminder = split_reminders(shown.text)
-            if rest or shown.has_image or not reminder:
-                yield shown._replace(text=rest)
-            if reminder:
-                # It has a place of its own, behind those of the line's blocks.
-                content = getattr(getattr(record.body, "message", None), "content", None)
-                width = len(content) if isinstance(content, list) else 1
-                yield Text(width + text.number, "reminder", reminder)
-        else:
-            yield shown
+    found = _texts(record, sidechain=sidechain)
+    for text in found:
+        if "\x1b" in text.text or (text.kind in _REMINDED and "<system-reminder>" in text.text):
+            return _shown(record, found)
+    return found
 
 
-def _texts(record: ParsedLine, *, sidechain: bool) -> Iterator[Text]:
+def _shown(record: ParsedLine, found: list[Text]) -> list[Text]:
+    """The texts without escape sequences, and with what the client added for the model apart from them."""
+    shown: list[Text] = []
+    for text in found:
+        said = _ESCAPES.sub("", text.text) if "\x1b" in text.text else text.text
+        if text.kind not in _REMINDED or "<system-reminder>" not in said:
+            shown.append(text._replace(text=said))
+            continue
+        rest, reminder = split_reminders(said)
+        if rest or text.has_image or not reminder:
+            shown.append(text._replace(text=rest))
+        if reminder:
+            # It has a place of its own, behind those of the line's blocks.
+            content = getattr(getattr(record.body, "message", None), "content", None)
+            width = len(content) if isinstance(content, list) else 1
+            shown.append(Text(width + text.number, "reminder", reminder))
+    return shown
+
+
+def _texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:
     body = record.body
     kind = record.kind
-    if kind == "assistant":
-        message = body.message
-        if message is not None and message.content:
-            is_error = bool(body.is_api_error)
-            if isinstance(message.content, str):
-                yield Text(0, "reply", message.content, is_error=is_error)
-            else:
-                yield from _answered(message.content, is_error=is_error)
-    elif kind == "user":
-        message = body.message
-        if message is not None and message.content:
-            yield from _told(body, message.content, sidechain=sidechain)
-    elif kind == "system":
+    text: str | None
+    if kind in ("assistant", "user"):
+        content = body.message.content if body.message is not None else None
+        if not content:
+            return []
+        if kind == "user":
+            return _told(body, content, sidechain=sidechain)
+        is_error = bool(body.is_api_error)
+        if isinstance(content, str):
+            return [Text(0, "reply", content, is_error=is_error)]
+        return [
+            text for number, block in enumerate(content) if (text := _block_text(block, number, is_error)) is not None
+        ]
+    if kind == "system":
         text = string(body.content)
-        if text:
-            if body.subtype == "local_command":
-                yield Text(0, "command", command_of(text) or inner_text(text))
-            else:
-                yield Text(0, "note", text, is_error=body.subtype == "api_error")
-    elif kind == "attachment":
-        yield from _attached(body)
-    elif kind == "summary":
-        if body.summary:
-            yield Text(0, "title", body.summary)
-    elif isinstance(body, wire.Title):
-        title = body.custom or body.agent or body.ai
-        if title:
-            yield Text(0, "title", title)
+        if not text:
+            return []
+        if body.subtype == "local_command":
+            return [Text(0, "command", command_of(text) or inner_text(text))]
+        return [Text(0, "note", text, is_error=body.subtype == "api_error")]
+    if kind == "attachment":
+        return _attached(body)
+    if kind == "summary":
+        title = body.summary
+    else:
+        title = body.custom or body.agent or body.ai if isinstance(body, wire.Title) else None
+    return [Text(0, "title", title)] if title else []
 
 
-def _answered(content: list[wire.Block], *, is_error: bool) -> Iterator[Text]:
-    for number, block in enumerate(content):
-        text = block_text(block)
-        if text is not None and (text.text or text.has_image or text.tool):
-            yield text._replace(number=number, is_error=is_error or text.is_error)
-
-
-def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool) -> Iterator[Text]:
+def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool) -> list[Text]:
     """The texts of a user line: what a human, a tool or the client itself said."""
     if isinstance(content, str):
-        yield _said(0, says(body, content, has_result=False, sidechain=sidechain), content, has_image=False)
-        return
+        return [_said(0, says(body, content, has_result=False, sidechain=sidechain), content, has_image=False)]
+    found: list[Text] = []
     meaning = ""
-    has_text = False
     has_image = any(block.type == "image" for block in content)
     for number, block in enumerate(content):
-        text = block_text(block)
+        text = _block_text(block, number, is_error=False)
         if text is None:
             continue
-        if text.kind != "reply":
-            if text.text or text.has_image or text.tool:
-                yield text._replace(number=number)
-            continue
-        if text.text:
+        if text.kind == "reply":
             meaning = meaning or _meaning(body, content, sidechain=sidechain)
-            has_text = True
-            yield _said(number, meaning, text.text, has_image=has_image)
-    if has_image and not has_text:
+            text = _said(number, meaning, text.text, has_image=has_image)
+        found.append(text)
+    if has_image and not meaning:
         number = next(number for number, block in enumerate(content) if block.type == "image")
-        yield _said(number, _meaning(body, content, sidechain=sidechain), "", has_image=True)
+        found.append(_said(number, _meaning(body, content, sidechain=sidechain), "", has_image=True))
+    return found
 
 
 def _meaning(body: wire.Entry, content: list[wire.Block], *, sidechain: bool) -> str:
@@ -227,30 +224,35 @@ def _said(number: int, meaning: str, text: str, *, has_image: bool) -> Text:
     return Text(number, "prompt" if meaning == "prompt" else "note", text, has_image=has_image)
 
 
-def _attached(body: wire.Entry) -> Iterator[Text]:
+def _attached(body: wire.Entry) -> list[Text]:
     attachment = attachment_of(body)
     if attachment is None:
-        return
+        return []
     if attachment.type == "queued_command":
         text = prompt_text(attachment.prompt)
-        if text:
-            yield _said(0, queued_says(attachment, text), text, has_image=False)
-    elif attachment.type in _SHOWN_ATTACHMENTS:
+        return [_said(0, queued_says(attachment, text), text, has_image=False)] if text else []
+    if attachment.type in _SHOWN_ATTACHMENTS:
         text = without_base64(input_text(body.attachment))
-        if text:
-            yield Text(0, "note", text)
+        return [Text(0, "note", text)] if text else []
+    return []
 
 
-def block_text(block: wire.Block) -> Text | None:
-    """A block's text, whoever's line it stands in; None for a block without one."""
+def _block_text(block: wire.Block, number: int, is_error: bool) -> Text | None:
+    """A block's text, whoever's line it stands in; None where it has nothing to find."""
     kind = block.type
-    if kind == "text":
-        return Text(0, "reply", string(block.text))
-    if kind == "thinking":
-        return Text(0, "thinking", string(block.thinking))
-    if kind in _CALL_BLOCKS:
-        return Text(0, "call", without_base64(input_text(block.input)), tool=(block.name or "")[:NAME_LENGTH])
     if kind == "tool_result" or (kind is not None and kind.endswith("_tool_result")):
         text, has_image = result_parts(block.content)
-        return Text(0, "result", without_base64(text), is_error=bool(block.is_error), has_image=has_image)
+        if not text and not has_image:
+            return None
+        return Text(number, "result", without_base64(text), "", is_error or bool(block.is_error), has_image)
+    if kind in _CALL_BLOCKS:
+        text = without_base64(input_text(block.input))
+        tool = (block.name or "")[:NAME_LENGTH]
+        return Text(number, "call", text, tool, is_error) if text or tool else None
+    if kind == "text":
+        text = string(block.text)
+        return Text(number, "reply", text, "", is_error) if text else None
+    if kind == "thinking":
+        text = string(block.thinking)
+        return Text(number, "thinking", text, "", is_error) if text else None
     return None
