@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine, items, salvage
 from hansard.parse.texts import texts
-from tests.parse.making import assert_storable, folding, line, uncovered, user
+from tests.parse.making import assert_same_texts, assert_storable, folding, line, uncovered, user
 
 GOOD = line(user("before"))
 JSON = st.recursive(
@@ -46,6 +46,8 @@ def swallow(data: bytes) -> None:
     for each in data.split(b"\n"):
         found = list(items(each, 0)) if each else []
         assert uncovered(each, found) == b""
+        if each:
+            assert_same_texts(each)
         again = list(salvage(each, 0))
         assert uncovered(each, again) == b""
         for item in (*found, *again):

@@ -13,7 +13,7 @@ from hansard.parse.decode import Issue, ParsedLine, decode, items
 from hansard.parse.lines import Lines
 from hansard.parse.state import dump, load
 from hansard.parse.texts import texts
-from tests.parse.making import assert_storable, folding, uncovered
+from tests.parse.making import assert_same_texts, assert_storable, folding, uncovered
 from tests.parse.mutating import BYTEWISE, change_values, double_key, pick
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def test_damage_stays_in_its_line(lines: list[bytes], shard: int) -> None:
         assert uncovered(damaged, own, start) == b"", damaged
         if untouched:
             _keeps_its_name(line, own)
+        for place, each in Lines([damaged + b"\n"], start):
+            assert_same_texts(each, place)
         for item in own:
             folded.feed(item)
             if isinstance(item, ParsedLine):

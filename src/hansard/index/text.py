@@ -14,9 +14,10 @@ from hansard.index.history import HistoryFold
 from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.tokens import searchable
-from hansard.parse.decode import Issue, ParsedLine, entry, is_progress, items, unfinished
+from hansard.parse.decode import Issue, ParsedLine, is_progress, items, unfinished
 from hansard.parse.lines import Lines
 from hansard.parse.meaning import without_base64
+from hansard.parse.text_lines import text_line
 from hansard.parse.texts import TextFold, texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -154,9 +155,9 @@ class TextIndex(Disposable):
                 if fold is not None:
                     if is_progress(line):  # half of the lines of some clients, and nothing to find there
                         continue
-                    body = entry(line)
-                    if body is not None:
-                        put(base, ParsedLine(offset, len(line), str(body.type), body), fold)
+                    record = text_line(line, offset)
+                    if record is not None:
+                        put(base, record, fold)
                         continue
                 for item in read(line, offset):
                     if type(item) is ParsedLine:
