@@ -74,7 +74,7 @@ ROWS = {
     "hansard.parse.decode.decode",
     "hansard.parse.decode.salvage",
 }
-TEXT = {"hansard.index.text.entry", "hansard.parse.texts.TextFold.texts", "hansard.parse.texts.TextFold.is_aside"}
+TEXT = {"hansard.index.text.text_line", "hansard.parse.texts.TextFold.texts", "hansard.parse.texts.TextFold.is_aside"}
 
 
 def indexed(tree: Tree, hidden: int = -1) -> dict[str, list[Any]]:

@@ -162,7 +162,7 @@ def test_only_the_second_process(
 def test_the_second_process_ends_when_the_first_is_gone(crashed: Tree) -> None:
     crashed.sync()
     (crashed.home / "text.db").unlink()
-    worker = Worker("hansard.sync.text:index_text", str(crashed.home), "text.db")
+    worker = Worker("hansard.sync.text:index_text", str(crashed.home), "text.db", {})
     assert worker.process.stdin is not None
     assert worker.send("more")
     worker.process.stdin.close()  # without the last word

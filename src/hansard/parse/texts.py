@@ -99,9 +99,9 @@ class TextFold:
         for place, (number, kind, text, tool, is_error, has_image) in enumerate(found):
             if kind == "result":
                 call_id = (body.message.content[number].tool_use_id or "")[:NAME_LENGTH]
-                tool = kept.calls.pop(call_id, "")
-                if tool:
-                    found[place] = Text(number, kind, text, tool, is_error, has_image)
+                called = kept.calls.pop(call_id, "")
+                if called:
+                    found[place] = Text(number, kind, text, called, is_error, has_image)
                 elif call_id and len(kept.early_results) < MAX_EARLY_RESULTS:
                     kept.early_results[call_id] = (record.offset, record.length, number)
             elif kind == "call":
@@ -160,7 +160,6 @@ def _shown(record: ParsedLine, found: list[Text]) -> list[Text]:
 def _texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:
     body = record.body
     kind = record.kind
-    text: str | None
     if kind in ("assistant", "user"):
         content = body.message.content if body.message is not None else None
         if not content:
@@ -170,16 +169,15 @@ def _texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:
         is_error = bool(body.is_api_error)
         if isinstance(content, str):
             return [Text(0, "reply", content, is_error=is_error)]
-        return [
-            text for number, block in enumerate(content) if (text := _block_text(block, number, is_error)) is not None
-        ]
+        found = (_block_text(block, number, is_error) for number, block in enumerate(content))
+        return [text for text in found if text is not None]
     if kind == "system":
-        text = string(body.content)
-        if not text:
+        said = string(body.content)
+        if not said:
             return []
         if body.subtype == "local_command":
-            return [Text(0, "command", command_of(text) or inner_text(text))]
-        return [Text(0, "note", text, is_error=body.subtype == "api_error")]
+            return [Text(0, "command", command_of(said) or inner_text(said))]
+        return [Text(0, "note", said, is_error=body.subtype == "api_error")]
     if kind == "attachment":
         return _attached(body)
     if kind == "summary":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -41,15 +41,18 @@ class TextRun:
         self.worker: Worker | None = None
         self.backlog = coming
         self._behind = behind
-        self._workers = workers
         if behind:
             self.backlog += self._waiting()
+        self._has_worker = workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1
+        self._kept: dict[int, int] = {}
+        if self._has_worker:
+            self._kept = {generation.id: generation.size for generation in record.generations() if generation.size}
 
     def start(self) -> None:
         """Start the second process where there is much to do; it begins with what the record has already."""
-        if self._workers and self.backlog > WORKER_BYTES and (os.cpu_count() or 1) > 1:
+        if self._has_worker:
             with contextlib.suppress(OSError):  # no second process then: all is done here at the end
-                self.worker = Worker("hansard.sync.text:index_text", self.home, self.name)
+                self.worker = Worker("hansard.sync.text:index_text", self.home, self.name, self._kept)
         if self._behind:
             self.more()
 
@@ -114,6 +117,7 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
     try:
         with telling(text.path):
             waiting = text.backlog(_sizes(record, touched))[::-1]
+        read = partial(record.read, mend=True, check=touched is None)
         size = sum(size for _, _, size in waiting)
         if size > WORKER_BYTES:
             text.begin_bulk()
@@ -124,7 +128,7 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
                     transcript, kind, _ = waiting.pop()
-                    fed = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
+                    fed = text.feed_isolated(transcript, kind, record.size(transcript), read)
                     reporter.step(fed, files=1)
                     done += fed
         if size:
@@ -164,9 +168,10 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
         text.set_meta("snapshot", done)
 
 
-def index_text(channel: Channel, home: str, name: str) -> None:
+def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> None:
     """A worker: index the text of whatever the record commits, until it is told the end.
 
+    `kept` is how much the record had of each generation before: what came since has just been hashed.
     It is told that there is more, and tells how many more bytes are done. When whoever started it is gone, it stops:
     another sync may be waiting.
     """
@@ -176,12 +181,15 @@ def index_text(channel: Channel, home: str, name: str) -> None:
     parent = os.getppid()
     unreported = 0
 
+    def read(transcript: int, start: int) -> Iterator[bytes]:
+        return record.read(transcript, start, mend=True, check=start < kept.get(transcript, 0))
+
     def feed() -> int | None:
         """How many bytes were new; None when the other side has gone."""
         nonlocal unreported
         done = 0
         for transcript, kind, _ in text.backlog(_sizes(record, None)):
-            size = text.feed_isolated(transcript, kind, record.size(transcript), partial(record.read, mend=True))
+            size = text.feed_isolated(transcript, kind, record.size(transcript), read)
             done += size
             unreported += size
             if unreported >= _REPORT_BYTES:
