@@ -68,7 +68,7 @@ def _resolve(path: str) -> Any:
 
 
 ROWS = {
-    "hansard.index.rows.entry",
+    "hansard.index.stretches.entry",
     "hansard.parse.fold.Fold.entry",
     "hansard.parse.fold.Fold.feed",
     "hansard.parse.decode.decode",

@@ -7,23 +7,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hansard.index import schema
-from hansard.index.history import HistoryFold
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
-from hansard.index.store import Disposable, Origin, internal_error, telling
+from hansard.index.store import Disposable, Origin, telling
+from hansard.index.stretches import SeenMessage, Stretch, read_stretches
 from hansard.index.usage import UsageTable
-from hansard.parse.decode import Issue, ParsedLine, entry, items, unfinished
-from hansard.parse.fold import Fold
-from hansard.parse.lines import Lines
 from hansard.parse.rows import Rows
 from hansard.parse.state import State, dump, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
-
-# Rows wait in memory for so many lines and records, or so many bytes where lines are long: a prompt's row holds all of its text.
-_FLUSH_LINES = 8000
-_FLUSH_BYTES = 16 << 20
-_FLUSH_BLOCKS = 50_000
-_CHECKPOINT_BYTES = 32 << 20
-_MAX_MESSAGES = 200_000  # of one transcript whose ids are in memory; no real one has that many
 
 _RESULTS = (
     "UPDATE tool_calls SET result_id = ?, result_ts = ?, is_error = ?, change = ?, added = ?, removed = ?,"
@@ -113,7 +103,6 @@ class RowIndex(Disposable):
         """Index the bytes that follow what is indexed of a transcript; returns how many records that were."""
         if transcript.kind == "cast":
             return self._pass(transcript, pieces)
-        base = transcript.id << OFFSET_BITS
         row = self.db.execute(
             "SELECT indexed, tail, fold, session_id FROM transcripts WHERE id = ?", (transcript.id,)
         ).fetchone()
@@ -121,82 +110,39 @@ class RowIndex(Disposable):
         if tail:
             self._forget_tail(transcript.id, indexed)
         before = state.records
-        lines = Lines(pieces, indexed)
-        fold: Fold | HistoryFold
-        if transcript.kind == "history":
-            fold = HistoryFold(base, state)
-        else:
-            fold = Fold(
-                base,
-                path=transcript.sort_path,
-                session_id=transcript.session_id,
-                agent_id=transcript.agent_id,
-                is_agent=transcript.kind in ("agent", "journal"),
-                state=state,
-                seen_message=self._seen_message(base) if indexed else lambda _key: None,
-            )
-        read = fold.items if isinstance(fold, HistoryFold) else items
-        checkpoint = indexed
-        flush = state.lines + state.records + _FLUSH_LINES
-        flush_at = indexed + _FLUSH_BYTES
-        take = fold.entry if isinstance(fold, Fold) else None
-        for offset, line in lines:
-            state.lines += 1
-            try:
-                body = entry(line) if take is not None else None
-                if take is not None and body is not None:
-                    take(offset, len(line), body)
-                else:
-                    for item in read(line, offset):
-                        fold.feed(item)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
-                fold.feed(internal_error(error, line, offset))
-            if (
-                state.lines + state.records >= flush
-                or lines.offset >= flush_at
-                or len(fold.rows.blocks) >= _FLUSH_BLOCKS
-            ):
-                flush = state.lines + state.records + _FLUSH_LINES
-                flush_at = lines.offset + _FLUSH_BYTES
-                session_id = self._write(transcript, state, session_id, fold.rows)
-                fold.rows = Rows()
-                if isinstance(fold, Fold) and len(fold.messages) > _MAX_MESSAGES:
-                    self.db.execute(schema.INDEXES)
-                    fold.messages.clear()
-                    fold.seen_message = self._seen_message(base)
-                if lines.offset - checkpoint > _CHECKPOINT_BYTES:
-                    checkpoint = lines.offset
-                    self._save(transcript, state, dump(state), None, checkpoint, checkpoint, tail=0)
-        cursor_state = dump(state)
-        rest: list[ParsedLine | Issue] = []
-        try:
-            rest = unfinished(lines.rest, lines.offset, read)
-            for item in rest:
-                fold.feed(item)
-        except Exception as error:  # noqa: BLE001 - as above
-            rest = [internal_error(error, lines.rest, lines.offset)]
-            fold.feed(*rest)
-        state.lines += 1 if rest else 0
-        self._write(transcript, state, session_id, fold.rows)
-        self._save(
-            transcript,
-            state,
-            cursor_state,
-            dump(state) if rest else None,
-            lines.offset,
-            lines.end,
-            tail=1 if rest else 0,
-        )
-        return state.records - before
+        stretches = read_stretches(transcript, pieces, indexed, state, self._seen_message(transcript.id))
+        return self.take(transcript, stretches, session_id) - before
+
+    def take(self, transcript: Transcript, stretches: Iterable[Stretch], session_id: str | None = None) -> int:
+        """Write the rows of a transcript; returns how many records it has by then.
+
+        `session_id` is the one that it belonged to, None where it is new.
+        """
+        records = 0
+        for stretch in stretches:
+            state = stretch.state
+            session_id = self._write(transcript, state, session_id, stretch.rows)
+            if stretch.cursor is not None:
+                self._save(transcript, stretch, stretch.cursor)
+            records = state.records
+            del stretch  # its rows, before the next ones are made
+        return records
 
     def _pass(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
         """Take note of a log that has no records in it: a recording of the terminal."""
         size = self.known(transcript.id) + sum(map(len, pieces))
-        self._save(transcript, State(), dump(State()), None, size, size, tail=0)
+        self._save(transcript, Stretch(Rows(), State(), size, size), dump(State()))
         return 0
 
-    def _seen_message(self, base: int) -> Any:
+    def _seen_message(self, transcript: int) -> SeenMessage:
+        base = transcript << OFFSET_BITS
+        has_indexes = not self.bulk
+
         def seen(key: str) -> int | None:
+            nonlocal has_indexes
+            if not has_indexes:
+                self.db.execute(schema.INDEXES)
+                has_indexes = True
             row = self.db.execute(
                 "SELECT min(id) FROM messages WHERE key = ? AND id BETWEEN ? AND ?",
                 (key, base, base + OFFSET_MASK),
@@ -251,17 +197,8 @@ class RowIndex(Disposable):
             if found:
                 self.db.executemany(sql, found)
 
-    def _save(
-        self,
-        transcript: Transcript,
-        state: State,
-        fold: bytes,
-        tail_fold: bytes | None,
-        indexed: int,
-        size: int,
-        *,
-        tail: int,
-    ) -> None:
+    def _save(self, transcript: Transcript, stretch: Stretch, cursor: bytes) -> None:
+        state = stretch.state
         session_id = _session(transcript, state)
         former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
@@ -279,9 +216,9 @@ class RowIndex(Disposable):
                 transcript.generation,
                 int(transcript.generation == 1),  # until the generations are compared
                 transcript.state,
-                size,
-                indexed,
-                tail,
+                stretch.size,
+                stretch.indexed,
+                int(stretch.has_tail),
                 transcript.mtime,
                 session_id,
                 transcript.agent_id,
@@ -294,8 +231,8 @@ class RowIndex(Disposable):
                 state.first_ts,
                 state.last_ts,
                 state.version,
-                fold,
-                tail_fold,
+                cursor,
+                stretch.tail_state,
             ),
         )
         if state.copied != (former[0] if former else 0):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from hansard.parse.usage import Stated
 
@@ -17,22 +18,21 @@ class AgentRef(NamedTuple):
     rank: int
 
 
-@dataclass(slots=True)
-class Rows:
+class Rows(msgspec.Struct, array_like=True):
     """Rows that came out of a stretch of one transcript."""
 
-    records: list[tuple[Any, ...]] = field(default_factory=list)
-    blocks: list[tuple[Any, ...]] = field(default_factory=list)
-    messages: list[tuple[Any, ...]] = field(default_factory=list)
-    calls: dict[int, list[Any]] = field(default_factory=dict)
-    call_results: list[tuple[Any, ...]] = field(default_factory=list)
-    result_tools: list[tuple[str, int]] = field(default_factory=list)  # of results that stand before their calls
-    prompts: list[tuple[Any, ...]] = field(default_factory=list)
-    turn_durations: list[tuple[int, int]] = field(default_factory=list)
-    compactions: list[tuple[Any, ...]] = field(default_factory=list)
-    summaries: list[tuple[Any, ...]] = field(default_factory=list)
-    sidechains: list[tuple[Any, ...]] = field(default_factory=list)
-    issues: list[tuple[Any, ...]] = field(default_factory=list)
-    agent_refs: set[AgentRef] = field(default_factory=set)
-    progress_answers: list[tuple[Any, ...]] = field(default_factory=list)
-    usage: dict[str, Stated] = field(default_factory=dict)
+    records: list[tuple[Any, ...]] = []
+    blocks: list[tuple[Any, ...]] = []
+    messages: list[tuple[Any, ...]] = []
+    calls: dict[int, list[Any]] = {}
+    call_results: list[tuple[Any, ...]] = []
+    result_tools: list[tuple[str, int]] = []  # of results that stand before their calls
+    prompts: list[tuple[Any, ...]] = []
+    turn_durations: list[tuple[int, int]] = []
+    compactions: list[tuple[Any, ...]] = []
+    summaries: list[tuple[Any, ...]] = []
+    sidechains: list[tuple[Any, ...]] = []
+    issues: list[tuple[Any, ...]] = []
+    agent_refs: set[AgentRef] = set()
+    progress_answers: list[tuple[Any, ...]] = []
+    usage: dict[str, Stated] = {}
