@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hansard.model.threads import Entry, ToolCall
 
 _NUMBER = re.compile(r"^[^\S\n]*(\d+)[→\t]", re.MULTILINE)
-_USUAL_NUMBER = re.compile(r"^ *[0-9]+[→\t]", re.MULTILINE)
+_USUAL_NUMBER = re.compile(r"\n *[0-9]+[→\t]")  # found by its newline, five times as fast as by ^
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 _SUBJECT = 2000
 _DIFF_LINES = 2_000  # of all edits of a call: difflib takes time with the square of them
@@ -124,7 +124,8 @@ def _numbered(text: str, path: str) -> tuple[Part, ...]:
     if first is None:
         return (Console(text),)
     ends = text.count("\n")
-    bare, count = _USUAL_NUMBER.subn("", text)
+    bare, count = _USUAL_NUMBER.subn("\n", "\n" + text)
+    bare = bare[1:]
     rest = ""
     if count <= ends:
         bare, count = _NUMBER.subn("", text)

@@ -49,6 +49,15 @@ def test_any_text_is_safe(text: str) -> None:
     read(prose(text))
 
 
+@given(
+    st.text() | TEXTS | st.sampled_from(PAYLOADS),
+    st.sampled_from(["", "> ", "- ", "1. ", "| a | b |\n|---|---|\n| ", "# ", "```html\n"]),
+)
+def test_cleaning_what_was_drawn_changes_nothing(text: str, before: str) -> None:
+    html = prose(before + text)
+    assert room._cleaner().clean(html).replace("&nbsp;", "\u00a0") == html.replace("&nbsp;", "\u00a0")
+
+
 def test_what_models_write() -> None:
     html = prose(
         "# Tides\n\nHigh **water** at `noon`, *not* ~~later~~.\n\n1. one\n   - nested\n2. two\n\n> quoted\n\n"

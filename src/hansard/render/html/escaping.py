@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 # What a browser would obey, hide or refuse: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -52,6 +53,15 @@ def marked_up(text: str) -> str:
 def quoted(text: str) -> str:
     """Visible text for an element or for an attribute in double quotes."""
     return marked_up(text).replace('"', "&quot;")
+
+
+def spans(runs: Sequence[tuple[str, str]]) -> str:
+    """Runs of visible text, each with a CSS class or none, for an element."""
+    if len(runs) == 1 and not runs[0][0]:
+        return marked_up(runs[0][1])
+    # All is escaped at once: visible text has no control characters, so these three can stand in for the tags until then.
+    drawn = marked_up("".join([f"\x01{kind}\x02{text}\x03" if kind else text for kind, text in runs]))
+    return drawn.replace("\x01", '<span class="').replace("\x02", '">').replace("\x03", "</span>")
 
 
 def one_line(text: str, limit: int = 300) -> str:

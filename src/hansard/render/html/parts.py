@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.highlighting import Run, coloured, console_runs
-from hansard.render.html.escaping import escaped, linked, marked_up, one_line, visible, with_links
+from hansard.render.html.escaping import escaped, linked, marked_up, one_line, spans, visible, with_links
 from hansard.render.html.prose import prose
 from hansard.render.words import size
 from hansard.thread.views import language_of
@@ -139,15 +139,15 @@ def _box(kind: str, runs: list[Run], first_line: int, *, is_open: bool = False) 
         return ""
     place = _cut(text)
     if not place:
-        return _pre(kind, _spans(runs, 0, len(text)), text, first_line)
+        return _pre(kind, spans(runs), text, first_line)
     end = place - 1 if text[place - 1] == "\n" else place
     head = text[:end]
     rest = text[place:]
     after = first_line + head.count("\n") + 1 if first_line else 0
     return (
-        f'<div class="long">{_pre(kind, _spans(runs, 0, end), head, first_line)}'
+        f'<div class="long">{_pre(kind, spans(_cut_runs(runs, 0, end)), head, first_line)}'
         f'<details class="more"{" open" if is_open else ""}><summary>{_more(text, place)}</summary>'
-        f"{_pre(kind, _spans(runs, place, len(text)), rest, after)}</details></div>"
+        f"{_pre(kind, spans(_cut_runs(runs, place, len(text))), rest, after)}</details></div>"
     )
 
 
@@ -169,17 +169,16 @@ def _more(text: str, place: int) -> str:
     return f"{len(text) - place:,} more characters"
 
 
-def _spans(runs: Sequence[Run], start: int, end: int) -> str:
+def _cut_runs(runs: Sequence[Run], start: int, end: int) -> list[Run]:
     """The runs between two places of their text."""
-    out: list[str] = []
+    inner: list[Run] = []
     place = 0
     for kind, run in runs:
         after = place + len(run)
         if after > start and place < end:
-            piece = marked_up(run[max(0, start - place) : end - place])
-            out.append(f'<span class="{kind}">{piece}</span>' if kind else piece)
+            inner.append((kind, run[max(0, start - place) : end - place]))
         place = after
-    return "".join(out)
+    return inner
 
 
 def _pre(kind: str, drawn: str, text: str, first_line: int) -> str:
@@ -421,9 +420,7 @@ def _line(runs: Sequence[Run], sign: str, marks: Sequence[tuple[int, int]] | Non
                 out.append(f"<{tag}>{piece}</{tag}>" if is_marked else piece)
             place += len(text)
         return "".join(out)
-    return "".join(
-        [f'<span class="{kind}">{marked_up(text)}</span>' if kind else marked_up(text) for kind, text in runs]
-    )
+    return spans(runs)
 
 
 def _cut_at(low: int, high: int, marks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:

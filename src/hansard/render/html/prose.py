@@ -1,4 +1,4 @@
-"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 cleans what was written.
+"""Markdown as HTML: markdown-it-py parses, a small drawing of our own writes, and nh3 cleans whatever has links in it.
 
 Nothing loads from anywhere: images become links or words, and only addresses of the web and of mail are links.
 """
@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from hansard.render.highlighting import CLASSES, coloured
-from hansard.render.html.escaping import marked_up, quoted, visible, with_links
+from hansard.render.html.escaping import marked_up, quoted, spans, visible, with_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,7 +48,12 @@ def prose(text: str) -> str:
         )
     if len(text) > LONGEST or sum(map(text.count, "[*_`<&\\")) > MANY_MARKS:
         return f'<pre class="wrap">{marked_up(text)}</pre>'
-    return _cleaner().clean(_draw_blocks(text, _drawing()))
+    drawn = _draw_blocks(text, _drawing())
+    # Only addresses and titles of links get into tags. All else is tags of our own around escaped text, which cleaning would not
+    # change, except that it writes spaces that do not break by their name.
+    if "<a " in drawn or 'title="' in drawn or "\xa0" in drawn:
+        return _cleaner().clean(drawn)
+    return drawn
 
 
 @cache
@@ -240,11 +245,7 @@ def _image(token: Token) -> str:
 
 
 def _block(text: str, language: str) -> str:
-    drawn = "".join(
-        f'<span class="{kind}">{marked_up(run)}</span>' if kind else marked_up(run)
-        for kind, run in coloured(text.removesuffix("\n"), language)
-    )
-    return f'<pre class="code"><code>{drawn}</code></pre>'
+    return f'<pre class="code"><code>{spans(coloured(text.removesuffix(chr(10)), language))}</code></pre>'
 
 
 # -- The blocks that models write most: paragraphs, headings, code between fences, rules and lists.
