@@ -146,6 +146,7 @@ Marks = list[tuple[int, str]]  # where a class begins
 _OTHER = 128
 _BEYOND = 1 << _OTHER
 _ANY = (1 << _OTHER + 1) - 1
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def _bits(matches: Callable[[str], object]) -> int:
@@ -221,17 +222,17 @@ class _Tables:
         current = ""
         stack = ["root"]
         table = self._table("root")
+        codes = (text if text.isascii() else _NOT_ASCII.sub("\x80", text)).encode("latin-1") + b"\x80"
         position, end = 0, len(text)
         while True:
-            code = ord(text[position]) if position < end else _OTHER
-            if code > _OTHER:  # noqa: PLR1730 - one call less for each token
-                code = _OTHER
+            code = codes[position]
             for matches, found, action, then in table[code]:
                 match = matches(text, position)
                 if match is None:
                     continue
+                after = match.end()
                 if found is not None:
-                    if found != current and not text[position : position + 1].isspace() and position < match.end():
+                    if found != current and position < after and not text[position].isspace():
                         marks.append((position, found))
                         current = found
                 elif action is not None:
@@ -240,7 +241,7 @@ class _Tables:
                         if kind != current and value and not value[0].isspace():
                             marks.append((place, kind))
                             current = kind
-                position = match.end()
+                position = after
                 if then is not None:
                     if then == -1 and len(stack) > 1:
                         stack.pop()
@@ -284,10 +285,24 @@ def _beginnings(pattern: re.Pattern[str]) -> int:
     import re._parser as parser  # type: ignore[import-not-found]
 
     try:
-        bits, may_be_empty = _first(parser.parse(pattern.pattern, pattern.flags), pattern.flags)
+        parsed = parser.parse(pattern.pattern, pattern.flags)
+        bits, may_be_empty = _first(parsed, pattern.flags)
+        return (_ANY if may_be_empty else bits) & _looked_ahead(parsed, pattern.flags)
     except (ValueError, TypeError, KeyError):
         return _ANY
-    return _ANY if may_be_empty else bits
+
+
+def _looked_ahead(sequence: Any, flags: int) -> int:
+    """The characters that the lookaheads at the beginning of a sequence allow."""
+    bits = _ANY
+    for operator, value in sequence:
+        name = str(operator)
+        if name not in ("AT", "ASSERT", "ASSERT_NOT"):
+            break
+        if name == "ASSERT" and value[0] > 0:
+            more, may_be_empty = _first(value[1], flags)
+            bits &= _ANY if may_be_empty else more
+    return bits
 
 
 def _first(sequence: Any, flags: int) -> tuple[int, bool]:
