@@ -19,6 +19,7 @@ from hansard.web.answer_cache import AnswerCache
 from hansard.web.auth import Guard
 from hansard.web.engine_pool import EnginePool
 from hansard.web.live import Live
+from hansard.web.page_cache import PageCache
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -77,6 +78,7 @@ def make_app(
     app.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
     app.state.zone = find_zone(settings.timezone)
     app.state.cache = AnswerCache()
+    app.state.pages = PageCache(lambda: (engines.state(), live.news()))
     return app
 
 

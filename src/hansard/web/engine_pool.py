@@ -13,6 +13,7 @@ from hansard import engine
 from hansard.errors import HansardError
 from hansard.render.words import use_project_names
 from hansard.thread.store import ThreadCache
+from hansard.web.page_cache import before_reading
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 _FILES = ("index.db", "text.db", "record.db")
 _CHANGING = ("index.db", "index.db-wal")
+_WRITTEN = (*_FILES, *(f"{name}-wal" for name in _FILES))
 _WORKERS = 4  # each holds connections with caches of some megabytes; Python runs one at a time anyway
 _MOST = 500  # questions that wait or are being answered
 
@@ -52,7 +54,8 @@ class EnginePool:
 
     async def read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""
-        return await self._run(lambda: self._read(question))
+        begin = before_reading()
+        return await self._run(lambda: self._read(question, begin))
 
     async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
         """What comes of an action that writes."""
@@ -81,7 +84,12 @@ class EnginePool:
         finally:
             self.waiting -= 1
 
-    def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
+    def state(self) -> object:
+        """Another one whenever anything in the store was written."""
+        return tuple(_looks(os.path.join(self.settings.home, name)) for name in _WRITTEN)
+
+    def _read(self, question: Callable[[Hansard], _Answer], begin: Callable[[], None]) -> _Answer:
+        begin()
         h = self._mine()
         try:
             self._own.is_whole = h.has_text()  # the full text cannot be attached inside a transaction

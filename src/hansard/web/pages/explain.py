@@ -27,6 +27,7 @@ from hansard.render.explained import (
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
 from hansard.render.words import exact, row_cost
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.report_request import explain_command, explained, named_key, parse_report_filters
 from hansard.web.responses import html
@@ -265,4 +266,4 @@ def _time(at: datetime | None, zone: Zone, form: str) -> str:
         return f"{at:{form}}"
 
 
-ROUTES = [Route("/explain", show)]
+ROUTES = [Route("/explain", shared(show))]

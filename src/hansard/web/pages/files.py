@@ -16,6 +16,7 @@ from hansard.render.series import DAYS
 from hansard.render.words import day
 from hansard.thread.views import view
 from hansard.web.list_filters import Choice, ListFilters, headings
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.period import parse_period
 from hansard.web.responses import html
@@ -303,4 +304,4 @@ def _crumbs(narrowed: ListFilters, under: str) -> list[tuple[str, str]]:
     return found
 
 
-ROUTES = [Route("/files", show), Route("/files/history", history), Route("/files/change", change)]
+ROUTES = [Route("/files", shared(show)), Route("/files/history", shared(history)), Route("/files/change", change)]

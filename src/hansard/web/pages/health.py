@@ -13,6 +13,7 @@ from hansard.engine import index_version
 from hansard.query.health import Diagnosis, Finding
 from hansard.render.words import many
 from hansard.web.charts.scale import per_cent
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import html
 from hansard.web.responses import page as drawn
@@ -148,4 +149,4 @@ def _raw(item: Any) -> str | None:
     return place(f"{session_place(item.session_id)}/raw", transcript=item.transcript, offset=item.offset)
 
 
-ROUTES = [Route("/health", show), Route("/health/check", check)]
+ROUTES = [Route("/health", shared(show)), Route("/health/check", check)]

@@ -15,6 +15,7 @@ from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, me
 from hansard.render.words import cost, many, row_cost
 from hansard.web.charts.heatmap import shades
 from hansard.web.charts.usage import draw_spending, draw_week_hours, draw_year
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import html
 from hansard.web.summary_cards import all_time, block_of, budget_of, summary_cards
@@ -293,7 +294,7 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str
 
 
 ROUTES = [
-    Route("/", show),
+    Route("/", shared(show)),
     Route("/overview/now", refresh),
     Route("/overview/cleanup", cleanup),
     Route("/overview/all-time", total),

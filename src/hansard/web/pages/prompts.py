@@ -13,6 +13,7 @@ from hansard.errors import NotFound
 from hansard.query.language import QueryError
 from hansard.query.prompts import SOURCES
 from hansard.web.form_errors import TIMES, FormError, times_of
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import html
 from hansard.web.search_hits import stamp
@@ -143,4 +144,4 @@ def place_of(prompt: Prompt) -> str | None:
     return session_place(prompt.session_id, None if prompt.source == "history" else prompt.offset)
 
 
-ROUTES = [Route("/prompts", show), Route("/prompts/text", text)]
+ROUTES = [Route("/prompts", shared(show)), Route("/prompts/text", text)]

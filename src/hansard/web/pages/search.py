@@ -18,6 +18,7 @@ from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
 from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import Json, html, one_line
 from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
@@ -329,8 +330,8 @@ def _short(project: str, others: list[str]) -> str:
 
 
 ROUTES = [
-    Route("/search", show),
-    Route("/search/results", results),
+    Route("/search", shared(show)),
+    Route("/search/results", shared(results)),
     Route("/search/facets", facets),
     Route("/search/fields", fields),
     Route("/search/values", values),

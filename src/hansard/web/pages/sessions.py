@@ -15,6 +15,7 @@ from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
 from hansard.render.words import cost
 from hansard.web.form_errors import TIMES, FormError, times_of
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import html
 from hansard.web.urls import place
@@ -223,4 +224,4 @@ def _day_name(key: str, today: Any) -> str:
     return f"{DAYS[day.weekday()]}, {day.day} {MONTHS[day.month - 1]}{year}"
 
 
-ROUTES = [Route("/sessions", show)]
+ROUTES = [Route("/sessions", shared(show))]

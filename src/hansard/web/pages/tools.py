@@ -14,6 +14,7 @@ from hansard.query.language import parse
 from hansard.render.words import tool_name
 from hansard.web.charts.calls import draw_calls
 from hansard.web.list_filters import Choice, ListFilters, headings
+from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.period import parse_period
 from hansard.web.responses import page as drawn
@@ -223,4 +224,4 @@ def _lines(page: CallPage) -> list[Line]:
     ]
 
 
-ROUTES = [Route("/tools", show)]
+ROUTES = [Route("/tools", shared(show))]

@@ -15,6 +15,7 @@ from hansard.query.language import parse
 from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
 from hansard.render.series import STEPS, Measure, measure_of
 from hansard.web.charts.usage import draw_groups, draw_spending
+from hansard.web.page_cache import shared
 from hansard.web.period import RANGES
 from hansard.web.report_request import MEASURES, STACKS, parse_report_request
 from hansard.web.report_table import make_table
@@ -248,4 +249,4 @@ def _last(h: Hansard, wish: ReportRequest) -> dict[str, str] | None:
     }
 
 
-ROUTES = [Route("/usage", show), Route("/usage.csv", download)]
+ROUTES = [Route("/usage", shared(show)), Route("/usage.csv", download)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from hansard.web.page_cache import shared
 from hansard.web.pages.session.downloads import download
 from hansard.web.pages.session.fragments import agent, course, find, matches, news, related, turns
 from hansard.web.pages.session.raw import raw, text
@@ -12,7 +13,7 @@ from hansard.web.pages.session.show import show
 _HERE = "/sessions/{session_id}"
 
 ROUTES = [
-    Route(_HERE, show),
+    Route(_HERE, shared(show)),
     Route(f"{_HERE}/turns", turns),
     Route(f"{_HERE}/news", news),
     Route(f"{_HERE}/agent", agent),
