@@ -155,7 +155,7 @@ async def in_pieces_for_all() -> None:
 async def too_large_to_be_kept() -> None:
     store = Store()
 
-    async def page(request: Request) -> Response:  # noqa: ARG001
+    async def page(request: Request) -> Response:
         store.drawn += 1
         before_reading()()
         return HTMLResponse(b"x" * (page_cache._LARGEST + 1))
