@@ -245,9 +245,7 @@ class Thread:
         self, *, first: int = 1, last: int | None = None, newest: int = 0, branch: int | None = None
     ) -> Selection:
         """The turns from number `first` to number `last`, or the `newest` so many, without reading what stands around them."""
-        branches = sorted({0, *(number for fork in self.forks for number in fork.branches)})
-        if branch is not None and branch not in branches:
-            raise NotFound(f"there is no branch {branch}; this conversation has {', '.join(map(str, branches))}")
+        self.check_branch(branch)
         if first == 1 and last is None and not newest:
             return Selection(self, self.turns(), branch)
         starts = self.starts
@@ -290,8 +288,12 @@ class Thread:
         """The thread of one of the session's subagents."""
         return Thread(self._family, agent)
 
+    def entries(self, start: int = 0, end: int | None = None) -> Iterator[Entry]:
+        """Its entries from one byte offset up to another, as they were written, each call with its result."""
+        return self._source.stream(_BACKLOG, start, end)
+
     def conversation(self) -> Conversation:
-        """All of its entries, as they were written."""
+        """All of its entries at once."""
         return self._source.conversation()
 
     def items(self, entries: Iterable[Entry]) -> Iterator[Item]:
@@ -334,6 +336,12 @@ class Thread:
     def forks(self) -> list[Fork]:
         """Where prompts were replaced or answers made again."""
         return self._source.branches.forks
+
+    def check_branch(self, branch: int | None) -> None:
+        """Raise an error where there is no such branch."""
+        branches = sorted({0, *(number for fork in self.forks for number in fork.branches)})
+        if branch is not None and branch not in branches:
+            raise NotFound(f"there is no branch {branch}; this conversation has {', '.join(map(str, branches))}")
 
     def fork_places(self) -> dict[str, int]:
         """Where its branches begin, by the ids of their first records."""

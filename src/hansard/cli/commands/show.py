@@ -20,7 +20,7 @@ from hansard.render.words import full, many
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
-    from hansard.model.threads import Conversation, Entry
+    from hansard.model.threads import Entry
     from hansard.render.depth import Depth
     from hansard.render.terminal.page import Sheet
     from hansard.thread.thread import Selection, Thread
@@ -129,13 +129,10 @@ def show(
         elif html:
             _write_html(thread)
         elif cli.as_json:
-            from hansard.model.serialize import plain
-
-            conversation = thread.conversation()
-            conversation = conversation if branch is None else _only(conversation, branch)
+            low, high = 0, None
             if turn is not None or last is not None:
-                conversation = _of_turns(thread.select(first=first, last=final, newest=last or 0), conversation)
-            cli.emit({"session": about, **plain(conversation)})
+                low, high = _bounds(thread.select(first=first, last=final, newest=last or 0))
+            _write_json(thread, low, high, branch)
         elif markdown:
             from hansard.render.markdown import lines
 
@@ -220,13 +217,23 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
     return Sheet(cli.width(), cli.paint().enabled, depth, command)
 
 
-def _of_turns(part: Selection, conversation: Conversation) -> Conversation:
-    """The entries of some turns only."""
+def _bounds(part: Selection) -> tuple[int, int | None]:
+    """Where some turns begin, and where the first behind them does."""
     starts = [start.offset for start in part.thread.starts]
-    low = starts[part.earlier] if starts else 0
-    high = starts[-part.later] if part.later else None
-    entries = (entry for entry in conversation.entries if low <= entry.offset and (high is None or entry.offset < high))
-    return replace(conversation, entries=tuple(entries))
+    return starts[part.earlier] if starts else 0, starts[-part.later] if part.later else None
+
+
+def _write_json(thread: Thread, start: int, end: int | None, branch: int | None) -> None:
+    from hansard.render.document import conversation
+
+    entries = thread.entries(start, end)
+    if branch is not None:
+        thread.check_branch(branch)
+        entries = (entry for entry in entries if entry.branch == branch)
+    stream = sys.stdout.buffer
+    for piece in conversation(thread, entries):
+        stream.write(piece)
+    stream.flush()
 
 
 def _write_html(thread: Thread) -> None:
@@ -276,16 +283,6 @@ def _show_place(cli: Context, thread: Thread, at: int, around: int, branch: int 
     drawn = page.Excerpt(tuple(place.thread.items(entries)), here, found, low, len(shown) - high)
     lines = page.draw_place(about, place.thread.agent, drawn, sheet(cli, about, depth))
     _put(cli, lines, find="▶")
-
-
-def _only(conversation: Conversation, branch: int) -> Conversation:
-    entries = tuple(entry for entry in conversation.entries if entry.branch == branch)
-    if not entries:
-        known = sorted({entry.branch for entry in conversation.entries})
-        raise NotFound(
-            f"there is no branch {branch}; this conversation has {', '.join(map(str, known)) or 'nothing in it'}"
-        )
-    return replace(conversation, entries=entries)
 
 
 # -- the way out
