@@ -37,6 +37,7 @@ class Options:
         self.roots: list[str] = []
         self.follow_links: list[str] = []
         self.timeout = TIMEOUT
+        self.briefing = False
         self.work = False
         self.mistakes: list[str] = []
 
@@ -61,8 +62,8 @@ def parse(arguments: list[str]) -> Options:
     rest = iter(arguments)
     for argument in rest:
         name, given, value = argument.partition("=")
-        if argument == "--work":
-            options.work = True
+        if argument in ("--work", "--briefing"):
+            setattr(options, argument[2:], True)
         elif name in ("--home", "--root", "--follow-links", "--timeout", "--color"):
             text = value if given else next(rest, "")
             if not text or not _take(options, name, text):
@@ -117,6 +118,10 @@ def run(options: Options, stdin: Any) -> None:
 def _answer(options: Options, home: str, text: bytes, started: float) -> None:
     said = _said(home, options.event, text)
     event = options.event or _text(said, "hook_event_name")
+    if event == "SessionStart" and options.briefing:
+        from hansard.cli.hook.briefing import offer_briefing
+
+        offer_briefing(home, said)
     if event not in KEEPING and event not in WARMING:
         return
     from hansard.cli.background import start_once

@@ -1,0 +1,144 @@
+"""`hansard plugin`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, common, note, pass_context
+from hansard.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hansard.changes.journal import Journal, Journals, Undone
+    from hansard.changes.plan import ChangeSet
+    from hansard.cli.plugin.install import PluginStatus
+
+
+@click.command(cls=Command)
+@click.argument("action", type=click.Choice(["install", "remove", "status"]), default="status")
+@click.option("--yes", "-y", is_flag=True, help="Make the changes; otherwise they are only shown.")
+@click.option(
+    "--config-dir", metavar="DIR", help="The client's config directory; by default CLAUDE_CONFIG_DIR or ~/.claude."
+)
+@click.option("--briefing", is_flag=True, help="Let each new session begin with a summary of the last ones here.")
+@click.option(
+    "--mcp-json", metavar="DIR", help="Only name the MCP server in DIR/.mcp.json, for any agent that reads it."
+)
+@common
+@pass_context
+def plugin(cli: Context, action: str, yes: bool, config_dir: str | None, briefing: bool, mcp_json: str | None) -> None:
+    """Install or remove the Claude Code plugin: hooks, an MCP server, a skill and slash commands.
+
+    The plugin is written to the data directory for this very installation, and switched on in the client's settings.json.
+    Without --yes the changes are shown and nothing is done. `remove` restores every file as it was; of a file that was edited
+    since, only the plugin's own part is removed.
+
+    Examples:
+      hansard plugin install           show what would change
+      hansard plugin install --yes
+      hansard plugin install --briefing --yes
+      hansard plugin install --mcp-json ~/src/project --yes
+      hansard plugin status
+      hansard plugin remove --yes
+    """
+    home = os.path.realpath(cli.settings().home)
+    if action == "status":
+        _show_status(cli, home, config_dir)
+        return
+    from hansard.changes.journal import journals, list_journals
+    from hansard.cli.plugin import install
+
+    purpose = install.MCP_JSON if mcp_json else install.PLUGIN
+
+    def mine(found: list[Journal]) -> list[Journal]:
+        real = os.path.realpath(os.path.expanduser(mcp_json)) if mcp_json else ""
+        return [journal for journal in found if journal.facts.get("dir", "") == real]
+
+    if action == "remove" and not mine(list_journals(home, purpose)):
+        raise NotFound("the plugin is not installed" if not mcp_json else f"{mcp_json}: no server was added there")
+    if not yes:
+        changes = _plan(home, config_dir, briefing, mcp_json) if action == "install" else None
+        _preview(cli, changes, mine(list_journals(home, purpose)))
+        return
+    with journals(home) as open_journals:
+        _tell_recovered(open_journals)
+        undone = [open_journals.undo(journal) for journal in reversed(mine(open_journals.find(purpose)))]
+        if action == "install":
+            open_journals.apply(_plan(home, config_dir, briefing, mcp_json))
+    _tell_done(cli, action, undone)
+
+
+def _plan(home: str, config_dir: str | None, briefing: bool, mcp_json: str | None) -> ChangeSet:
+    from hansard.cli.plugin import install
+
+    if mcp_json:
+        return install.plan_mcp_json(home, mcp_json)
+    return install.plan_plugin(home, install.config_directory(config_dir, os.environ), briefing=briefing)
+
+
+def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) -> None:
+    from hansard.changes.plan import preview
+
+    if changes is not None:
+        lines = preview(changes)
+    else:
+        lines = [f"restore {step.path}" for journal in installed for step in journal.steps]
+    if cli.as_json:
+        cli.emit({"applied": False, "changes": lines})
+        return
+    cli.say(lines)
+    note("Nothing was changed. Run this again with --yes to make these changes.")
+
+
+def _tell_recovered(open_journals: Journals) -> None:
+    for item in open_journals.recovered:
+        note(f"hansard: {item.title}: an earlier run was interrupted; its changes were undone")
+
+
+def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
+    merged = [path for item in undone for path in item.merged]
+    left = [path for item in undone for path in item.left]
+    if cli.as_json:
+        cli.emit({"applied": True, "action": action, "merged": merged, "left": left})
+        return
+    for path in merged:
+        note(f"{path} was edited since: only the plugin's own part was removed")
+    for path in left:
+        note(f"{path} was edited since: left as it is")
+    if action == "install":
+        cli.say(["Installed. Start Claude Code again to use it; `hansard plugin remove --yes` undoes it."])
+    else:
+        cli.say(["Removed." if merged or left else "Removed; every file is as it was before."])
+
+
+def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
+    from hansard.cli.plugin import install
+
+    try:
+        config = install.config_directory(config_dir, os.environ)
+    except UsageError:
+        config = None
+    found = install.plugin_status(home, config)
+    if cli.as_json:
+        cli.emit(found)
+    else:
+        cli.say(_status_lines(found))
+
+
+def _status_lines(found: PluginStatus) -> list[str]:
+    lines = []
+    if not found.installed:
+        lines.append("The plugin is not installed. `hansard plugin install` shows what it would change.")
+    else:
+        lines.append(f"The plugin is installed for {found.config_dir}, in {found.plugin_dir}.")
+        if not found.enabled:
+            lines.append("The client's settings do not use it: it, or all hooks, are disabled there.")
+        if found.changed_files:
+            lines.append("Not as this version writes them; `hansard plugin install --yes` writes them again:")
+            lines += [f"  {path}" for path in found.changed_files]
+    lines += [f"The MCP server is named in {folder}/.mcp.json." for folder in found.mcp_json]
+    if found.log:
+        lines += ["Last problems in hooks:", *(f"  {line}" for line in found.log)]
+    return lines

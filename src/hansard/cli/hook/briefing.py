@@ -1,0 +1,82 @@
+"""What the last sessions of a project were about, in a few lines that the model of a new session reads."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from hansard.guard.passages import Quoter, age, safe_text
+from hansard.guard.tokens import cut_to_tokens, estimate_tokens
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session
+
+SOURCES = frozenset({"startup", "clear", ""})
+"""Beginnings of a session that know nothing of what was before."""
+_SESSIONS = 5
+_CANDIDATES = 40
+_TOKENS = 400
+_TITLE_TOKENS = 50
+_SECONDS = 2.0
+
+
+def offer_briefing(home: str, said: dict[str, Any]) -> None:
+    """Print the briefing, unless it takes too long or there is nothing to say."""
+    folder = said.get("cwd")
+    if said.get("source", "") not in SOURCES or not isinstance(folder, str) or not os.path.isabs(folder):
+        return
+    if not os.path.exists(os.path.join(home, "index.db")):
+        return
+    found: list[str] = []
+    failed: list[Exception] = []
+
+    def make() -> None:
+        try:
+            found.append(make_briefing(home, folder, str(said.get("session_id", ""))))
+        except Exception as error:  # noqa: BLE001 - raised again below, where it is logged
+            failed.append(error)
+
+    thread = threading.Thread(target=make, daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+    if failed:
+        raise failed[0]
+    if found and found[0]:
+        sys.stdout.buffer.write(found[0].encode("utf-8", "replace"))
+        sys.stdout.buffer.flush()
+
+
+def make_briefing(home: str, folder: str, present: str) -> str:
+    """The titles of the last sessions that began in a folder or belong to its project; empty where there are none."""
+    from hansard import engine
+
+    with engine.open(home) as h:
+        candidates = h.sessions(project=folder, limit=_CANDIDATES).sessions
+    place = folder.rstrip("/\\")
+    last = [
+        session
+        for session in candidates
+        if place in (session.project, session.cwd) and session.session_id != present and session.title
+    ]
+    if not last:
+        return ""
+    quoter, now = Quoter(), datetime.now(UTC)
+    lines = [f"Earlier sessions in this project, from Hansard's record. {quoter.notice}"]
+    room = _TOKENS - estimate_tokens(lines[0])
+    for session in last[:_SESSIONS]:
+        line = _line(session, quoter, now)
+        room -= estimate_tokens(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _line(session: Session, quoter: Quoter, now: datetime) -> str:
+    title = " ".join(cut_to_tokens(safe_text(session.title), _TITLE_TOKENS).split())
+    when = age(session.ended_at, now) if session.ended_at else "at an unknown time"
+    changed = f", {session.files_changed} files changed" if session.files_changed else ""
+    return f"- {when}, session {session.session_id[:8]}{changed}: {quoter.quote(title)}"

@@ -1,0 +1,126 @@
+"""Planning what installing changes, and telling what is installed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hansard.changes.journal import list_journals
+from hansard.changes.json_text import dump_like, load_object
+from hansard.changes.plan import ChangeSet, Write, content, read_file
+from hansard.cli.hook.log import read_log
+from hansard.cli.plugin.files import ENABLED, MARKETPLACE, mcp_server, plugin_files
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PLUGIN, MCP_JSON = "plugin", "mcp-json"
+_FOLDER = "plugin"
+_SETTINGS = "settings.json"
+
+
+class PluginStatus(Struct, frozen=True):
+    """What there is of the plugin."""
+
+    installed: bool
+    enabled: bool  # in the client's settings, with its hooks
+    config_dir: str
+    plugin_dir: str
+    changed_files: tuple[str, ...]  # that are not as this installation would write them
+    mcp_json: tuple[str, ...]  # directories whose .mcp.json names our server
+    log: tuple[str, ...]  # what went wrong in hooks last
+
+
+def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
+    """The client's config directory by its real path."""
+    from hansard.sources.claude_code import default_root_paths
+
+    user = os.path.expanduser("~")
+    path = named or next(iter(default_root_paths(environ, user)), os.path.join(user, ".claude"))
+    real = os.path.realpath(os.path.expanduser(path))
+    if not os.path.isdir(real):
+        raise UsageError(f"{path}: no such directory; name the client's config directory with --config-dir")
+    return real
+
+
+def plan_plugin(home: str, config: str, *, briefing: bool) -> ChangeSet:
+    """What installing the plugin changes: its own files, and two keys of the client's settings."""
+    home = os.path.realpath(home)
+    folder = os.path.join(home, _FOLDER)
+    files = plugin_files(home, briefing=briefing)
+    steps = [
+        Write(os.path.join(folder, *path.split("/")), content(data), summary=f"{len(data.splitlines())} lines")
+        for path, data in files.items()
+    ]
+    path = os.path.join(config, _SETTINGS)
+    before = read_file(path)
+    settings = load_object(before, path)
+    for key, name, value in (
+        ("extraKnownMarketplaces", MARKETPLACE, {"source": {"source": "directory", "path": folder}}),
+        ("enabledPlugins", ENABLED, True),
+    ):
+        entry = settings.setdefault(key, {})
+        if not isinstance(entry, dict):
+            raise UsageError(f"{path}: {key} is not a JSON object, so it is not changed")
+        entry[name] = value
+    steps.append(Write(path, content(dump_like(settings, before)), merge="json"))
+    facts = {"config_dir": config, "plugin_dir": folder, "briefing": "yes" if briefing else ""}
+    return ChangeSet(PLUGIN, f"plugin for {config}", (home, config), tuple(steps), facts)
+
+
+def plan_mcp_json(home: str, directory: str) -> ChangeSet:
+    """What naming our MCP server in a directory's `.mcp.json` changes."""
+    real = os.path.realpath(os.path.expanduser(directory))
+    if not os.path.isdir(real):
+        raise UsageError(f"{directory}: no such directory")
+    path = os.path.join(real, ".mcp.json")
+    before = read_file(path)
+    value = load_object(before, path)
+    servers = value.setdefault("mcpServers", {})
+    if not isinstance(servers, dict):
+        raise UsageError(f"{path}: mcpServers is not a JSON object, so it is not changed")
+    servers["hansard"] = mcp_server(os.path.realpath(home))
+    step = Write(path, content(dump_like(value, before)), merge="json", mode=0o644)
+    return ChangeSet(MCP_JSON, f"MCP server in {path}", (real,), (step,), {"dir": real})
+
+
+def plugin_status(home: str, config: str | None) -> PluginStatus:
+    """What there is of the plugin, and whether the client uses it."""
+    journals = list_journals(home, PLUGIN)
+    facts = journals[-1].facts if journals else {}
+    config = facts.get("config_dir") or config or ""
+    folder = facts.get("plugin_dir") or os.path.join(os.path.realpath(home), _FOLDER)
+    changed = []
+    if journals:
+        files = plugin_files(os.path.realpath(home), briefing=bool(facts.get("briefing")))
+        places = {os.path.join(folder, *path.split("/")): data for path, data in files.items()}
+        changed = [place for place, data in places.items() if _read(place) != data]
+    return PluginStatus(
+        installed=bool(journals),
+        enabled=_is_enabled(config),
+        config_dir=config,
+        plugin_dir=folder,
+        changed_files=tuple(changed),
+        mcp_json=tuple(journal.facts["dir"] for journal in list_journals(home, MCP_JSON)),
+        log=tuple(read_log(home)),
+    )
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read_file(path)
+    except (OSError, UsageError):
+        return None
+
+
+def _is_enabled(config: str) -> bool:
+    path = os.path.join(config, _SETTINGS)
+    try:
+        settings = load_object(_read(path), path)
+    except UsageError:
+        return False
+    plugins = settings.get("enabledPlugins")
+    return isinstance(plugins, dict) and plugins.get(ENABLED) is True and not settings.get("disableAllHooks")

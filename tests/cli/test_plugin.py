@@ -1,0 +1,192 @@
+"""The plugin: what it consists of, and that installing and removing it leaves no trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hansard.changes.journal import journals, list_journals
+from hansard.cli.app import hansard
+from hansard.cli.hook import run as hook
+from hansard.cli.plugin import files, install
+from tests.changes.trees import is_killed, tree
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    place = tmp_path / "claude"
+    place.mkdir()
+    (place / "settings.json").write_text('{\n  "model": "opus",\n  "enabledPlugins": {\n    "a@b": true\n  }\n}')
+    return place
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, config: Path) -> Path:
+    place = tmp_path / "store"
+    monkeypatch.setenv("HANSARD_HOME", str(place))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
+    return place
+
+
+def plugin(*arguments: str) -> Result:
+    done = CliRunner().invoke(hansard, ["plugin", *arguments])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def status() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(plugin("status", "--json").stdout)
+    return found
+
+
+def test_without_yes_nothing_is_done(config: Path, store: Path) -> None:
+    before = tree(config)
+    shown = plugin("install").output
+    assert '+    "hansard@hansard-local": true' in shown
+    assert "hooks/hooks.json" in shown
+    assert tree(config) == before
+    assert not (store / "plugin").exists()
+    assert not status()["installed"]
+
+
+def test_it_is_installed_and_removed_without_a_trace(config: Path, store: Path) -> None:
+    before = tree(config)
+    plugin("install", "--yes")
+    settings = json.loads((config / "settings.json").read_text())
+    assert settings["enabledPlugins"] == {"a@b": True, files.ENABLED: True}
+    market = settings["extraKnownMarketplaces"][files.MARKETPLACE]["source"]
+    assert market == {"source": "directory", "path": str(store / "plugin")}
+    found = status()
+    assert (found["installed"], found["enabled"], found["changed_files"]) == (True, True, [])
+    plugin("remove", "--yes")
+    assert tree(config) == before
+    assert not (store / "plugin").exists()
+    assert CliRunner().invoke(hansard, ["plugin", "remove", "--yes"]).exit_code == 1
+
+
+def test_settings_that_were_not_there_are_gone_again(config: Path, store: Path) -> None:
+    (config / "settings.json").unlink()
+    plugin("install", "--yes")
+    assert (config / "settings.json").exists()
+    plugin("remove", "--yes")
+    assert tree(config) == {}
+
+
+def test_installing_again_writes_it_anew(config: Path, store: Path) -> None:
+    before = tree(config)
+    plugin("install", "--yes")
+    (store / "plugin/hansard/README.md").unlink()
+    assert status()["changed_files"] == [str(store / "plugin/hansard/README.md")]
+    plugin("install", "--briefing", "--yes")
+    hooks = json.loads((store / "plugin/hansard/hooks/hooks.json").read_text())["hooks"]
+    assert "SessionStart" in hooks
+    assert status()["changed_files"] == []
+    plugin("remove", "--yes")
+    assert tree(config) == before
+
+
+def test_later_edits_of_the_user_stay(config: Path, store: Path) -> None:
+    plugin("install", "--yes")
+    settings = json.loads((config / "settings.json").read_text())
+    settings["model"] = "sonnet"
+    settings["enabledPlugins"]["c@d"] = True
+    (config / "settings.json").write_text(json.dumps(settings, indent=2))
+    told = plugin("remove", "--yes").output
+    assert "edited since: only the plugin's own part was removed" in told
+    expected = {"model": "sonnet", "enabledPlugins": {"a@b": True, "c@d": True}}
+    assert json.loads((config / "settings.json").read_text()) == expected
+
+
+def test_a_kill_half_way_is_put_right(config: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+    before = tree(config)
+
+    def run() -> None:
+        with journals(str(store)) as opened:
+            opened.apply(install.plan_plugin(str(store), str(config), briefing=True))
+
+    kills = 0
+    while is_killed(kills, run):
+        kills += 3
+        with journals(str(store)) as opened:
+            for found in opened.find(install.PLUGIN):  # killed when all was done
+                opened.undo(found)
+        assert tree(config) == before
+        assert not (store / "plugin").exists()
+    assert kills > 60
+    assert list_journals(str(store), install.PLUGIN)
+
+
+def test_the_commands_in_it_run_here(store: Path) -> None:
+    made = files.plugin_files(str(store), briefing=True)
+    hooks = json.loads(made["hansard/hooks/hooks.json"])["hooks"]
+    for event, groups in hooks.items():
+        for entry in (entry for group in groups for entry in group["hooks"]):
+            assert entry["command"] == sys.executable
+            assert entry["args"][:4] == ["-P", "-m", "hansard", "hook"]
+            options = hook.parse(entry["args"][4:])
+            assert (options.event, options.home, options.mistakes) == (event, str(store), [])
+            if event in hook.KEEPING:
+                assert options.timeout < entry["timeout"]
+    server = json.loads(made["hansard/.mcp.json"])["mcpServers"]["history"]
+    assert server["args"][:4] == ["-P", "-m", "hansard", "mcp"]
+    for name, text in made.items():
+        if name.endswith(".md") and "/commands/" in name:
+            assert text.startswith(b"---\ndescription: ")
+
+
+def test_a_plain_mcp_json(config: Path, store: Path, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".mcp.json").write_text('{"mcpServers": {"other": {"command": "x"}}}\n')
+    before = tree(project, config)
+    plugin("install", "--mcp-json", str(project), "--yes")
+    servers = json.loads((project / ".mcp.json").read_text())["mcpServers"]
+    assert set(servers) == {"other", "hansard"}
+    assert status()["mcp_json"] == [str(project)]
+    plugin("remove", "--mcp-json", str(project), "--yes")
+    assert tree(project, config) == before
+
+
+def test_a_link_is_not_followed(config: Path, store: Path, tmp_path: Path) -> None:
+    (config / "settings.json").rename(tmp_path / "dotfiles.json")
+    (config / "settings.json").symlink_to(tmp_path / "dotfiles.json")
+    before = tree(tmp_path)
+    done = CliRunner().invoke(hansard, ["plugin", "install", "--yes"])
+    assert done.exit_code == 2
+    assert "not a regular file" in done.output
+    shutil.rmtree(store, ignore_errors=True)
+    assert tree(tmp_path) == before
+
+
+def test_real_config_directories_are_byte_identical_afterwards(
+    corpus: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = sorted((corpus / "real-client-2").glob("*/*/dot-claude")) + sorted(
+        (corpus / "real-client").glob("*/*/dot-claude")
+    )
+    assert places
+    seen = set()
+    for number, place in enumerate(places):
+        settings = place / "settings.json"
+        content = settings.read_bytes() if settings.exists() else None
+        if content in seen:
+            continue
+        seen.add(content)
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(place, copy, symlinks=True)
+        before = tree(copy)
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(copy))
+        plugin("install", "--yes")
+        assert tree(copy) != before
+        plugin("remove", "--yes")
+        assert tree(copy) == before
+    assert len(seen) > 2
+    assert os.listdir(store) == ["changes"]
