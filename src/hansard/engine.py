@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitReport
     from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
+    from hansard.model.coverage import Coverage
     from hansard.model.current import CurrentUsage
     from hansard.model.explain import Explanation
     from hansard.model.files import Drift, FileChange, IssueKind, Link, RestoreItem, SideFile, Todo, Transcript
@@ -175,6 +176,12 @@ class Hansard:
         from hansard.storage.heartbeat import sync_progress
 
         return sync_progress(self.home)
+
+    def coverage(self) -> Coverage | None:
+        """How much of a large history can be asked for while its first sync is not complete; None when all of it can."""
+        from hansard.query.coverage import find_coverage
+
+        return find_coverage(self.reader)
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
         """Make both indexes again from the record alone."""

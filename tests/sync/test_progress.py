@@ -93,7 +93,7 @@ def test_commands_tell_what_is_coming(tree: Tree) -> None:
         assert held
         note_progress(str(tree.home), PROGRESS)
         for command in (["sessions"], ["show", "@last"], [], ["status"], ["search", "hello"], ["prompts"]):
-            answer = run(*command, code=None)
+            answer = run("--no-wait", *command, code=None)
             told = answer.stdout + answer.stderr
             assert "12 of 367 files read" in told, command
             assert "no session matches" not in told

@@ -21,9 +21,11 @@ from hansard.render.words import use_project_names
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
+    from hansard.model.coverage import Coverage
     from hansard.sync.report import SyncReport
 
 SLOW_SECONDS = 1.0  # what takes longer is told
+LOCK_SECONDS = 2.0  # how long another process may take to sync before the answer comes without it
 MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
 _NARROW = 40
 _CHART = 100
@@ -41,22 +43,38 @@ class Context:
     no_sync: bool = False
     color: str = "auto"
     no_pager: bool = False
+    wait: bool | None = None
+    coverage: Coverage | None = None  # of the answer, where it cannot be complete yet
+    syncing: bool = False  # in the background or another process
+    _is_told: bool = False
 
     # -- the way out
 
     def emit(self, value: Any) -> None:
         """Write the answer as one JSON document."""
-        from hansard.model.serialize import encoded
+        from hansard.model.serialize import encoded, plain
 
+        if self.coverage is not None:
+            value = {**plain(value), "incomplete": {**plain(self.coverage), "syncing": self.syncing}}
         stream = sys.stdout.buffer
         stream.write(encoded(value))
         stream.flush()
+        self.tell_coverage()
 
     def say(self, lines: Iterable[str]) -> None:
         """Write lines for people; whatever came from a transcript has been cleaned before."""
         from hansard.cli.output.pager import write
 
         write(lines, paged=not self.no_pager, color=self.paint().enabled)
+        self.tell_coverage()
+
+    def tell_coverage(self) -> None:
+        """Say, once, where an answer does not cover the whole history yet."""
+        if self.coverage is not None and not self._is_told:
+            from hansard.cli.first_sync import describe
+
+            self._is_told = True
+            warn(describe(self.coverage, syncing=self.syncing))
 
     def paint(self) -> Paint:
         """The colours that stdout is to have."""
@@ -100,18 +118,29 @@ class Context:
         )
 
     @contextlib.contextmanager
-    def reading(self, settings: Settings | None = None) -> Iterator[Hansard]:
-        """The engine, brought up to date first unless the user said no."""
+    def reading(
+        self, settings: Settings | None = None, *, early: bool = False, waits: bool = True
+    ) -> Iterator[Hansard]:
+        """The engine, brought up to date first unless the user said no.
+
+        `early`: in a terminal, the newest part of a large history will do until its first sync is complete. Without `waits` a first sync
+        in another process is not waited for, even in a script.
+        """
         with self.engine(settings) as h:
             if not h.roots and not has_store(h):
                 warn(str(no_roots()))
             elif not self.no_sync:
-                self.bring_up_to_date(h)
-            elif progress := h.sync_progress():
-                warn(f"a sync is running, {progress.words}: results cover what is indexed so far")
+                self.bring_up_to_date(h, early=early, waits=waits)
             if has_store(h):
                 with contextlib.suppress(HansardError):  # the command itself tells what is wrong
+                    self.coverage = h.coverage()
                     use_project_names(h.project_names())
+            progress = h.sync_progress() if self.no_sync or self.coverage is not None else None
+            self.syncing = self.syncing or progress is not None
+            if not early:
+                self.tell_coverage()  # whatever it writes and how; the others say it below their answers
+            if progress is not None and self.coverage is None:
+                warn(f"a sync is running, {progress.words}: results cover what is indexed so far")
             try:
                 yield h
             except NotFound as error:
@@ -121,13 +150,10 @@ class Context:
                     ) from None
                 raise
 
-    def bring_up_to_date(self, h: Hansard) -> SyncReport | None:
+    def bring_up_to_date(self, h: Hansard, *, early: bool = False, waits: bool = True) -> SyncReport | None:
         """Sync before an answer; whatever hinders it is told, and the answer comes from what is indexed."""
-        from hansard.cli.output.progress import SyncBar
-
         try:
-            with SyncBar(after=SLOW_SECONDS) as bar:
-                report = h.sync(listener=bar)
+            report = self._sync(h, early=early, waits=waits)
         except (StoreUnusable, StoreBusy) as error:
             if not has_store(h):
                 raise
@@ -135,14 +161,37 @@ class Context:
             return None
         if closed := closed_roots(h, report):
             warn(f"nothing could be read from {', '.join(closed)}: check the permissions")
-        if report.busy:
+        if report.busy and h.coverage() is None:
             progress = h.sync_progress()
             told = f", {progress.words}" if progress else ""
             warn(f"another process is syncing{told}: results cover what is indexed so far")
-        elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES:
+        elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES and not report.partial:
             from hansard.render.words import many, size
 
             note(f"synced {many(report.changed, 'file')}, {size(report.bytes_read)}, in {report.seconds:.1f} s")
+        return report
+
+    def _sync(self, h: Hansard, *, early: bool, waits: bool) -> SyncReport:
+        from hansard.cli.output.progress import SyncBar
+
+        complete = self.wait if self.wait is not None else self.as_json or not _is_terminal(sys.stdout)
+        newest_only = not complete and (early or self.wait is False)
+        patience = 0.0 if newest_only and h.sync_progress() else LOCK_SECONDS
+        with SyncBar(after=3 * SLOW_SECONDS if newest_only else SLOW_SECONDS) as bar:
+            report = h.sync(listener=bar, newest_only=newest_only, wait_seconds=patience)
+            if report.partial:
+                from hansard.cli.first_sync import sync_in_background
+
+                self.syncing = sync_in_background(h)
+                if not self.syncing:
+                    return h.sync(listener=bar)
+        if report.busy:
+            self.syncing = True
+            if complete and waits and h.revision() <= 0:
+                from hansard.cli.first_sync import wait_until_complete
+
+                self.syncing = False
+                return wait_until_complete(h)
         return report
 
     def must_sync(self, command: str) -> None:
@@ -239,7 +288,7 @@ def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
             if "" in value:
                 raise click.BadParameter("the path is empty; is a variable unset?", ctx, param)
             getattr(cli, name).extend(value)
-        elif value:
+        elif value or (name == "wait" and value is not None):
             setattr(cli, name, value)
         return value
 
@@ -283,6 +332,13 @@ def common(command: _Command) -> _Command:
 def reads(command: _Command) -> _Command:
     """The options of every command that answers from the store."""
     command = _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly.")(command)
+    command = _option(
+        "--wait/--no-wait",
+        keep="wait",
+        default=None,
+        help="Wait for the first sync of a large history to complete, or answer from its newest part at once; the default is to"
+        " wait in scripts, and in a terminal for all but the overview, sessions and usage.",
+    )(command)
     command = _option(
         "--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."
     )(command)

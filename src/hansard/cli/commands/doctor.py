@@ -34,7 +34,7 @@ def doctor(cli: Context) -> None:
     from hansard.query.health import Diagnosis, Finding
 
     try:
-        with cli.reading() as h:
+        with cli.reading(waits=False) as h:
             answer = h.doctor()
     except HansardError as error:
         if error.exit_code <= 2:  # the question is wrong, not the store

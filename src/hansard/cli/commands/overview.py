@@ -18,6 +18,7 @@ from hansard.render.words import ago, cost, incomplete, many, odd_lines, short, 
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
+    from hansard.model.coverage import Coverage
     from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
 
@@ -55,14 +56,14 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
     moment = now()
     if demo:
         cli = replace(cli, no_sync=False)
-    with cli.reading(settings) as h:
+    with cli.reading(settings, early=True) as h:
         page = h.sessions(limit=_RECENT)
         answer = h.status()
         counts = _counts(h, moment)
     if cli.as_json:
         cli.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})
     else:
-        cli.say(_lines(page, answer, counts, moment, cli.width(), cli.paint(), demo=demo))
+        cli.say(_lines(page, answer, counts, moment, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage))
     if demo:
         from shlex import quote
 
@@ -87,9 +88,12 @@ def _lines(
     paint: Paint,
     *,
     demo: bool,
+    coverage: Coverage | None,
 ) -> Iterator[str]:
     title = "Hansard (demo)" if demo else "Hansard"
     facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
+    if coverage is not None:
+        facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')} so far, {coverage.transcripts:,} of {coverage.transcripts_total:,} transcripts indexed"
     yield f"{paint(title, 'heading')}  {fit(facts, columns - len(title) - 2)}"
     yield ""
     names = {"today": "Today", "last_7_days": "Last 7 days", "last_30_days": "Last 30 days", "all": "All"}
@@ -115,8 +119,8 @@ def _lines(
     else:
         yield f"No session so far: {answer.sync_progress.words}." if answer.sync_progress else "No session yet."
     yield ""
-    for line in cleanup_lines(answer, moment):
-        style = "red" if answer.doomed_unkept else "dim"
+    for line in cleanup_lines(answer, moment, syncing=coverage is not None):
+        style = "red" if answer.doomed_unkept and coverage is None else "dim"
         yield from (paint(piece, style) for piece in wrap(f"Clean-up: {line}.", columns))
     if answer.sync_error:
         yield from (paint(piece, "red") for piece in wrap(f"Sync failed: {one_line(answer.sync_error)}", columns))

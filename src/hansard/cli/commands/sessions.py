@@ -47,7 +47,7 @@ def sessions(
       hansard sessions --sort tokens -n 10
       hansard sessions --gone --json
     """
-    with cli.reading() as h:
+    with cli.reading(early=True) as h:
         ascending = (sort not in ("title", "project")) if reverse else None
         text = " ".join(query) or None
 
@@ -65,6 +65,7 @@ def sessions(
         if found.next_cursor is not None:
             note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
     if not found.sessions:
+        cli.tell_coverage()
         none = f"no session so far: {progress.words}" if progress else "no session matches"
         note(f"hansard: {none if found.total == 0 else 'no more sessions'}")
         raise click.exceptions.Exit(1)

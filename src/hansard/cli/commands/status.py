@@ -30,15 +30,17 @@ def status(cli: Context) -> None:
       hansard status
       hansard status --json
     """
-    with cli.reading() as h:
+    with cli.reading(early=True, waits=False) as h:
         answer = h.status()
     if cli.as_json:
         cli.emit(answer)
     else:
-        cli.say(status_lines(answer, now(), cli.width(), cli.paint()))
+        cli.say(status_lines(answer, now(), cli.width(), cli.paint(), syncing=cli.syncing))
 
 
-def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
+def status_lines(
+    answer: Status, moment: datetime, columns: int, paint: Paint, *, syncing: bool = False
+) -> Iterator[str]:
     """The status for people."""
     from hansard.query.health import describe_link
 
@@ -100,7 +102,9 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
     if not answer.roots:
         yield from _facts([("Root", "none: nothing new can be synced")], columns, paint)
     yield ""
-    yield from _facts([("Clean-up", line) for line in cleanup_lines(answer, moment)][:1], columns, paint)
+    yield from _facts(
+        [("Clean-up", line) for line in cleanup_lines(answer, moment, syncing=syncing)][:1], columns, paint
+    )
     soon = [
         (
             ahead(item.deleted_at, moment),
@@ -116,12 +120,14 @@ def status_lines(answer: Status, moment: datetime, columns: int, paint: Paint) -
         yield " " * 12 + f"and {len(answer.doomed) - _SHOWN:,} more"
 
 
-def cleanup_lines(answer: Status, moment: datetime) -> list[str]:
+def cleanup_lines(answer: Status, moment: datetime, *, syncing: bool = False) -> list[str]:
     """What the client will delete, in one sentence."""
     if not answer.doomed:
         return ["the client deletes nothing in the next 7 days"]
     count = len(answer.doomed)
     kept = "all kept here" if not answer.doomed_unkept else f"{answer.doomed_unkept:,} NOT kept yet: run `hansard sync`"
+    if answer.doomed_unkept and (syncing or answer.sync_progress is not None):
+        kept = f"{answer.doomed_unkept:,} not kept yet, a sync is running"
     total = sum(item.size for item in answer.doomed)
     first = ahead(answer.doomed[0].deleted_at, moment)
     return [f"the client deletes {many(count, 'transcript')} ({size(total)}) within 7 days, the first {first}; {kept}"]

@@ -99,7 +99,7 @@ def usage(
         raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
     kind = chart or ("bars" if plot is not None else None)
     when = period(settings, timezone, since, until)
-    with cli.reading(settings) as h:
+    with cli.reading(settings, early=not as_csv and plot is None) as h:
         report = h.usage(
             " ".join(query) or None,
             by=_DRAWN_BY[kind] if by is None else by,
@@ -133,6 +133,7 @@ def usage(
         if found > len(report.rows):
             note(f"{len(report.rows):,} of {found:,} rows; the total covers all; --limit 0 shows them")
     if not found:
+        cli.tell_coverage()
         note("hansard: no message matches")
         raise click.exceptions.Exit(1)
 
