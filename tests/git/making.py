@@ -57,7 +57,7 @@ class Workshop:
     def commit(self, subject: str, *more: str) -> str:
         self.wait(1)
         self.git("add", "-A")
-        self.git("commit", "-q", "-m", subject, *more)
+        self.git("commit", "-q", "--allow-empty", "-m", subject, *more)
         return self.git("rev-parse", "HEAD").strip()
 
     # -- a person

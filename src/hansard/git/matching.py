@@ -17,9 +17,11 @@ from hansard.git.lines import Block, key_of, letters_in
 
 _COMMON = 24  # a line that occurs more often is no place to begin
 _ENOUGH = 3  # evidence for an edit of the same file
-_ENOUGH_ELSEWHERE = 7  # for an edit of another file
-_ALIKE = 0.62  # of a line that somebody changed a part of
+_ENOUGH_ELSEWHERE = 6  # for an edit of another file
+_LONG = 26  # letters of a line that nobody writes twice by chance
+_ALIKE = 0.7  # of a line that somebody changed a part of
 _LONGEST_GAP = 80  # lines between two stretches of one block
+_SHORT_GAP = 8  # where a line in it may be taken for a changed one
 
 
 class FileLine(NamedTuple):
@@ -104,6 +106,7 @@ class Matcher:
         keys = [key_of(line) for line in block.lines]
         reached: dict[int, int] = {}  # diagonal -> the first line of the block behind what is covered
         enough = _ENOUGH if candidate.is_same_file else _ENOUGH_ELSEWHERE
+        is_file = candidate.is_same_file and all(block.added)
         for start, key in enumerate(keys):
             places = self._places.get(key)
             if places is None or len(places) > _COMMON or not letters_in(key):
@@ -123,12 +126,25 @@ class Matcher:
                     high += 1
                 reached[place - start] = start + high
                 first, begin, length = place - low, start - low, low + high
-                evidence = sum(self._weights[first : first + length])
+                evidence = self._evidence(first, length)
+                if is_file:  # a line at the beginning or end of both is where it was
+                    evidence += (first == begin == 0) + (
+                        begin + length == len(keys) and first + length == len(self._keys)
+                    )
                 if evidence >= enough:
                     span = block.added[begin : begin + length]
                     yield _Stretch(
                         evidence, length == len(keys), candidate.ts, number, first, begin, length, not all(span)
                     )
+
+    def _evidence(self, first: int, length: int) -> int:
+        """How much it says that these lines are alike; a single one says little, unless it is long."""
+        weights = self._weights[first : first + length]
+        told = sum(weights)
+        if told > 2 and sum(weight > 0 for weight in weights) == 1:
+            longest = max(letters_in(self._keys[place]) for place in range(first, first + length))
+            return told if longest >= _LONG else 2
+        return told
 
     def _lay(
         self, item: _Stretch, candidate: Candidate, claims: list[Claim | None], used: set[tuple[int, int]]
@@ -148,12 +164,14 @@ class Matcher:
         if not free:
             return item.has_context
         # What is left of a stretch whose better part belongs elsewhere must say enough by itself.
-        alone = sum(self._weights[place] for place, _ in free)
-        context = sum(
-            self._weights[item.first + step] for step in range(item.length) if not block.added[item.start + step]
+        kept = {place for place, _ in free}
+        gone = sum(
+            self._weights[item.first + step]
+            for step in range(item.length)
+            if block.added[item.start + step] and item.first + step not in kept
         )
         enough = _ENOUGH if candidate.is_same_file else _ENOUGH_ELSEWHERE
-        if alone + context < enough and not item.is_whole:
+        if item.evidence - gone < enough and not item.is_whole:
             return False
         is_placed = item.has_context or item.is_whole or all(block.added)
         for place, start in free:
@@ -187,27 +205,43 @@ class Matcher:
             written = [start for start in starts if candidate.block.added[start] and (number, start) not in used]
             if free and written:
                 self._reformatted(candidate, free, written, claims)
-                self._changed(candidate, number, free, written, claims, used)
+                if len(places) <= _SHORT_GAP and len(starts) <= _SHORT_GAP:
+                    self._changed(candidate, number, free, written, claims, used)
 
     def _reformatted(
         self, candidate: Candidate, free: list[int], written: list[int], claims: list[Claim | None]
     ) -> None:
-        """Lines that were broken or joined: the same characters one after another."""
-        stream = "".join(_bare(candidate.block.lines[start]) for start in written)
-        at = 0
-        run: list[int] = []
-        length = 0
-        for place in [*free, -1]:
-            text = _bare(self._lines[place].text) if place >= 0 else ""
-            found = stream.find(text, at) if place >= 0 else -1
-            if found >= 0 and (found == at or not run):
-                at, length = found + len(text), length + len(text)
-                run.append(place)
-                continue
-            if length >= 8:
-                for done in run:
-                    claims[done] = Claim(candidate.edit, "moved")
-            run, length = [], 0
+        """Lines that were broken or joined: whole lines of the edit, character by character, on other lines."""
+        ends = {0: 0}  # how many characters so many of the edit's lines have
+        stream = ""
+        for count, start in enumerate(written, 1):
+            stream += _bare(candidate.block.lines[start])
+            ends.setdefault(len(stream), count)
+        first = 0
+        while first < len(free):
+            step = 1
+            for begin, count in ends.items():
+                found = self._run(free, first, stream, begin)
+                whole = [size for size in found if begin + found[size] in ends and found[size] >= 8]
+                whole = [size for size in whole if ends[begin + found[size]] - count != size]
+                if whole:
+                    step = max(whole)
+                    for place in free[first : first + step]:
+                        claims[place] = Claim(candidate.edit, "moved")
+                    break
+            first += step
+
+    def _run(self, free: list[int], first: int, stream: str, begin: int) -> dict[int, int]:
+        """How many characters of the stream each number of lines from a place on has."""
+        found: dict[int, int] = {}
+        at = begin
+        for size, place in enumerate(free[first:], 1):
+            text = _bare(self._lines[place].text)
+            if not stream.startswith(text, at):
+                break
+            at += len(text)
+            found[size] = at - begin
+        return found
 
     def _changed(
         self,
@@ -218,11 +252,11 @@ class Matcher:
         claims: list[Claim | None],
         used: set[tuple[int, int]],
     ) -> None:
-        left = list(written)
+        left = [start for start in written if letters_in(key_of(candidate.block.lines[start])) >= 10]
         for place in free:
-            if claims[place] is not None or self._weights[place] == 0:
-                continue
             mine = self._keys[place]
+            if claims[place] is not None or letters_in(mine) < 10:
+                continue
             for index, start in enumerate(left):
                 theirs = key_of(candidate.block.lines[start])
                 matcher = SequenceMatcher(None, theirs, mine, autojunk=False)
