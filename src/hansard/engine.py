@@ -31,10 +31,12 @@ if TYPE_CHECKING:
 
     from hansard.export.result import Exported
     from hansard.git.blame import Blamer
+    from hansard.git.cache import EditCache
+    from hansard.git.commits import CommitMap
     from hansard.git.repository import Repository
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
-    from hansard.model.blame import BlameReport, CommitReport
+    from hansard.model.blame import BlameReport, CommitPage, CommitReport
     from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
     from hansard.model.coverage import Coverage
     from hansard.model.current import CurrentUsage
@@ -69,7 +71,7 @@ if TYPE_CHECKING:
     from hansard.record.verify import VerifyReport
     from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.run import Change
-    from hansard.thread.store import ThreadCache
+    from hansard.thread.store import ThreadCache, ThreadStore
     from hansard.thread.thread import Thread
 
 
@@ -112,6 +114,7 @@ class Hansard:
         self.thread_cache: ThreadCache | None = None  # for servers: opened threads, shared by the engines of one store
         self._reader: Reader | None = None
         self._record: Record | None = None
+        self._edits: EditCache | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,6 +132,9 @@ class Hansard:
         if self._record is not None:
             self._record.close()
             self._record = None
+        if self._edits is not None:
+            self._edits.close()
+            self._edits = None
 
     # -- keeping current
 
@@ -392,12 +398,8 @@ class Hansard:
         `agent` is the beginning of a subagent's id; windows show `branch` as the line that the session went on with. Without
         `pictures` their data is left out, without `subagents` what they did. Without `long_lines` a line of more than 8 MiB says only so.
         """
-        from hansard.thread.store import ThreadStore
-
         about = self.session(session) if isinstance(session, str) else session
-        return ThreadStore(self.reader, self.record, self.thread_cache).read(
-            about, agent, branch, pictures=pictures, subagents=subagents, long_lines=long_lines
-        )
+        return self._threads().read(about, agent, branch, pictures=pictures, subagents=subagents, long_lines=long_lines)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """The entries of a session's thread, or of a subagent's."""
@@ -581,13 +583,52 @@ class Hansard:
 
         return self._blamer(Repository.find(repository)).commit(commit)
 
+    def commits(
+        self, session: str | None = None, *, repository: str | None = None, limit: int | None = 50
+    ) -> CommitPage:
+        """The commits that a session made or had a part in, or those of all sessions in a repository; the newest first.
+
+        `repository` is a folder in it; without it the session's project is looked into.
+        """
+        from hansard.git.commits import list_commits
+
+        about = self.session(session) if session is not None else None
+        folders = [repository] if repository is not None else []
+        if about is not None and not folders:
+            folders = [about.project, about.cwd] if about.cwd != about.project else [about.project]
+        return list_commits(
+            self._threads(),
+            self._edit_cache(),
+            folders,
+            session_id=about.session_id if about is not None else None,
+            pull_requests=about.pull_requests if about is not None else (),
+            limit=limit,
+        )
+
+    def _commit_map(self) -> CommitMap:
+        """The commits of every repository that sessions worked in."""
+        from hansard.git.commits import CommitMap, open_repositories
+
+        projects = [row[0] for row in self.reader.rows("SELECT DISTINCT project FROM sessions WHERE files_changed > 0")]
+        threads = self._threads()
+        return CommitMap(open_repositories(threads, self._edit_cache(), projects)[0], threads)
+
     def _blamer(self, repository: Repository) -> Blamer:
         from hansard.git.blame import Blamer
+
+        return Blamer(self._threads(), self._edit_cache(), repository)
+
+    def _edit_cache(self) -> EditCache:
         from hansard.git.cache import EditCache
+
+        if self._edits is None:
+            self._edits = EditCache(self.home)
+        return self._edits
+
+    def _threads(self) -> ThreadStore:
         from hansard.thread.store import ThreadStore
 
-        threads = ThreadStore(self.reader, self.record, self.thread_cache)
-        return Blamer(threads, EditCache(self.home), repository)
+        return ThreadStore(self.reader, self.record, self.thread_cache)
 
     def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
         """Sessions like this one, the most alike first, each with what they have in common."""
@@ -956,7 +997,7 @@ class Hansard:
         from hansard.ledger.report import Ledger
 
         wanted = usage_filter(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
-        return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now)
+        return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now, commits=self._commit_map)
 
     # -- files out
 

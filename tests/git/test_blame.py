@@ -49,3 +49,29 @@ def test_lines_of_a_session_and_of_a_person(shop: Workshop, h: Hansard) -> None:
     assert report.cost_usd is not None
     found = h.tool_call(edit.transcript, edit.offset, edit.block)
     assert found.tool_use_id == edit.tool_use_id
+
+
+def test_commits_of_sessions_and_what_they_cost(shop: Workshop, h: Hansard) -> None:
+    first = shop.session("Write a parser for tide tables")
+    shop.write(first, "tide.py", PARSER)
+    made = shop.commit_by(first, "Parse tide tables")
+    second = shop.session("Count the tides of a day")
+    shop.edit(second, "tide.py", "import os\n", "import os\nimport collections as tides_of_a_day\n")
+    later = shop.commit("Count")
+    shop.type("notes.txt", "by hand\n")
+    shop.commit("By hand")
+    shop.save()
+    h.sync()
+    page = h.commits(repository=str(shop.root))
+    assert [commit.commit for commit in page.commits] == [later, made]
+    assert [part.session_id for commit in page.commits for part in commit.sessions] == [
+        second.session_id,
+        first.session_id,
+    ]
+    assert [part.made for commit in page.commits for part in commit.sessions] == [False, True]
+    assert [(part.lines, part.added) for commit in page.commits for part in commit.sessions] == [(1, 1), (7, 7)]
+    assert [commit.commit for commit in h.commits(first.session_id).commits] == [made]
+    usage = h.usage(by="commit")
+    costs = {row.key["commit"]: row.cost_usd for row in usage.rows}
+    assert costs == {commit.commit: commit.cost_usd for commit in page.commits}
+    assert sum(cost for cost in costs.values() if cost) == usage.totals.cost_usd

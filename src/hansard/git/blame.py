@@ -230,6 +230,10 @@ class Blamer:
     def _rows(self) -> list[Any]:
         return self.edits.under(self.places.roots, self.places.sessions())
 
+    def calls(self) -> list[RecordedCall]:
+        """All recorded calls that wrote to the repository, and the shell commands of its sessions."""
+        return self.edits.load(self._rows())
+
     def shells(self) -> list[RecordedCall]:
         """The shell commands of the repository's sessions that wrote, named or committed something."""
         if self._shells is None:

@@ -15,6 +15,7 @@ import zstandard
 from hansard.storage.sqlite import connect, create
 
 if TYPE_CHECKING:
+    from hansard.git.commits import CommitWork
     from hansard.git.edits import CallWrites
 
 _VERSION = 1
@@ -24,6 +25,11 @@ CREATE TABLE calls (
     tool_use_id TEXT NOT NULL,        -- another one: the row is of another record
     told        BLOB                  -- CallWrites, packed; null: nothing
 );
+CREATE TABLE commits (
+    name  TEXT PRIMARY KEY,           -- the hash
+    state INTEGER NOT NULL,           -- of the edits from before it; another one: to be worked out again
+    work  BLOB NOT NULL               -- CommitWork
+) WITHOUT ROWID;
 CREATE TABLE lines (
     hash INTEGER NOT NULL,            -- of an added line
     id   INTEGER NOT NULL,
@@ -92,6 +98,28 @@ class EditCache:
             ):
                 found.setdefault(number, []).append(id_)
         return {number: ids for number, ids in found.items() if len(ids) <= limit}
+
+    def commits(self, wanted: Mapping[str, int]) -> dict[str, CommitWork]:
+        """What is known of commits, by their hashes, where the state is the wanted one."""
+        from hansard.git.commits import CommitWork
+
+        found: dict[str, CommitWork] = {}
+        with contextlib.suppress(apsw.Error):
+            rows = self.db.execute(
+                "SELECT c.name, c.state, c.work FROM json_each(?) w CROSS JOIN commits c ON c.name = w.value",
+                (json.dumps(list(wanted)),),
+            )
+            decode = msgspec.msgpack.Decoder(CommitWork).decode
+            found = {name: decode(work) for name, state, work in rows if wanted[name] == state}
+        return found
+
+    def put_commits(self, known: Mapping[str, tuple[int, CommitWork]]) -> None:
+        """Keep what was worked out of commits."""
+        with contextlib.suppress(apsw.Error), self.db:
+            self.db.executemany(
+                "INSERT OR REPLACE INTO commits VALUES (?, ?, ?)",
+                [(name, state, msgspec.msgpack.encode(work)) for name, (state, work) in known.items()],
+            )
 
     @property
     def db(self) -> apsw.Connection:

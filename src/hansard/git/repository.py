@@ -100,17 +100,23 @@ class Repository:
     @classmethod
     def find(cls, place: str) -> Repository:
         """The repository that holds a path."""
+        found = cls.around(place)
+        if found is None:
+            raise NotFound(f"{place} is not in a git repository")
+        return found
+
+    @classmethod
+    def around(cls, place: str) -> Repository | None:
+        """The repository that holds a path; None where there is none."""
         folder = os.path.abspath(place)
         while not os.path.isdir(folder):
             folder, former = os.path.dirname(folder), folder
             if folder == former:
                 break
-        found = cls(folder)._try("rev-parse", "--show-toplevel")  # noqa: SLF001 - of the same class
-        if found is None:
-            found = cls(folder)._try("rev-parse", "--absolute-git-dir")  # noqa: SLF001 - a bare one has no working tree
-        if found is None:
-            raise NotFound(f"{place} is not in a git repository")
-        return cls(found.decode("utf-8", "surrogateescape").rstrip("\n"))
+        here = cls(folder)
+        # A bare one has no working tree.
+        found = here._try("rev-parse", "--show-toplevel") or here._try("rev-parse", "--absolute-git-dir")
+        return cls(found.decode("utf-8", "surrogateescape").rstrip("\n")) if found else None
 
     def _command(self, words: Iterable[str], settings: Iterable[str] = ()) -> list[str]:
         return [_program(), "--no-pager", *_SAFE, *settings, "-C", self.root, *words]
@@ -163,6 +169,11 @@ class Repository:
             item[9:].decode("utf-8", "surrogateescape") for item in listed.split(b"\0") if item.startswith(b"worktree ")
         ]
         return list(dict.fromkeys([self.root, os.path.realpath(self.root), *found]))
+
+    def common_folder(self) -> str:
+        """The folder of git's own files, which all working trees share."""
+        told = self.ask("rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").rstrip("\n")
+        return os.path.realpath(os.path.join(self.root, told))
 
     def resolve(self, name: str) -> str | None:
         """The whole hash of a commit; None where there is none of that name."""

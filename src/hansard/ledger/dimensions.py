@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ DIMENSIONS = {
     "agent": "the main threads, and subagents by their type",
     "subagent": "the main threads, and each subagent by itself",
     "branch": "git branches",
+    "commit": "git commits, each with the messages whose work went into it",
     "tool": "the first tool that a message calls",
     "total": "nothing: one row",
 }
@@ -52,11 +53,24 @@ class Dimension(Struct, frozen=True):
         return self.name in TIMES
 
 
+class MessageCommits(Protocol):
+    """Says which commit a message counts for."""
+
+    def commit_at(self, session_id: str, moment: int) -> str | None:
+        """The hash of the commit; None where it counts for none."""
+
+    def about(self, commit: str | None) -> dict[str, str]:
+        """The subject of a commit and its repository."""
+
+
 class Dimensions:
     """Makes dimensions for one report; what needs the index is looked up once."""
 
-    def __init__(self, reader: Reader, rates: dict[int, Rate], zone: Zone) -> None:
+    def __init__(
+        self, reader: Reader, rates: dict[int, Rate], zone: Zone, commits: Callable[[], MessageCommits] | None = None
+    ) -> None:
         self._reader = reader
+        self._commits = commits
         self._rates = rates
         self._zone = zone
 
@@ -153,6 +167,12 @@ class Dimensions:
 
     def _branch(self) -> Dimension:
         return Dimension("branch", ("branch",), lambda branch: branch or None)
+
+    def _commit(self) -> Dimension:
+        if self._commits is None:
+            raise UsageError("this report cannot be split by commit")
+        known = self._commits()
+        return Dimension("commit", ("session_id", "first_ts"), known.commit_at, known.about, is_fine=True)
 
     def _tool(self) -> Dimension:
         return Dimension("tool", ("tool",), lambda tool: tool or None, is_fine=True)

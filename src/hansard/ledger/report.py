@@ -20,7 +20,7 @@ from hansard.pricing.cost import MODES, SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 
 if TYPE_CHECKING:
-    from hansard.ledger.dimensions import Dimension
+    from hansard.ledger.dimensions import Dimension, MessageCommits
     from hansard.model.ledger import PriceData
     from hansard.query.reader import Reader
 
@@ -40,7 +40,14 @@ class Ledger:
     """Asks one index for sums."""
 
     def __init__(
-        self, reader: Reader, wanted: UsageFilter, *, zone: Zone, mode: str = "auto", now: datetime | None = None
+        self,
+        reader: Reader,
+        wanted: UsageFilter,
+        *,
+        zone: Zone,
+        mode: str = "auto",
+        now: datetime | None = None,
+        commits: Callable[[], MessageCommits] | None = None,
     ) -> None:
         if mode not in MODES:
             raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
@@ -51,10 +58,11 @@ class Ledger:
         self.now = now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
         self.selection = Selection(reader, wanted)
+        self._commits = commits
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
         """The dimensions of these names."""
-        return Dimensions(self.reader, self.rates, self.zone).make(by)
+        return Dimensions(self.reader, self.rates, self.zone, self._commits).make(by)
 
     def sums(self, dimensions: tuple[Dimension, ...]) -> dict[RowKey, Sums]:
         """What each row adds up to."""
