@@ -114,7 +114,10 @@ class Workshop:
 
     def commit_by(self, writer: SessionWriter, subject: str) -> str:
         """A session commits everything."""
+        self.wait(1)
+        self._bring(writer)
         commit = self.commit(subject)
+        self._bring(writer)
         self.call(
             writer, bash(f'git add -A && git commit -m "{subject}"', f"[main {commit[:7]}] {subject}\n 1 file changed")
         )

@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "files": (READ, "List the files that sessions changed, or the history of one."),
     "tools": (READ, "Report calls, failures and durations per tool, or list the calls of one."),
     "related": (READ, "List similar sessions, and why."),
+    "blame": (READ, "Show which session wrote each line of a file or commit."),
+    "commits": (READ, "List the commits that sessions made or had a part in, with their cost."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
     "open": (READ, "Open a session in the browser."),

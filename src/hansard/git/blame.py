@@ -359,7 +359,8 @@ def _candidates(sources: Sequence[Source], first: int = 0) -> list[Candidate]:
 
 def _line(item: Blamed, infos: dict[str, CommitInfo]) -> FileLine:
     info = infos.get(item.commit)
-    return FileLine(item.text, _ALWAYS if info is None else info.committed * 1000 + _SLACK)
+    until = _ALWAYS if info is None else info.committed * 1000 + _SLACK
+    return FileLine(item.text, until, commit=item.commit)
 
 
 def _latest(infos: dict[str, CommitInfo], blamed: Sequence[Blamed]) -> int:

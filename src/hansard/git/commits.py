@@ -127,14 +127,15 @@ class RepositoryCommits:
     # -- whose they are
 
     def commit_of_calls(self) -> dict[int, str]:
-        """The commit that each call's work went into: the one that has most of its lines, the earliest of equals."""
-        best: dict[int, tuple[int, int, str]] = {}
+        """The commit that each call's work went into: the one that has most of its lines; of equals one of this branch, the earliest."""
+        here = self.repository.ancestors()
+        best: dict[int, tuple[int, bool, int, str]] = {}
         for name, work in self.work.items():
             for id_, lines in work.calls:
-                rank = (-lines, self.infos[name].committed, name)
+                rank = (-lines, name not in here, self.infos[name].committed, name)
                 if id_ not in best or rank < best[id_]:
                     best[id_] = rank
-        found = {id_: rank[2] for id_, rank in best.items()}
+        found = {id_: rank[3] for id_, rank in best.items()}
         for name, calls in self.makers.items():
             for call in calls:
                 found.setdefault(call.id, name)

@@ -30,6 +30,7 @@ class FileLine(NamedTuple):
     text: str
     until: int  # an edit after this moment, ms, cannot have written it
     is_open: bool = True  # False: it is only there as a neighbour
+    commit: str = ""  # that brought it
 
 
 class Candidate(NamedTuple):
@@ -161,6 +162,7 @@ class Matcher:
             for place, start in wanted
             if claims[place] is None and self._lines[place].is_open and candidate.ts <= self._lines[place].until
         ]
+        free = self._without_edges(item, free)
         if not free:
             return item.has_context
         # What is left of a stretch whose better part belongs elsewhere must say enough by itself.
@@ -181,6 +183,18 @@ class Matcher:
             )
             used.add((item.candidate, start))
         return True
+
+    def _without_edges(self, item: _Stretch, free: list[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Leave out empty lines and brackets at the ends of a stretch that another commit brought than the lines beside them."""
+        telling = [place for place in range(item.first, item.first + item.length) if self._weights[place]]
+        if not telling:
+            return free
+        top, end = self._lines[telling[0]].commit, self._lines[telling[-1]].commit
+        return [
+            (place, start)
+            for place, start in free
+            if telling[0] <= place <= telling[-1] or self._lines[place].commit == (top if place < telling[0] else end)
+        ]
 
     # -- what lies between two stretches of one block: reformatted, or changed in part
 

@@ -255,6 +255,10 @@ class Repository:
             words.remove("HEAD")
         return list(_infos(self.ask(*words)))
 
+    def ancestors(self, limit: int = 200_000) -> set[str]:
+        """The commits that lead to the present one."""
+        return set((self._try("rev-list", f"--max-count={limit}", "HEAD") or b"").decode().split())
+
     def patches(self, commits: Sequence[str], context: int = 3) -> Iterator[tuple[str, list[FilePatch]]]:
         """What commits did, each against its first parent, with renames."""
         if not commits:

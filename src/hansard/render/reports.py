@@ -76,6 +76,8 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone) -> dict[str, st
             return _apart(values, lambda key: f"{zone.local(datetime.fromisoformat(key)):%Y-%m-%d %H:%M}", one_line)
         case "session":
             return _apart(values, lambda key: one_line(key)[:8], one_line)
+        case "commit":
+            return _apart(values, lambda key: key[:8], one_line)
         case "subagent":
             return _apart(values, lambda key: one_line(key)[:10], one_line)
         case "project":

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _TITLE = 48  # columns of a title that decide whether figures are written out
 _INDENT = "  "
-_STYLES = {"session": "cyan", "subagent": "cyan", "project": "green"}
+_STYLES = {"session": "cyan", "commit": "yellow", "subagent": "cyan", "project": "green"}
 _TIMES = frozenset({"hour", "day", "week", "month", "block"})
-_ABOUT = {"session": ("TITLE", "title"), "subagent": ("TASK", "description")}
+_ABOUT = {"session": ("TITLE", "title"), "subagent": ("TASK", "description"), "commit": ("SUBJECT", "subject")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +146,4 @@ def _keys(name: str, rows: Sequence[UsageRow], zone: Zone) -> Iterator[_Key]:
     if name in _ABOUT:
         title, field = _ABOUT[name]
         words = [one_line((row.about.get(field) or row.about.get("agent_type", ""))[:400]) for row in rows]
-        yield _Key(Column(title, least=28), [text or ("" if name == "subagent" else "(untitled)") for text in words])
+        yield _Key(Column(title, least=28), [text or ("(untitled)" if name == "session" else "") for text in words])

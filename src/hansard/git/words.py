@@ -1,0 +1,114 @@
+"""Words for git out of a session: a branch name from its title, a commit message from what was done, a trailer."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session
+
+TRAILER = "Hansard-Session"
+_BRANCH = 50  # characters
+_SUBJECT = 72
+_WIDTH = 76
+_MOST_FILES = 12
+_WORDS = re.compile(r"[a-z0-9]+")
+_SMALL = frozenset(
+    "a an and at be by can could do for from give i in is it let make me of on or our please should so that the then there this to us we will with would you".split()
+)
+_TESTS = re.compile(
+    r"\b(?:pytest|tox|nox|go test|cargo (?:test|nextest)|(?:npm|pnpm|yarn|bun)(?: run)? test|jest|vitest|mvn [\w:-]*test|gradle\w* [\w:-]*test|make (?:test|check)|ctest|rspec|phpunit|dotnet test)\b"
+)
+
+
+class SessionWords(Struct, frozen=True):
+    """What git is told of a session."""
+
+    session_id: str
+    branch: str
+    message: str
+    trailer: str
+
+
+def branch_name(title: str, session_id: str, prefix: str = "") -> str:
+    """A name for a branch that git allows, of the words of a title that say something."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    words = _WORDS.findall(plain)
+    telling = [word for word in words if word not in _SMALL] or words
+    name = ""
+    for word in telling:
+        if len(name) + len(word) + 1 > _BRANCH:
+            break
+        name = f"{name}-{word}" if name else word[:_BRANCH]
+    return prefix + (name or f"session-{session_id[:8]}")
+
+
+def trailer(session_id: str) -> str:
+    """The trailer that names a session."""
+    return f"{TRAILER}: {session_id}"
+
+
+def commit_message(
+    session: Session, files: Sequence[tuple[str, int, int]], calls: Sequence[str], *, decisions: Sequence[str] = ()
+) -> str:
+    """A message for what a session did: its title, the files with their lines, decisions, the tests that were run.
+
+    `files` are paths with added and removed lines; `calls` are commands of its shell.
+    """
+    subject = _subject(session)
+    parts = [subject]
+    if files:
+        shown = [f"- {path} (+{added} -{removed})" for path, added, removed in files[:_MOST_FILES]]
+        if len(files) > _MOST_FILES:
+            shown.append(f"- and {len(files) - _MOST_FILES} more")
+        parts.append("\n".join(shown))
+    if decisions:
+        parts.append("Decisions:\n" + "\n".join(_item(text) for text in decisions))
+    tests = tests_run(calls)
+    if tests:
+        parts.append("Tests run:\n" + "\n".join(f"- {test}" for test in tests))
+    parts.append(trailer(session.session_id))
+    return "\n\n".join(parts) + "\n"
+
+
+def tests_run(commands: Sequence[str]) -> list[str]:
+    """The commands that ran tests, each once, on one line."""
+    found = [" ".join(command.split())[:100] for command in commands if _TESTS.search(command[:4000])]
+    return list(dict.fromkeys(found))[:6]
+
+
+def _subject(session: Session) -> str:
+    text = " ".join((session.title or session.first_prompt or "Work of a session").split())
+    text = "".join(character for character in text if character.isprintable()).rstrip(".")
+    text = text[:1].upper() + text[1:]
+    if len(text) <= _SUBJECT:
+        return text
+    return text[: _SUBJECT - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _item(text: str) -> str:
+    import textwrap
+
+    clean = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))[:400]
+    return "\n".join(textwrap.wrap(clean, _WIDTH, initial_indent="- ", subsequent_indent="  "))
+
+
+def relative_files(changes: Sequence[tuple[str, int, int]], folders: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Changed files inside of folders by their place there, the most changed first; those elsewhere are left out."""
+    sums: dict[str, list[int]] = {}
+    for path, added, removed in changes:
+        slashed = path.replace("\\", "/")
+        for folder in folders:
+            start = folder.replace("\\", "/").rstrip("/") + "/"
+            if slashed.startswith(start):
+                known = sums.setdefault(os.path.normpath(slashed[len(start) :]).replace(os.sep, "/"), [0, 0])
+                known[0] += added
+                known[1] += removed
+                break
+    return sorted(((path, *counts) for path, counts in sums.items()), key=lambda item: (-item[1] - item[2], item[0]))  # type: ignore[misc]
