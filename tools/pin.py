@@ -18,6 +18,7 @@ import tomllib
 import urllib.error
 import urllib.parse
 import urllib.request
+from collections.abc import Collection
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import chain
@@ -38,6 +39,9 @@ from packaging.version import InvalidVersion, Version
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 SYSTEMS = (("linux", "Linux", "posix"), ("darwin", "Darwin", "posix"), ("win32", "Windows", "nt"))
+FOREIGN = frozenset(
+    {"pywin32"}
+)  # has wheels for Windows alone, so pip may not find any here: the index tells its version
 PLATFORM_TAGS = ("any", "manylinux", "musllinux", "macosx", "win32", "win_")
 RUNNING = """\
 # Every dependency of Hansard and of its extras, and what installs it. Made by `make pin`; do not edit by hand.
@@ -96,15 +100,30 @@ def environments() -> list[dict[str, str]]:
     return result
 
 
-def applies(marker: Marker | None) -> list[bool]:
-    """Tell in which of our environments a marker holds."""
-    return [marker is None or marker.evaluate(env) for env in environments()]
+def applies(marker: Marker | None, extras: Collection[str]) -> list[bool]:
+    """Tell in which of our environments a marker holds, for somebody who wants these extras."""
+    return [
+        marker is None or any(marker.evaluate({**env, "extra": extra}) for extra in ("", *extras))
+        for env in environments()
+    ]
 
 
-def needed(item: dict[str, Any]) -> list[Requirement]:
-    """List what a distribution needs in any of our environments."""
+def needed(item: dict[str, Any], extras: Collection[str]) -> list[Requirement]:
+    """List what a distribution with these extras needs in any of our environments."""
     needs = (Requirement(line) for line in item["metadata"].get("requires_dist", []))
-    return [need for need in needs if any(applies(need.marker))]
+    return [need for need in needs if any(applies(need.marker, extras))]
+
+
+def wanted_extras(requirements: list[str], found: dict[str, dict[str, Any]]) -> dict[str, set[str]]:
+    """Collect the extras that somebody wants of each distribution."""
+    extras: dict[str, set[str]] = {name: set() for name in found}
+    before = None
+    while before != extras:
+        before = {name: set(some) for name, some in extras.items()}
+        needs = chain.from_iterable(needed(item, extras[name]) for name, item in found.items())
+        for need in (*map(Requirement, requirements), *needs):
+            extras.setdefault(canonicalize_name(need.name), set()).update(need.extras)
+    return extras
 
 
 def resolve_everywhere(requirements: list[str]) -> dict[str, tuple[dict[str, Any], str | None]]:
@@ -112,15 +131,37 @@ def resolve_everywhere(requirements: list[str]) -> dict[str, tuple[dict[str, Any
     roots = names(requirements)
     while True:
         found = resolve(requirements)
+        extras = wanted_extras(requirements, found)
         needs: dict[str, list[Requirement]] = {}
-        for item in found.values():
-            for need in needed(item):
+        for parent, item in found.items():
+            for need in needed(item, extras[parent]):
                 needs.setdefault(canonicalize_name(need.name), []).append(need)
-        missing = [f"{need.name}{need.specifier}" for name in needs.keys() - found.keys() for need in needs[name]]
+        absent = needs.keys() - found.keys()
+        missing = [f"{need.name}{need.specifier}" for name in absent - FOREIGN for need in needs[name]]
         if not missing:
+            found |= {name: newest(name, needs[name]) for name in absent}
             break
         requirements = [*requirements, *sorted(set(missing))]
-    return {name: (item, None if name in roots else marker_for(needs[name])) for name, item in found.items()}
+    everything = set(chain.from_iterable(extras.values()))
+    return {
+        name: (item, None if name in roots else marker_for(needs[name], everything)) for name, item in found.items()
+    }
+
+
+def newest(name: str, needs: list[Requirement]) -> dict[str, Any]:
+    """Choose the newest version of a distribution by the indexes, and give it as pip's report would."""
+    versions = {}
+    for index in indexes():
+        for file, digest in listed_files(index, name).items():
+            if file.endswith(".whl"):
+                version = parse_wheel_filename(file)[1]
+                if all(need.specifier.contains(version) for need in needs) and usable(file, str(version)):
+                    versions[version] = digest
+    if not versions:
+        raise SystemExit(f"no index has {name}")
+    latest = max(versions)
+    hashes = {"hashes": {"sha256": versions[latest]}}
+    return {"metadata": {"name": name, "version": str(latest)}, "download_info": {"archive_info": hashes}}
 
 
 def names(requirements: list[str]) -> set[str]:
@@ -131,17 +172,18 @@ def names(requirements: list[str]) -> set[str]:
 def closure(roots: set[str], found: dict[str, tuple[dict[str, Any], str | None]]) -> set[str]:
     """Add to some distributions whatever they need, directly or not."""
     reached: set[str] = set()
+    extras = wanted_extras([], {name: item for name, (item, _) in found.items()})
     waiting = list(roots)
     while waiting:
         if (name := waiting.pop()) not in reached:
             reached.add(name)
-            waiting += [canonicalize_name(need.name) for need in needed(found[name][0])]
+            waiting += [canonicalize_name(need.name) for need in needed(found[name][0], extras[name])]
     return reached
 
 
-def marker_for(needs: list[Requirement]) -> str | None:
+def marker_for(needs: list[Requirement], extras: Collection[str]) -> str | None:
     """Join the conditions under which something is needed; None when together they hold everywhere."""
-    if all(any(column) for column in zip(*(applies(need.marker) for need in needs), strict=True)):
+    if all(any(column) for column in zip(*(applies(need.marker, extras) for need in needs), strict=True)):
         return None
     return " or ".join(sorted({f"({need.marker})" if len(needs) > 1 else str(need.marker) for need in needs}))
 
