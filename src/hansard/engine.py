@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from hansard.query.health import Diagnosis, Status
     from hansard.query.language import Node
     from hansard.query.language.options import Conditions
+    from hansard.query.messages import MessagePlace
     from hansard.query.relevance import Relevance
     from hansard.record.restore import Restored
     from hansard.record.salvage import SalvageReport
@@ -328,6 +329,12 @@ class Hansard:
         from hansard.query.sessions import find_session
 
         return find_session(self.reader, name)
+
+    def find_message(self, uuid: str) -> MessagePlace:
+        """Where the message with that uuid, or a beginning of it, stands; the session that wrote it goes before copies."""
+        from hansard.query.messages import find_message
+
+        return find_message(self.reader, uuid)
 
     def suggestions(self, kind: str, beginning: str = "", *, limit: int = 100) -> list[tuple[str, str]]:
         """Values in the history that begin so, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
@@ -646,11 +653,17 @@ class Hansard:
         sort: str = "best",
         context: int = 0,
         facets: bool = False,
+        width: int | None = None,
+        prepare: Callable[[str], str] | None = None,
         now: datetime | None = None,
         timezone: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> SearchPage:
-        """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
+        """What was ever said or done that answers a query, the best first; with `group` the best sessions.
+
+        `prepare` is done to a whole text before its excerpt of `width` characters is cut.
+        """
+        from hansard.query.search.excerpts import WIDTH
         from hansard.query.search.pages import Search, SearchRequest
 
         request = SearchRequest(
@@ -661,6 +674,8 @@ class Hansard:
             sort=sort,
             context=context,
             facets=facets,
+            width=width or WIDTH,
+            prepare=prepare,
             now=now,
             zone=_zone(timezone),
             conditions=conditions,

@@ -225,6 +225,13 @@ def in_project(value: str) -> Condition:
     return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (value, like(value), value))
 
 
+def in_folder(_: Compiler, node: Any) -> Condition:
+    """Sessions of projects at a path or below it; nothing that only begins alike."""
+    folder = node.value.rstrip("/\\") or node.value
+    inside = "".join(f" OR substr(project, 1, {len(folder) + 1}) = ?" for _ in "/\\")
+    return Condition(f"(project = ?{inside})", (folder, folder + "/", folder + "\\"))
+
+
 def is_said_in_project(_: Compiler, node: Any) -> Condition:
     """Prompts of a project's sessions, and lines of history.jsonl that name the project and no session that is known."""
     inside, value = in_project(node.value), node.value
@@ -393,6 +400,13 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "title": Meaning(session=Compiler.title),
     "project": Meaning(session=lambda _, node: in_project(node.value), prompt=is_said_in_project),
+    "folder": Meaning(session=in_folder),
+    "pr": Meaning(
+        session=lambda _, node: Condition(
+            "EXISTS (SELECT 1 FROM json_each(pull_requests) WHERE value LIKE ? ESCAPE '\\')",
+            (like(node.value.rstrip("/"))[:-1],),
+        )
+    ),
     "branch": Meaning(
         session=_lists("branches"),
         call=_message("u.branch LIKE ? ESCAPE '\\'", lambda node: (like(node.value),)),

@@ -212,6 +212,10 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
     match node:
         case q.Project(value):
             return value.lower() in session.project.lower() or value == session.project_dir
+        case q.Folder(value):
+            return session.project == value or session.project.startswith(value.rstrip("/") + "/")
+        case q.PullRequest(value):
+            return any(link.lower().endswith(value.lower()) for link in session.pull_requests)
         case q.Branch(value):
             return any(value.lower() in branch.lower() for branch in session.branches)
         case q.Model(value):

@@ -83,6 +83,22 @@ class Project(_Text, frozen=True):
     examples = ("project:webshop", 'project:"my app"')
 
 
+class Folder(_Text, frozen=True):
+    """In a project at a path or below it."""
+
+    name = "folder"
+    help = "In a project in this folder or below it; the whole path."
+    examples = ("folder:/home/me/code/webshop",)
+
+
+class PullRequest(_Text, frozen=True):
+    """With a pull request."""
+
+    name = "pr"
+    help = "In sessions that opened or named a pull request: its link, or the end of it."
+    examples = ("pr:https://github.com/me/webshop/pull/42", "pr:webshop/pull/42")
+
+
 class Branch(_Text, frozen=True):
     """On a git branch."""
 
@@ -426,14 +442,14 @@ class Tokens(_Amount[int], frozen=True):
 
 
 Field = (
-    Project | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version
+    Project | Folder | PullRequest | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version
     | Tag | Note | Is | Has | Before | After | Since | On | Cost | Tokens
 )  # fmt: skip
 
 FIELDS: dict[str, type[Field]] = {
     cls.name: cls
     for cls in (
-        *(Kind, Role, Tool, File, Title, Project, Branch, InSession, InAgent, Model, Version),
+        *(Kind, Role, Tool, File, Title, Project, Folder, Branch, PullRequest, InSession, InAgent, Model, Version),
         *(Tag, Note, Since, Until, On, Date, Before, After, Is, Has, Cost, Tokens),
     )
 }

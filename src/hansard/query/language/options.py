@@ -15,6 +15,7 @@ class Conditions(TypedDict, total=False):
     """What must hold beside the text of a query; each means what the field of that name means."""
 
     project: str | None
+    folder: str | None
     since: datetime | None  # at or after
     until: datetime | None  # before: the field `before:`
     branch: str | None

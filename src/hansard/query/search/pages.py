@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +21,7 @@ from hansard.query.language.options import Conditions, make_query
 from hansard.query.reader import Reader
 from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
-from hansard.query.search.excerpts import Marker
+from hansard.query.search.excerpts import WIDTH, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
@@ -49,6 +49,8 @@ class SearchRequest(Struct, frozen=True):
     sort: str = "best"
     context: int = 0
     facets: bool = False
+    width: int = WIDTH
+    prepare: Callable[[str], str] | None = None
     now: datetime | None = None
     zone: tzinfo | None = None
     conditions: Conditions = field(default_factory=Conditions)
@@ -107,7 +109,7 @@ class Search:
         request = self._request
         batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _Shower(self._reader, record, self.plan, request.context)
+        shower = _Shower(self._reader, record, self.plan, request)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
@@ -249,10 +251,10 @@ def _different(group: Sequence[_Found]) -> list[_Found]:
 class _Shower:
     """Turns candidates into hits."""
 
-    def __init__(self, reader: Reader, record: Record | None, plan: Plan, context: int) -> None:
+    def __init__(self, reader: Reader, record: Record | None, plan: Plan, request: SearchRequest) -> None:
         self._reader = reader
         self._texts = Texts(reader, record) if record is not None else None
-        self._context = context
+        self._request = request
         terms: dict[Term, None] = {}
         for leg in plan.legs:
             terms.update(dict.fromkeys(leg.terms))
@@ -268,7 +270,9 @@ class _Shower:
     def _hit(self, found: _Found, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
         text = self._texts.of(block) if self._texts is not None else ""
-        excerpt = self._marker.excerpt(text, context=self._context)
+        if self._request.prepare is not None:
+            text = self._request.prepare(text)
+        excerpt = self._marker.excerpt(text, width=self._request.width, context=self._request.context)
         project, title, *_ = self._session(block.session_id)
         return Hit(
             session_id=block.session_id,
