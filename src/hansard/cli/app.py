@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
     "open": (READ, "Open a session in the browser."),
     "web": (READ, "Browse everything in the web app, live."),
+    "mcp": (READ, "Serve the history to coding agents (Model Context Protocol)."),
     "grep": (READ, "Search every stored byte with a regular expression."),
     "usage": (COUNT, "Report tokens and cost by day, model, project or anything else."),
     "daily": (COUNT, "Short for `usage --by day`; all options of usage apply."),

@@ -1,0 +1,76 @@
+"""Which sessions may be told: those of the client's repository, or all of them where that is asked for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from hansard.errors import NotFound
+from hansard.sources.git import find_worktree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from hansard.model.sessions import Session
+
+
+def repository_of(folder: str) -> str:
+    """The repository that a folder belongs to, of a worktree the one that it was made from; the folder itself where there is none."""
+    folder = os.path.realpath(folder)
+    found = find_worktree(folder)
+    return (found[1] or found[0]) if found is not None else folder
+
+
+def start_folder(environ: Mapping[str, str]) -> str:
+    """Where the client works: what it says, or where it started this process."""
+    return environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
+
+
+def folder_of_uri(uri: str) -> str | None:
+    """The folder that a root of the client names; None where it is no file URI."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    path = unquote(parts.path)
+    if os.name == "nt":
+        path = path.removeprefix("/")
+    return path if os.path.isabs(path) else None
+
+
+class Repository:
+    """The folders of the client's repository: that of the roots it names, or else of where it works."""
+
+    def __init__(self, folder: str) -> None:
+        self._start = folder
+        self._roots: tuple[str, ...] = ()
+
+    def use_roots(self, uris: Iterable[str]) -> None:
+        """Take the client's word for where it works."""
+        self._roots = tuple(folder for uri in uris if (folder := folder_of_uri(uri)))
+
+    @property
+    def folder(self) -> str:
+        """The first of its folders: queries take one."""
+        return repository_of(self._roots[0] if self._roots else self._start)
+
+    def condition(self, scope: str) -> str | None:
+        """What queries are narrowed to; None: nothing."""
+        return None if scope == "all" else self.folder
+
+    def words(self, scope: str) -> str:
+        """The scope of an answer, as it is told."""
+        return "all projects" if scope == "all" else f"repository {self.folder}"
+
+    def check(self, session: Session, scope: str) -> None:
+        """Raise where a session is outside."""
+        if scope != "all" and not is_inside(session.project, self.folder):
+            raise NotFound(
+                f"session {session.session_id} belongs to another project. Pass scope: all to read it, if the user wants that."
+            )
+
+
+def is_inside(project: str, folder: str) -> bool:
+    """Whether a project is a folder or lies below it."""
+    folder = folder.rstrip("/\\") or folder
+    return project == folder or project.startswith((folder + "/", folder + "\\"))

@@ -1,0 +1,107 @@
+"""Messages over stdin and stdout, one on each line: quick ones are answered at once, the others in order on a thread."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+
+from hansard.mcp.server import PARSE_ERROR, Server
+
+if TYPE_CHECKING:
+    from hansard.mcp.store import Store
+
+_ROOTS_ID = "hansard-roots"
+_LONGEST = 8 << 20  # bytes of a message
+
+
+class Connection:
+    """One client on a pair of streams."""
+
+    def __init__(self, server: Server, requests: BinaryIO, responses: BinaryIO) -> None:
+        self._server = server
+        self._requests = requests
+        self._responses = responses
+        self._writing = threading.Lock()
+        self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._cancelled: set[str | int] = set()
+        self._is_gone = False  # nobody reads our answers any more
+
+    def run(self) -> None:
+        """Answer until the client closes its side; what it asked before that is answered still."""
+        worker = threading.Thread(target=self._work, name="answers", daemon=True)
+        worker.start()
+        while not self._is_gone and (line := self._requests.readline(_LONGEST)):
+            if line.strip():
+                self._take(line)
+        self._waiting.put(None)
+        worker.join()
+
+    def _take(self, line: bytes) -> None:
+        try:
+            message = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._send({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
+            return
+        if isinstance(message, dict) and self._is_for_us(message):
+            return
+        if self._server.takes_time(message):
+            self._waiting.put(message)
+        else:
+            self._send(self._server.handle(message))
+
+    def _is_for_us(self, message: dict[str, Any]) -> bool:
+        """Take what needs no response: notifications, and the client's own answer about its roots."""
+        method = message.get("method")
+        if method == "notifications/cancelled":
+            params = message.get("params")
+            id_ = params.get("requestId") if isinstance(params, dict) else None
+            if isinstance(id_, (str, int)):
+                self._cancelled.add(id_)
+        elif method in ("notifications/initialized", "notifications/roots/list_changed"):
+            if self._server.wants_roots:
+                self._send({"jsonrpc": "2.0", "id": _ROOTS_ID, "method": "roots/list"})
+        elif message.get("id") == _ROOTS_ID and method is None:
+            self._server.use_roots(message)
+        else:
+            return False
+        return True
+
+    def _work(self) -> None:
+        while (message := self._waiting.get()) is not None:
+            id_ = message.get("id")
+            if id_ not in self._cancelled:
+                response = self._server.handle(message)
+                if id_ not in self._cancelled:
+                    self._send(response)
+            self._cancelled.discard(id_)
+
+    def _send(self, message: dict[str, Any] | None) -> None:
+        if message is None or self._is_gone:
+            return
+        with self._writing:
+            try:
+                self._responses.write(msgspec.json.encode(message) + b"\n")
+                self._responses.flush()
+            except (OSError, ValueError):
+                self._is_gone = True
+
+
+def serve(server: Server, store: Store) -> None:
+    """Serve the client that started this process, until it closes our stdin."""
+    responses = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing but messages may reach the client
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            Connection(server, sys.stdin.buffer, responses).run()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            responses.close()
+        if store.is_syncing:  # it may take minutes, and is made to be interrupted at any moment
+            sys.stderr.flush()
+            os._exit(0)

@@ -1,0 +1,1 @@
+"""The tools, one module each: what it takes, what it gives, and the question that it asks the engine."""

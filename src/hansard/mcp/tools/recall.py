@@ -1,0 +1,150 @@
+"""`recall`: what was done about something, from several sessions, each with how it ended."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct, field
+
+from hansard.errors import HansardError, UsageError
+from hansard.guard.passages import safe_text
+from hansard.mcp.answer import Answer, Params, Passage, moment, one_line
+from hansard.mcp.conversation import last_reply
+from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tools.search import passage_of
+
+if TYPE_CHECKING:
+    from hansard.model.search import SessionHits
+
+_WIDTH = 420
+_OUTCOME = 500
+_PASSAGES = 3  # of a session
+_MOST_WORDS = 12
+_WORD = re.compile(r"[\w][\w./#+-]*")
+# Words of questions that say nothing about what is asked.
+_EMPTY = frozenset(
+    """a about after again all already also am an and any are as at be because been before but by can could did do does doing done ever for
+    from had has have how i if in into is it its just last like made make me my no not now of on or our out please previous previously remember
+    session sessions should so some still tell than that the their them then there these they this those time to up us use used was we were what
+    when where which while who whom why will with work worked would you your""".split()
+)
+DESCRIPTION = """Recall what was done, decided or learned about something: the best passages of several past sessions, each session with how it ended. Ask in plain words; it needs no query syntax. Tool output is never included.
+Call it before redoing work, when the user refers to earlier sessions, or when a problem may have been solved before. Then use read for details.
+Examples: {"question": "why did we switch the parser to msgspec"}; {"question": "flaky login test", "scope": "all", "max_tokens": 2000}"""
+
+
+class RecallParams(Params):
+    """What `recall` takes."""
+
+    question: Annotated[str, Meta(min_length=2, max_length=1_000, description="What to recall, in plain words")]
+    limit: Annotated[int, Meta(ge=1, le=20, description="How many sessions")] = 5
+
+
+class RecalledSession(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A session that has to do with the question."""
+
+    session: str
+    title: str
+    started_at: str = ""
+    age: str = ""
+    project: str = ""
+    matches: int = 0
+    files_changed: int = 0
+    errors: int = 0
+    text: str = ""  # how it ended: the last reply, quoted
+    truncated: bool = False
+
+
+class RecallAnswer(Answer):
+    """What `recall` gives."""
+
+    searched: str = ""  # the query that was asked
+    sessions: list[RecalledSession] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+
+
+def run(ask: Ask, params: RecallParams) -> RecallAnswer:
+    """Sessions and their best passages, as far as there is room."""
+    packer = ask.packer
+    query, found = _search(ask, params)
+    answer = packer.begin(
+        RecallAnswer(
+            notice=packer.quoter.notice, scope=ask.repository.words(params.scope), searched=one_line(query, 200)
+        )
+    )
+    for one in found:
+        if not packer.add(answer.sessions, _session(ask, one, with_project=params.scope == "all")):
+            break
+        hits = [hit for hit in one.hits if hit.role != "tool"][:_PASSAGES]
+        passages = [passage_of(hit, packer, with_project=False) for hit in hits]
+        if not all(packer.add(answer.passages, passage) for passage in passages):
+            break
+    parts = [ask.hint]
+    if not found:
+        wider = "" if params.scope == "all" else " scope: all looks in other projects."
+        parts.append(f"Nothing found.{wider}")
+    elif packer.is_full:
+        parts.append(
+            f"Cut to max_tokens: {len(found) - len(answer.sessions)} more sessions. Ask more precisely, or raise it."
+        )
+    else:
+        parts.append("`read` a session or a message for more; `search` for exact words.")
+    return ask.packer.end(answer, parts)
+
+
+def _search(ask: Ask, params: RecallParams) -> tuple[str, list[SessionHits]]:
+    """Sessions that have all words of the question, then those that have some of them."""
+    words = words_of(params.question)
+    if not words:
+        raise UsageError("the question has no word to look for: name what it is about")
+    found: dict[str, SessionHits] = {}
+    asked = ""
+    for query in dict.fromkeys((" ".join(words), " OR ".join(words))):
+        page = ask.h.search(
+            f"({query}) -kind:result,note",
+            limit=params.limit + 1,
+            group=True,
+            width=_WIDTH,
+            prepare=safe_text,
+            folder=ask.repository.condition(params.scope),
+        )
+        asked = asked or query
+        for one in page.sessions:
+            if one.session_id != ask.session_id:
+                found.setdefault(one.session_id, one)
+        if len(found) >= params.limit:
+            break
+        asked = query
+    return asked, list(found.values())[: params.limit]
+
+
+def words_of(question: str) -> list[str]:
+    """The words that a question is about, as terms of a query."""
+    words = [word.strip("./#+-") for word in _WORD.findall(safe_text(question))]
+    kept = [word for word in dict.fromkeys(words) if word and word.lower() not in _EMPTY]
+    return [word if word.isalnum() else f'"{word}"' for word in kept[:_MOST_WORDS]]
+
+
+def _session(ask: Ask, one: SessionHits, *, with_project: bool) -> RecalledSession:
+    packer = ask.packer
+    session = ask.h.session(one.session_id)
+    try:
+        end = safe_text(last_reply(ask.h.read(session, pictures=False, subagents=False, long_lines=False)))
+    except HansardError:  # only subagents are left of it, or a part of it is damaged
+        end = ""
+    return RecalledSession(
+        session=one.session_id,
+        title=one_line(one.title, 100),
+        started_at=moment(one.started_at),
+        age=packer.age(one.ended_at),
+        project=one_line(one.project, 160) if with_project else "",
+        matches=one.matches,
+        files_changed=session.files_changed,
+        errors=session.tool_errors + session.api_errors,
+        text=packer.quoter.quote(end[:_OUTCOME]) if end else "",
+        truncated=len(end) > _OUTCOME,
+    )
+
+
+TOOL = Tool("recall", "Recall past work", DESCRIPTION, RecallParams, RecallAnswer, run)

@@ -1,0 +1,106 @@
+"""`search`: the query language, over everything that was said or done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, field
+
+from hansard.guard.passages import origin_of, safe_text
+from hansard.mcp.answer import Answer, Cursor, Packer, Params, Passage, moment, one_line
+from hansard.mcp.tool import Ask, Tool
+
+if TYPE_CHECKING:
+    from hansard.model.search import Hit, SearchPage
+
+_WIDTH = 480  # characters of a passage
+DESCRIPTION = """Search everything said or done in past sessions: prompts, replies, tool calls, titles. Words side by side must all match.
+Operators: "exact phrase", a OR b, -not, near(a b), migrat*. Fields: kind:prompt|reply|call|title, role:, tool:Bash, file:parser.py, branch:, pr:, model:, since:7d, on:2026-05-01, is:error, session:ID.
+Use it for exact words, names and errors; use recall for open questions. Tool output is left out unless include_tool_output is true.
+Examples: {"query": "flaky login test"}; {"query": "\\"connection refused\\" since:30d", "include_tool_output": true}; {"query": "migration kind:prompt", "scope": "all"}"""
+
+
+class SearchParams(Params):
+    """What `search` takes."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=2_000, description="Words, phrases, operators and fields")]
+    include_tool_output: Annotated[bool, Meta(description="Also search what tools returned")] = False
+    sort: Literal["best", "newest"] = "best"
+    limit: Annotated[int, Meta(ge=1, le=50)] = 10
+    cursor: Cursor = ""
+
+
+class SearchAnswer(Answer):
+    """What `search` gives."""
+
+    total: int = 0
+    passages: list[Passage] = field(default_factory=list)
+
+
+def run(ask: Ask, params: SearchParams) -> SearchAnswer:
+    """The passages that answer a query, the best first."""
+    packer = ask.packer
+    page = _search(ask, params, params.limit)
+    answer = packer.begin(
+        SearchAnswer(notice=packer.quoter.notice, scope=ask.repository.words(params.scope), total=page.total)
+    )
+    hits = [hit for hit in page.hits if params.include_tool_output or hit.role != "tool"]
+    for hit in hits:
+        if not packer.add(answer.passages, passage_of(hit, packer, with_project=params.scope == "all")):
+            break
+    shown = len(answer.passages)
+    if shown < len(hits):  # the cursor is that of a page that ends with the last one shown
+        last = page.hits.index(hits[shown - 1]) + 1
+        page = _search(ask, params, last)
+    return packer.end(answer, _more(answer, ask, page, is_cut=packer.is_full), page.next_cursor)
+
+
+def _search(ask: Ask, params: SearchParams, limit: int) -> SearchPage:
+    query = params.query
+    if not params.include_tool_output:
+        from hansard.query.language import parse
+
+        parse(query, now=ask.now)  # a mistake is told by its place in what was given
+        query = f"({query}) -kind:result"
+    return ask.h.search(
+        query,
+        limit=limit,
+        cursor=params.cursor or None,
+        sort=params.sort,
+        width=_WIDTH,
+        prepare=safe_text,
+        folder=ask.repository.condition(params.scope),
+    )
+
+
+def passage_of(hit: Hit, packer: Packer, *, with_project: bool) -> Passage:
+    """A hit, quoted; its snippet was made from text that is safe already."""
+    return Passage(
+        session=hit.session_id,
+        message=hit.uuid or "",
+        at=moment(hit.timestamp),
+        age=packer.age(hit.timestamp),
+        origin=origin_of(hit.role, hit.tool or "", is_result=hit.role == "tool"),
+        kind=hit.kind,
+        tool=one_line(hit.tool or "", 80),
+        project=one_line(hit.project, 160) if with_project else "",
+        title=one_line(hit.title, 80),
+        subagent=one_line(hit.agent_id or "", 40),
+        error=hit.is_error,
+        text=packer.quoter.quote(safe_text(hit.snippet)),
+    )
+
+
+def _more(answer: SearchAnswer, ask: Ask, page: SearchPage, *, is_cut: bool) -> list[str]:
+    """What is missing in an answer, and how to get it."""
+    parts = [ask.hint]
+    if not answer.passages:
+        wider = "" if answer.scope == "all projects" else ", or scope: all for other projects"
+        parts.append(f"Nothing found. Try fewer words, OR, include_tool_output{wider}.")
+    elif page.next_cursor:
+        cut = "Cut to max_tokens; m" if is_cut else "M"
+        parts.append(f"{cut}ore results: pass next_cursor as cursor. `read` with a message shows it whole.")
+    return [*parts, *page.notes[:2]]
+
+
+TOOL = Tool("search", "Search past sessions", DESCRIPTION, SearchParams, SearchAnswer, run)

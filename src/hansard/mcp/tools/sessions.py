@@ -1,0 +1,134 @@
+"""`sessions`: which sessions there were, and which of them belong to a file, a branch, a commit or a pull request."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from hansard.errors import UsageError
+from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
+from hansard.mcp.tool import Ask, Tool
+from hansard.model.serialize import money
+
+if TYPE_CHECKING:
+    from hansard.model.sessions import Session, SessionPage
+
+_IS_COMMIT = re.compile(r"[0-9a-f]{7,64}").fullmatch
+DESCRIPTION = """List sessions, newest first, with title, first prompt, size, cost and state. Find those that touched a file, were on a git branch, made a commit or opened a pull request.
+query takes the same language as search, for example "is:error since:7d" or "cost:>5".
+Examples: {}; {"file": "src/parser.py"}; {"commit": "214bc2e"}; {"branch": "feature/login", "limit": 5}; {"pull_request": "https://github.com/me/app/pull/42"}"""
+
+
+class SessionsParams(Params):
+    """What `sessions` takes."""
+
+    query: Annotated[str, Meta(max_length=2_000, description="Words and fields, as for search")] = ""
+    file: Annotated[str, Meta(max_length=1_000, description="Name, end of a path, or path")] = ""
+    branch: Annotated[str, Meta(max_length=300)] = ""
+    commit: Annotated[str, Meta(max_length=64, description="Hash, or at least 7 digits of it")] = ""
+    pull_request: Annotated[str, Meta(max_length=500, description="Link, or the end of it")] = ""
+    sort: Literal["ended", "started", "cost", "messages"] = "ended"
+    limit: Annotated[int, Meta(ge=1, le=50)] = 10
+    cursor: Cursor = ""
+
+
+class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A session in a list."""
+
+    session: str
+    title: str
+    text: str = ""  # the first prompt, quoted
+    truncated: bool = False
+    started_at: str = ""
+    ended_at: str = ""
+    age: str = ""
+    prompts: int = 0
+    tool_calls: int = 0
+    errors: int = 0
+    files_changed: int = 0
+    lines_added: int = 0
+    lines_removed: int = 0
+    cost_usd: str = ""  # empty where nothing of it has a price
+    branch: str = ""
+    pull_requests: tuple[str, ...] = ()
+    project: str = ""
+
+
+class SessionsAnswer(Answer):
+    """What `sessions` gives."""
+
+    total: int = 0
+    sessions: list[SessionRow] = field(default_factory=list)
+
+
+def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
+    """A page of sessions."""
+    packer = ask.packer
+    page = _list(ask, params, params.limit)
+    answer = packer.begin(
+        SessionsAnswer(notice=packer.quoter.notice, scope=ask.repository.words(params.scope), total=page.total)
+    )
+    for session in page.sessions:
+        if not packer.add(answer.sessions, row_of(ask, session, with_project=params.scope == "all")):
+            break
+    shown = len(answer.sessions)
+    if shown < len(page.sessions):
+        page = _list(ask, params, shown)
+    parts = [ask.hint]
+    if not answer.sessions:
+        parts.append(
+            "No session matches. scope: all looks in other projects."
+            if params.scope != "all"
+            else "No session matches."
+        )
+    elif page.next_cursor:
+        parts.append("More sessions: pass next_cursor as cursor. `read` shows a session.")
+    return ask.packer.end(answer, parts, page.next_cursor)
+
+
+def _list(ask: Ask, params: SessionsParams, limit: int) -> SessionPage:
+    words = [params.query] if params.query.strip() else []
+    if params.commit:
+        if not _IS_COMMIT(params.commit.lower()):
+            raise UsageError(f"{params.commit!r} is not a commit: give at least 7 hexadecimal digits of its hash")
+        words.append(f'"{params.commit.lower()[:7]}"*')
+    if params.pull_request:
+        words.append('pr:"' + params.pull_request.replace('"', "") + '"')
+    return ask.h.sessions(
+        " ".join(words) or None,
+        file=params.file or None,
+        branch=params.branch or None,
+        folder=ask.repository.condition(params.scope),
+        sort=params.sort,
+        limit=limit,
+        cursor=params.cursor or None,
+    )
+
+
+def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
+    """A session as a row."""
+    packer = ask.packer
+    is_titled = session.title_source not in ("prompt", "none", "command")
+    return SessionRow(
+        session=session.session_id,
+        title=one_line(session.title, 100),
+        text=packer.quoter.quote(one_line(session.first_prompt, 200)) if is_titled and session.first_prompt else "",
+        started_at=moment(session.started_at),
+        ended_at=moment(session.ended_at),
+        age=packer.age(session.ended_at),
+        prompts=session.prompts,
+        tool_calls=session.tool_calls,
+        errors=session.tool_errors + session.api_errors,
+        files_changed=session.files_changed,
+        lines_added=session.lines_added,
+        lines_removed=session.lines_removed,
+        cost_usd=money(round(session.cost_usd, 4)) if session.cost_usd is not None else "",
+        branch=one_line(session.branch, 80),
+        pull_requests=tuple(one_line(link, 120) for link in session.pull_requests[:3]),
+        project=one_line(session.project, 160) if with_project else "",
+    )
+
+
+TOOL = Tool("sessions", "List sessions", DESCRIPTION, SessionsParams, SessionsAnswer, run)
