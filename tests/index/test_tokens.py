@@ -77,14 +77,14 @@ def test_a_long_text_is_prepared_piece_by_piece(monkeypatch: pytest.MonkeyPatch,
     text = unit * 400
     whole = searchable(text)
     sizes: list[int] = []
-    prepare = module._searchable
+    prepare = module._prepared
 
     def noting(piece: str) -> bytes:
         sizes.append(len(piece))
         return prepare(piece)
 
     monkeypatch.setattr(module, "_PIECE", 100)
-    monkeypatch.setattr(module, "_searchable", noting)
+    monkeypatch.setattr(module, "_prepared", noting)
     assert searchable(text) == whole
     assert max(sizes) <= 100
     assert sum(sizes) == len(text)

@@ -133,10 +133,13 @@ main()
 """
 
 
+@pytest.mark.parametrize(
+    "pure_python", ["0", "1"]
+)  # what it leaves to the first process is prepared by the native module
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("number", [1, 2])
 def test_only_the_second_process(
-    crashed: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, number: int
+    crashed: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, number: int, pure_python: str
 ) -> None:
     died: list[int] = []
 
@@ -146,6 +149,7 @@ def test_only_the_second_process(
             super().close()
 
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PROJECT / "src"), str(PROJECT)]))
+    monkeypatch.setenv("HANSARD_PURE_PYTHON", pure_python)
     monkeypatch.setattr(text, "WORKER_BYTES", 0)
     monkeypatch.setattr(text, "Worker", Watched)
     monkeypatch.setattr(workers, "command", lambda: [sys.executable, "-c", WORKER, moment, str(number)])

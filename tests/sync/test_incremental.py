@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hansard.index import tokens
 from hansard.sync.rebuild import rebuild
 from tests.sync.dumping import assert_same, dump
 from tests.sync.forking import family
@@ -52,11 +53,16 @@ def _assert_pure(tree: Tree, *, cold: Path | None) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_history_in_random_pieces(history: Path, tree: Tree, tmp_path: Path, seed: int) -> None:
+def test_a_history_in_random_pieces(
+    history: Path, tree: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     dice = random.Random(seed)
     found = sorted(path for path in history.rglob("*") if path.is_file() and not path.name.startswith("."))
     chosen = dice.sample(found, 50)
-    _arrive({path.relative_to(history).as_posix(): path.read_bytes() for path in chosen}, tree, dice, steps=3)
+    with monkeypatch.context() as patch:
+        if seed:  # texts prepared in Python, and by the native module where it is built, are the same
+            patch.setattr(tokens, "_native", None)
+        _arrive({path.relative_to(history).as_posix(): path.read_bytes() for path in chosen}, tree, dice, steps=3)
     _assert_pure(tree, cold=tmp_path / "cold")
 
 

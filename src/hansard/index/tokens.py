@@ -9,15 +9,16 @@ Tokens are runs of letters and digits, case and accents folded. Besides:
 - an emoji is a token, and so are the names of languages that only punctuation tells apart: `C++`, `C#`, `F#`.
 
 `searchable()` prepares a text so that FTS5's unicode61 tokenizer cuts it into these tokens; it runs over every indexed
-text, so it works on bytes with the few operations that are fast there. `tokens()` says the same in plain words, with the
-places in the original text; a test holds the two together.
+text, so it works on bytes with the few operations that are fast there, and in C (`_searchable.c`) where that was built. `tokens()`
+says the same in plain words, with the places in the original text; tests hold the three together.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -53,9 +54,33 @@ _has_dingbat = re.compile(rb"\xe2[\x98-\x9e]").search
 _PIECE = 1 << 18  # characters; what is noted of every border in a text takes many times its size
 
 
+def _load_native() -> Callable[[str], bytes | None] | None:
+    """`_searchable` in C, where there was a compiler to build it and nobody switched it off."""
+    if os.environ.get("HANSARD_PURE_PYTHON", "") not in ("", "0"):
+        return None
+    try:
+        from hansard.index._searchable import prepare
+    except ImportError:
+        return None
+    return prepare
+
+
+_native = _load_native()
+
+
+def is_native() -> bool:
+    """Whether texts are prepared in C."""
+    return _native is not None
+
+
 def searchable(text: str) -> bytes:
     """The text with spaces where FTS5 is to cut it."""
-    return _searchable(text) if len(text) <= _PIECE else b"".join(map(_searchable, _pieces(text)))
+    return _prepared(text) if len(text) <= _PIECE else b"".join(map(_prepared, _pieces(text)))
+
+
+def _prepared(text: str) -> bytes:
+    found = _native(text) if _native is not None else None
+    return found if found is not None else _searchable(text)
 
 
 def _pieces(text: str) -> Iterator[str]:

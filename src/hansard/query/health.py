@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hansard.errors import HansardError
+from hansard.index.tokens import is_native
 from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
@@ -264,6 +265,7 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         findings.append(Finding("note", "index", "a sync did not finish: the next one continues it"))
     elif not damaged:
         findings.append(Finding("ok", "index", "everything stored is indexed"))
+    findings.append(_text_finding())
     found = [discover(root) for root in roots]
     findings += _permissions(home, [(root, files) for root, (files, _, _) in zip(roots, found, strict=True)])
     pulse = heartbeat(home)
@@ -283,6 +285,17 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
         findings += [Finding("warning", "link", describe_link(link)) for link in _unfollowed(root, left_out, known)]
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
+
+
+def _text_finding() -> Finding:
+    """Which of the two functions prepares texts for the full-text index."""
+    if is_native():
+        return Finding("ok", "text", "prepared for the full-text index by the native module")
+    return Finding(
+        "note",
+        "text",
+        "prepared for the full-text index in Python, with the same result but more slowly: the native module was not built, or HANSARD_PURE_PYTHON is set",
+    )
 
 
 def _record_findings(record: Record, home: str) -> Iterator[Finding]:
