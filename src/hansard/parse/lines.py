@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 
 MAX_LINE = 128 << 20
 """Bytes; a longer line is never in memory as a whole."""
@@ -77,23 +78,25 @@ class Lines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Give (offset, line without its newline); empty lines are passed over but counted in the offsets."""
-        parts: list[bytes] = []
-        size = 0  # of the parts; those of a line that is too long are dropped
+        pending = (
+            BytesIO()
+        )  # the beginning of a line; its bytes become the line itself, so a long one is never there twice
+        size = 0  # of that; what is pending of a line that is too long is dropped
         for piece in _bounded(self._pieces):
             find = piece.find
             end = find(b"\n")
             size += end if end >= 0 else len(piece)
             if size > MAX_LINE:
-                parts.clear()
+                pending = BytesIO()
             else:
-                parts.append(piece[:end] if end >= 0 else piece)
+                pending.write(memoryview(piece)[:end] if end >= 0 else piece)
             if end < 0:
                 continue
             start = self.offset
             self.offset = start + size + 1
             if size:
-                line = _whole(parts, size)
-                parts.clear()
+                line = _whole(pending, size)
+                pending = BytesIO()
                 yield start, line
                 del line  # it may be long, and the next one is put together while it is still here
             # One slice at a time, unlike `split`: it takes the place in memory that the one before has just left.
@@ -105,8 +108,8 @@ class Lines:
                     yield base + begin, piece[begin:end]
                 begin = end + 1
             size = len(piece) - begin
-            parts = [piece[begin:]] if size else []
-        self.rest = _whole(parts, size)
+            pending.write(memoryview(piece)[begin:])
+        self.rest = _whole(pending, size)
 
 
 def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -118,10 +121,8 @@ def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:
             yield from (piece[at : at + MAX_LINE] for at in range(0, len(piece), MAX_LINE))
 
 
-def _whole(parts: list[bytes], size: int) -> bytes:
-    if size > MAX_LINE:
-        return LongLine.of(size)
-    return b"".join(parts) if len(parts) != 1 else parts[0]
+def _whole(pending: BytesIO, size: int) -> bytes:
+    return LongLine.of(size) if size > MAX_LINE else pending.getvalue()
 
 
 def is_ordinary(line: bytes) -> bool:
