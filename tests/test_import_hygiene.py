@@ -41,3 +41,8 @@ def test_the_engine_loads_no_user_interface(statement: str) -> None:
 
 def test_commands_load_no_screen_before_they_show_one() -> None:
     assert not loaded_by(COMMANDS) & {"textual", "rich", "asyncio"}
+
+
+def test_what_every_command_loads_makes_no_dataclass_and_loads_no_openssl() -> None:
+    statement = "import hansard.cli.app, hansard.config, hansard.engine, hansard.sync.run, hansard.index.store"
+    assert not loaded_by(statement) & {"_hashlib", "dataclasses", "shutil"}

@@ -12,6 +12,7 @@ import hansard
 
 SOURCE = Path(hansard.__file__).parent
 _CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
+_NAMES = frozenset({"re", "lazy_compile"})
 _AT_START = frozenset({"match", "fullmatch"})
 
 
@@ -30,7 +31,8 @@ def find_patterns() -> list[Found]:
         name = ".".join(("hansard", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
         tree = ast.parse(path.read_text("utf-8"))
         if any(
-            isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names) for node in ast.walk(tree)
+            isinstance(node, ast.Import | ast.ImportFrom) and any(alias.name in _NAMES for alias in node.names)
+            for node in ast.walk(tree)
         ):
             found += _in_module(name, tree)
     return found
@@ -42,12 +44,17 @@ def _in_module(name: str, tree: ast.Module) -> list[Found]:
     return [
         Found(f"{name}:{node.lineno}", ast.unparse(node.args[0]), _pattern(node, known), _is_at_start(tree, node))
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == "re"
-        and node.func.attr in _CALLS
+        if isinstance(node, ast.Call) and _method(node)
     ]
+
+
+def _method(call: ast.Call) -> str:
+    """The function of `re` that a call is of; empty for any other call."""
+    if isinstance(call.func, ast.Name):
+        return "compile" if call.func.id == "lazy_compile" else ""
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) and call.func.value.id == "re":
+        return call.func.attr if call.func.attr in _CALLS else ""
+    return ""
 
 
 def _pattern(call: ast.Call, known: dict[str, Any]) -> re.Pattern[Any] | None:
@@ -63,7 +70,7 @@ def _pattern(call: ast.Call, known: dict[str, Any]) -> re.Pattern[Any] | None:
         "subn": 4,
     }
     flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"]
-    flags += call.args[takes[call.func.attr] :][:1]  # type: ignore[attr-defined]
+    flags += call.args[takes[_method(call)] :][:1]
     try:
         source, given = (_value(argument, known) for argument in (call.args[0], *(flags or [ast.Constant(0)])))
     except NameError:
@@ -78,8 +85,8 @@ def _value(argument: ast.expr, known: dict[str, Any]) -> Any:
 
 def _is_at_start(tree: ast.Module, call: ast.Call) -> bool:
     """Whether nothing but `match` and `fullmatch` are done with a pattern, as far as its module tells."""
-    if call.func.attr != "compile":  # type: ignore[attr-defined]
-        return call.func.attr in _AT_START  # type: ignore[attr-defined]
+    if _method(call) != "compile":
+        return _method(call) in _AT_START
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.value is call:
             return node.attr in _AT_START

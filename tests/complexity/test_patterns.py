@@ -39,6 +39,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ),
     ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
     ("hansard.grep.syntax", "wanted"): "the user's own, only compiled",
+    ("hansard.lazy_regex", "self._pattern"): "as its callers wrote it, where it is found",
     ("hansard.ledger.targets", "pattern"): "over what the user typed",
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",

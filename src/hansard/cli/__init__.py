@@ -3,12 +3,17 @@
 Nothing is imported here that `hansard --version` does not need; click, the engine and rich come when a command asks for them.
 """
 
+import atexit
+import gc
 import os
 import sys
 
 
 def main() -> None:
     """Run the command line and exit."""
+    # What modules are made of is never garbage: collecting it at every 700th object and again at exit took 9 of 70 ms.
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     _open_closed_streams()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from hansard import __version__

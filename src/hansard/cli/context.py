@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,21 +30,21 @@ _CHART = 100
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@dataclass
 class Context:
     """The common options as they come in, before or after the command's name."""
 
-    home: str | None = None
-    roots: list[str] = field(default_factory=list)
-    follow_links: list[str] = field(default_factory=list)
-    as_json: bool = False
-    no_sync: bool = False
-    color: str = "auto"
-    no_pager: bool = False
-    wait: bool | None = None
-    coverage: Coverage | None = None  # of the answer, where it cannot be complete yet
-    syncing: bool = False  # in the background or another process
-    _is_told: bool = False
+    def __init__(self) -> None:
+        self.home: str | None = None
+        self.roots: list[str] = []
+        self.follow_links: list[str] = []
+        self.as_json = False
+        self.no_sync = False
+        self.color = "auto"
+        self.no_pager = False
+        self.wait: bool | None = None
+        self.coverage: Coverage | None = None  # of the answer, where it cannot be complete yet
+        self.syncing = False  # in the background or another process
+        self._is_told = False
 
     # -- the way out
 
@@ -87,6 +85,8 @@ class Context:
         """The columns of the terminal, or of COLUMNS; into a pipe nothing is cut."""
         if not _is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
             return PIPED
+        import shutil
+
         return max(_NARROW, shutil.get_terminal_size((80, 24)).columns)
 
     def chart_width(self) -> int:
@@ -232,6 +232,8 @@ def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
 
 def program() -> str:
     """What to type to run this program again: its path where the shell would not find its name."""
+    import shutil
+
     path = sys.argv[0] if sys.argv else ""
     if os.path.basename(path) != "hansard" or shutil.which("hansard") is not None:
         return "hansard"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.directories import config_path, data_directory
 from hansard.errors import UsageError
@@ -27,14 +26,13 @@ KEYS = {
 """Everything the configuration file may say, with what it means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What a front end needs to open the engine."""
 
     home: str
     roots: tuple[str, ...]
     max_file: int  # bytes
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
     timezone: str | None = None
     prices: tuple[PriceOverride, ...] = ()
     limits: tuple[Limit, ...] = ()

@@ -23,6 +23,8 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from hansard.lazy_regex import lazy_compile
+
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -31,7 +33,7 @@ _UNSPACED = (
 )
 _ACCENTED = "\u0386-\u0390\u03aa-\u03b0\u03ca-\u03ce\u1f00-\u1fff\u0401\u0451"  # Greek and Cyrillic, which unicode61 leaves alone
 _PRIVATE = 0xF0000  # emoji are no letters to unicode61; characters for private use are
-_LANGUAGE = re.compile(rb"(?<![A-Za-z0-9\x80-\xff])([CFcf])#(?![A-Za-z0-9])")
+_LANGUAGE = lazy_compile(rb"(?<![A-Za-z0-9\x80-\xff])([CFcf])#(?![A-Za-z0-9])")
 
 
 def _table(classes: dict[bytes, bytes]) -> bytes:
@@ -174,7 +176,7 @@ class Token(NamedTuple):
 
 
 _MARKS = "\u0300-\u036f"
-_PLAIN_WORD = re.compile(r"\+\+|(?<![A-Za-z0-9])[CFcf]#(?![A-Za-z0-9])|[A-Za-z0-9]+")
+_PLAIN_WORD = lazy_compile(r"\+\+|(?<![A-Za-z0-9])[CFcf]#(?![A-Za-z0-9])|[A-Za-z0-9]+")
 
 
 @cache
@@ -186,8 +188,8 @@ def _word() -> re.Pattern[str]:
     )
 
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z][a-z])")
-_NUMBERED = re.compile(r"(?<![A-Za-z0-9])(?:([A-Za-z]{2,})[0-9]+|([0-9]+)[A-Za-z]+)(?![A-Za-z0-9])")
+_CAMEL = lazy_compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z][a-z])")
+_NUMBERED = lazy_compile(r"(?<![A-Za-z0-9])(?:([A-Za-z]{2,})[0-9]+|([0-9]+)[A-Za-z]+)(?![A-Za-z0-9])")
 
 
 def tokens(text: str, start: int = 0, end: int | None = None) -> list[Token]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -37,6 +36,8 @@ def money(value: Decimal) -> str:
 
 def json_bytes(value: Any) -> bytes:
     """A value of the model, or a dict of such, as JSON in UTF-8; valid for every reader, whatever transcripts hold."""
+    import json
+
     value = plain(value)
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

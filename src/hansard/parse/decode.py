@@ -9,7 +9,6 @@ is beyond the limits of `parse.lines` is an issue.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from types import UnionType
 from typing import Any, NamedTuple, get_args, get_origin
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 import msgspec
 from msgspec import Raw
 
+from hansard.lazy_regex import lazy_compile
 from hansard.parse import wire
 from hansard.parse.lines import LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
@@ -37,9 +37,9 @@ _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
 _BLANK = b" \t\r\n"
-_BLANKS = re.compile(rb"[ \t\r\n]*+")
+_BLANKS = lazy_compile(rb"[ \t\r\n]*+")
 # What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
-_BEFORE = re.compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
+_BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
 _NULS = ("nul_bytes", "NUL bytes beside the record")
 _UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
 UNREAD = _UNREADABLE | {"torn", "not_an_object"}

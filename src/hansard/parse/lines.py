@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 
+from hansard.lazy_regex import lazy_compile
+
 MAX_LINE = 128 << 20
 """Bytes; a longer line is never in memory as a whole."""
 
@@ -35,9 +37,9 @@ MAX_STEPS = 400_000
 _DENSE = 1 << 20
 _SHORTEST = 4096  # bytes of a string; it is not cut to less
 _NOTE = 64  # bytes for what is said where a string was cut
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)  # or what of one stands before a torn end
+_STRING = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)  # or what of one stands before a torn end
 # Whole characters and escapes. A cut goes behind one of these, so that no half of a surrogate pair is left.
-_CHARACTERS = re.compile(
+_CHARACTERS = lazy_compile(
     rb"(?:\\u[dD][89abAB]..\\u....|\\u(?![dD][89abAB])....|\\[^u]|[^\\\xc0-\xff]"
     rb"|[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xff][\x80-\xbf]{3})*+",
     re.DOTALL,

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from hansard.lazy_regex import lazy_compile
 from hansard.parse import wire
 from hansard.parse.decode import REFUSED, ParsedLine, survivors, text_of
 
@@ -42,14 +43,14 @@ _NOT_HUMAN_ORIGIN = {"task-notification": "notification", "peer": "teammate", "c
 _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 
 # What programs say stands in a tag whose name tells it: <session-start-hook>, <agent-notification>, <ci-monitor-event>, ...
-_TAG = re.compile(r"<[A-Za-z][A-Za-z0-9_]*-(?:[A-Za-z0-9_]+-)*+([a-z]+)(?:>| [a-z_]+=)")
+_TAG = lazy_compile(r"<[A-Za-z][A-Za-z0-9_]*-(?:[A-Za-z0-9_]+-)*+([a-z]+)(?:>| [a-z_]+=)")
 _MACHINES = {"hook": "hook", "reminder": "reminder"} | dict.fromkeys(
     ("notification", "event", "update", "alert", "message"), "notification"
 )
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
-_BETWEEN_OUTPUTS = re.compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
-_OUTPUT_TAGS = re.compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
-_DATA_URI = re.compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
+_BETWEEN_OUTPUTS = lazy_compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
+_OUTPUT_TAGS = lazy_compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
+_DATA_URI = lazy_compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
 
 _TYPE_FIRST = re.compile(rb'\{"type":"([A-Za-z0-9_-]+)"').match
 

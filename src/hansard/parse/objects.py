@@ -8,19 +8,19 @@ a stretch, so no byte is read more than twice.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator
 
+from hansard.lazy_regex import lazy_compile
 from hansard.parse.lines import MAX_DEPTH, MAX_STEPS
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"'
 _NUMBER = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+"
-_BEGINNING = re.compile(rb'\{[ \t\r]*+"')
-_VALUE = re.compile(rb"(?:([{\[])|%b|%b|true|false|null|NaN|-?Infinity)%b" % (_STRING, _NUMBER, _SPACE))
-_KEY = re.compile(rb"%b%b:%b" % (_STRING, _SPACE, _SPACE))
-_AFTER = re.compile(rb"([,}\]])%b" % _SPACE)
+_BEGINNING = lazy_compile(rb'\{[ \t\r]*+"')
+_VALUE = lazy_compile(rb"(?:([{\[])|%b|%b|true|false|null|NaN|-?Infinity)%b" % (_STRING, _NUMBER, _SPACE))
+_KEY = lazy_compile(rb"%b%b:%b" % (_STRING, _SPACE, _SPACE))
+_AFTER = lazy_compile(rb"([,}\]])%b" % _SPACE)
 _LIST = -1
 
 

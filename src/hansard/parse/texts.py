@@ -5,11 +5,11 @@ Base64, signatures, twins of tool results and snapshots of prompts are not among
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import msgspec
 
+from hansard.lazy_regex import lazy_compile
 from hansard.parse import wire
 from hansard.parse.decode import ParsedLine
 from hansard.parse.meaning import (
@@ -126,7 +126,7 @@ class TextFold:
 
 
 # What a program sends to colour its output; nobody sees it, and it would stick to the words beside it.
-_ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
+_ESCAPES = lazy_compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
 
 def texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:

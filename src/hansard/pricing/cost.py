@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from decimal import Context, Decimal, Inexact
 from functools import lru_cache
 from operator import add, mul
 from typing import Any, NamedTuple
+
+import msgspec
 
 from hansard.model.ledger import PriceData, Rate, Tokens, UsageRow
 from hansard.model.time import from_milliseconds, moment_at
@@ -91,7 +92,7 @@ def _rate(row: Any) -> Rate:
         row[9],
         *prices,
         row[16],
-        tuple(json.loads(row[17])),
+        tuple(msgspec.json.decode(row[17])),
     )
     return Rate(*values)
 
@@ -99,7 +100,7 @@ def _rate(row: Any) -> Rate:
 def data_of(ask: Callable[[str], Iterable[Any]]) -> PriceData | None:
     """Where the rates of an index come from; None before any model was met."""
     for (value,) in ask("SELECT value FROM meta WHERE name = 'price_data'"):
-        version, dated, fetched_at, overrides = json.loads(value)
+        version, dated, fetched_at, overrides = msgspec.json.decode(value)
         fetched = datetime.fromisoformat(fetched_at) if fetched_at else None
         return PriceData("genai-prices", version, dated, fetched, overrides)
     return None

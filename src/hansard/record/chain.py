@@ -7,7 +7,6 @@ second look at its bytes: a rolling hash over its full chunks is kept with the g
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.record.database import short_hash
@@ -49,6 +48,8 @@ class Entry(NamedTuple):
 
 def roll(rolling: bytes, chunk_hash: bytes) -> bytes:
     """The rolling hash of a log after one more full chunk."""
+    from hashlib import sha256
+
     return sha256(rolling + chunk_hash).digest()[:16]
 
 
@@ -68,17 +69,23 @@ def remark_hash(*values: str) -> bytes:
 
 
 def _hashed(*values: str) -> bytes:
+    from hashlib import sha256
+
     joined = b"".join(b"%d:%s," % (len(data), data) for data in (v.encode("utf-8", "surrogatepass") for v in values))
     return sha256(joined).digest()[:16]
 
 
 def first_hash(store_id: str) -> bytes:
     """The hash before the first write of a store."""
+    from hashlib import sha256
+
     return sha256(store_id.encode()).digest()
 
 
 def next_hash(former: bytes, entries: Iterable[Entry]) -> bytes:
     """The hash of a write with these entries, in their order."""
+    from hashlib import sha256
+
     digest = sha256(former)
     for entry in entries:
         digest.update(b"%s:%d:%d:%s," % (entry.kind.encode(), entry.ref, entry.size, entry.hash))
@@ -152,6 +159,8 @@ class LogProof:
 
     def chunk(self, raw: bytes) -> None:
         """Take the next chunk; one that is damaged is taken as what is there in its place."""
+        from hashlib import sha256
+
         end = self._position + len(raw)
         whole = len(raw) == CHUNK
         digest, hashed = sha256(), 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -33,6 +32,8 @@ class DamagedError(Exception):
 
 def short_hash(raw: Raw) -> bytes:
     """The 16-byte hash of a chunk: on the machines measured, SHA-256 in hardware beats the cheaper-looking hashes."""
+    from hashlib import sha256
+
     return sha256(raw).digest()[:16]
 
 

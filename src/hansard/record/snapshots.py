@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
@@ -48,7 +47,7 @@ class Snapshots(Files):
         file_id, generation, current = self._enter_file(root_id, path, kind)
         if generation is not None:
             self._end_generation(generation, "kept whole from then on")
-        digest = sha256(data).digest()
+        digest = _content_hash(data)
         content = self._one_or_none("SELECT id FROM content WHERE hash = ?", (digest,))
         new = True
         if content is None:
@@ -118,15 +117,21 @@ class Snapshots(Files):
         changes = self._db.total_changes()
         self._run(
             "UPDATE content SET data = ? WHERE hash = ? AND id = (SELECT content_id FROM snapshot WHERE id = ?)",
-            (self._codec.pack(data), sha256(data).digest(), snapshot_id),
+            (self._codec.pack(data), _content_hash(data), snapshot_id),
         )
         return self._db.total_changes() != changes
 
     def _open_content(self, size: int, digest: bytes, data: bytes) -> bytes:
         raw = self._codec.unpack(data, size)
-        if sha256(raw).digest() != digest:
+        if _content_hash(raw) != digest:
             raise DamagedError("its bytes do not match the recorded hash")
         return raw
+
+
+def _content_hash(data: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(data).digest()
 
 
 def _snapshot(row: Row) -> Snapshot:

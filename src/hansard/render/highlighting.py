@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
+from hansard.lazy_regex import lazy_compile
 from hansard.thread.views import LANGUAGES
 
 LONGEST = 4_000
@@ -19,7 +20,7 @@ LONGEST = 4_000
 _WIDEST = 300
 _MOST_LINES = 250
 _MOST_WORDS = 1_500_000  # the sum of the squares of their lengths
-_WORDS = re.compile(r"[\w\s&*.,:<>-]+")
+_WORDS = lazy_compile(r"[\w\s&*.,:<>-]+")
 _NOT_CODE = frozenset({"", "text", "markdown"})
 _ANY_OTHER = frozenset({"rst"})  # inside it the lexer of any language is asked for by its name
 _NEVER_END = frozenset({"fish", "scala"})  # on some twenty backslashes behind a quote
@@ -375,15 +376,15 @@ def _class(members: Any, flags: int) -> int:
 
 # -- what programs wrote to a terminal
 
-_SEQUENCE = re.compile(
+_SEQUENCE = lazy_compile(
     "\x1b\\[([0-?]*)[ -/]*([@-~])"  # CSI; m is a colour
     "|\x9b([0-?]*)[ -/]*([@-~])"
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c|(?=[\x1b\n])|$)"  # titles, links
     "|\x1b[ -/]*[0-~]?"
 )
-_NUMBERS = re.compile(r"[0-9;:]*")
-_LINE_ENDS = re.compile("\r++\n?")
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NUMBERS = lazy_compile(r"[0-9;:]*")
+_LINE_ENDS = lazy_compile("\r++\n?")
+_UNSEEN = lazy_compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 # Where the sixteen colours lie, to find the nearest of them to any other.
 _PALETTE = (

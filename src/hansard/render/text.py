@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hansard.guard.sanitize import BREAKS, ESCAPES
+from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 # What may not reach a terminal: C0 but tab and newline, DEL, C1, bidirectional controls, halves of characters.
-FORBIDDEN = re.compile(
+FORBIDDEN = lazy_compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_SUSPECT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_SPACES = re.compile(r"\s+")
+_SUSPECT = lazy_compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_SPACES = lazy_compile(r"\s+")
 # One column each, whatever stands beside them: Latin, Greek, Cyrillic, punctuation, arrows, lines, bars and marks.
-_NARROW = re.compile("[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*")
-_WORDS = re.compile(r" +|[^ ]+")
+_NARROW = lazy_compile(
+    "[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*"
+)
+_WORDS = lazy_compile(r" +|[^ ]+")
 _TAB = 4
 PIPED = 1_000_000  # columns where there is no terminal: nothing is cut
 _SELECTOR = "\ufe0f"  # makes the character before it an emoji, which may be wider

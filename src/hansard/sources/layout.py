@@ -1,7 +1,8 @@
 """Which files of a Claude Code root are kept, told from their relative paths alone."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 
 class FileKind(StrEnum):
@@ -39,8 +40,7 @@ _LOGS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HIS
 _AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
 
 
-@dataclass(slots=True, eq=False)
-class LayoutFolder:
+class LayoutFolder(Struct, eq=False):
     """A folder of the layout: what its files are, and what its folders are."""
 
     log: FileKind | None = None  # *.jsonl

@@ -1,25 +1,24 @@
 """What the names of folders and files say, and how any name is kept as storable text."""
 
-import re
-
+from hansard.lazy_regex import lazy_compile
 from hansard.sources.layout import PROJECT_FOLDERS
 
-_OUTSIDE = re.compile("[^A-Za-z0-9]")
+_OUTSIDE = lazy_compile("[^A-Za-z0-9]")
 _NAME_LIMIT = 200
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_IS_UUID = re.compile(_UUID).fullmatch
-_IS_TODO = re.compile(f"todos/({_UUID})-agent-({_UUID}|[^/]+)\\.json").fullmatch
+_WHOLE_UUID = lazy_compile(_UUID)
+_TODO = lazy_compile(f"todos/({_UUID})-agent-({_UUID}|[^/]+)\\.json")
 # A folder with one of these in it belongs to a session, whatever the folder is called.
 _IN_SESSION = frozenset({"subagents", "tool-results", "workflows", "custom-title.json"})
 
 _PROJECT_PARTS = 3  # projects/<project>/<something>
 _SESSION_PARTS = 4  # projects/<project>/<session>/<something>
 
-_ESCAPED = re.compile(r"\\(\\|u[0-9a-f]{4})")
-_TO_ESCAPE = re.compile("[\\\\\ud800-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = lazy_compile(r"\\(\\|u[0-9a-f]{4})")
+_TO_ESCAPE = lazy_compile("[\\\\\ud800-\udfff]")
+_SURROGATE = lazy_compile("[\ud800-\udfff]")
 
 
 def encode_project(cwd: str) -> str:
@@ -83,8 +82,8 @@ def session_of(path: str) -> str | None:
     if parts[0] == "projects":
         return _session_in_projects(parts)
     if parts[0] in ("tasks", "file-history"):
-        return parts[1] if len(parts) >= _PROJECT_PARTS and _IS_UUID(parts[1]) else None
-    todo = _IS_TODO(path)
+        return parts[1] if len(parts) >= _PROJECT_PARTS and _WHOLE_UUID.fullmatch(parts[1]) else None
+    todo = _TODO.fullmatch(path)
     return todo[1] if todo else None
 
 
@@ -95,7 +94,7 @@ def _session_in_projects(parts: list[str]) -> str | None:
             return None
         return name.removesuffix(".jsonl")
     folder = parts[_PROJECT_PARTS - 1]
-    if _IS_UUID(folder) or (parts[_SESSION_PARTS - 1] in _IN_SESSION and folder not in PROJECT_FOLDERS):
+    if _WHOLE_UUID.fullmatch(folder) or (parts[_SESSION_PARTS - 1] in _IN_SESSION and folder not in PROJECT_FOLDERS):
         return folder
     return None
 
@@ -110,5 +109,5 @@ def agent_of(path: str) -> str | None:
                 if name.endswith(suffix):
                     return name.removeprefix("agent-").removesuffix(suffix)
         return None
-    todo = _IS_TODO(path)
+    todo = _TODO.fullmatch(path)
     return todo[2] if todo and todo[2] != todo[1] else None

@@ -6,7 +6,6 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from hashlib import blake2b
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
 
@@ -224,4 +223,6 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _fingerprint(data: bytes) -> bytes:
+    from hashlib import blake2b  # loads OpenSSL, which a sync without anything new does not need
+
     return blake2b(data, digest_size=16).digest()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import deque
 from collections.abc import Iterator
 from copy import copy
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 import msgspec
 
 from hansard.errors import NotFound
+from hansard.lazy_regex import lazy_compile
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
@@ -36,7 +36,7 @@ from hansard.thread.structure import open_branches, typed_lines
 
 _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 
-_SAVED = re.compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
+_SAVED = lazy_compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 
 _RAW_BYTES = 2000  # of a line that cannot be read
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct, field
 
 from hansard.errors import NotFound
 from hansard.model.threads import Fork
@@ -463,8 +464,7 @@ class BranchChoice(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class BranchLine:
+class BranchLine(Struct, frozen=True):
     """A branch with all that it hangs on: for each branch of the line where it was left, None for the chosen one."""
 
     branch: int = 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hansard.errors import NotFound
@@ -52,8 +51,7 @@ _DEEPEST = 30  # subagents inside each other; what is deeper is shown beside the
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedThread:
+class OpenedThread(Struct, frozen=True):
     """What is known of a thread before it is read; the same for all who read it."""
 
     source: ThreadReader
@@ -163,6 +161,8 @@ class Thread:
             )
         )
         files = reader.one("SELECT count(*), max(id), total(size) FROM side_files WHERE session_id = ?", key)
+        from hashlib import sha256
+
         return sha256(repr((self.session, logs, files)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @cached_property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -55,7 +54,7 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
     """Show the overview of one store."""
     moment = now()
     if demo:
-        cli = replace(cli, no_sync=False)
+        cli.no_sync = False  # nothing is indexed yet
     with cli.reading(settings, early=True) as h:
         page = h.sessions(limit=_RECENT)
         answer = h.status()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from hansard.cli.context import Command, Context, pass_context, program, reads, 
 from hansard.cli.output.pager import write
 from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError
+from hansard.lazy_regex import lazy_compile
 from hansard.render.text import one_line
 from hansard.render.words import full, many
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Selection, Thread
 
 _AROUND = 5
-_TURNS = re.compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
+_TURNS = lazy_compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 
 
 @click.command(cls=Command)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -19,10 +18,11 @@ def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = 
     if not paged or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         _write(waiting)
         return
+    import shutil
+
     height = shutil.get_terminal_size((80, 24)).lines
     first = list(islice(waiting, height))
-    command = _command()
-    if len(first) < height or command in ("", "cat"):
+    if len(first) < height or (command := _command()) in ("", "cat"):
         _write(iter(first))
         _write(waiting)
         return
@@ -50,6 +50,8 @@ def _command() -> str | None:
             except ValueError:  # an open quote
                 return "cat"
             return chosen.strip()
+    import shutil
+
     return "less -FRX" if shutil.which("less") else None
 
 

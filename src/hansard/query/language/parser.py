@@ -15,6 +15,7 @@ import re
 import unicodedata
 from datetime import datetime, tzinfo
 
+from hansard.lazy_regex import lazy_compile
 from hansard.query.language.error import QueryError
 from hansard.query.language.fields import FIELDS, FieldValue
 from hansard.query.language.nodes import And, Near, Node, Not, Or, Phrase, Word, several
@@ -24,8 +25,8 @@ MOST_LEVELS = 50
 FARTHEST = 1000
 _DISTANCE = 10
 
-_SPACE = re.compile(r"\s+")
-_BORDER = re.compile(r"[\s()]")
+_SPACE = lazy_compile(r"\s+")
+_BORDER = lazy_compile(r"[\s()]")
 _NEAR = r"near\(([^(),\"“”„]*)(?:,\s*([0-9]+)\s*)?\)(?=[\s)]|$)"  # compiled when it is needed
 _QUOTES = '"“”„'
 _LONGEST = max(map(len, FIELDS))

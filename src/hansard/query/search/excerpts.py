@@ -10,6 +10,7 @@ from unicodedata import combining
 from msgspec import Struct
 
 from hansard.index.tokens import fold, tokens
+from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
     from hansard.query.search.plan import Term
@@ -224,9 +225,9 @@ def _put(shown: list[str], text: str, length: int) -> int:
     return length + len(text)
 
 
-_SPACES = re.compile(r"\s\s+|[^\S ]")
+_SPACES = lazy_compile(r"\s\s+|[^\S ]")
 # What a terminal obeys: escape sequences whole, then whatever is left of controls and of marks that turn the direction.
-_SEQUENCES = re.compile(
+_SEQUENCES = lazy_compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)", re.DOTALL
 )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
 from hansard.render.terminal import prose
@@ -32,9 +32,9 @@ _ERROR_LINES = 6
 _RULE = 110  # columns of a line across, at most
 _NARROWEST = 40  # columns: a subagent gets no margin where less would be left
 _SLOW = 1000  # milliseconds; what is quicker is not told
-_HEX = re.compile("[0-9a-f]{8,}")
+_HEX = lazy_compile("[0-9a-f]{8,}")
 _TASKS = frozenset({"TaskCreate", "TaskUpdate"})  # what they give back repeats what they were given
-_NUMBER = re.compile(r"#(\d{1,9})\b")
+_NUMBER = lazy_compile(r"#(\d{1,9})\b")
 _PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 _FILES = frozenset({"Read", "Write"})  # of these only the number of lines is told
 

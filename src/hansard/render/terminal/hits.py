@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from hansard.lazy_regex import lazy_compile
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 from hansard.render.words import clock, local, many, project_name, tool_name, when
 
@@ -24,14 +26,13 @@ _BAR = 24
 _SPEAKERS = {"prompt": ("You", "you"), "reply": ("Claude", "claude"), "command": ("command", "cyan")}
 _LOST = 5  # columns at the end of a line where the next word does not fit, about
 _SHORT = 16  # a word that may go as a whole
-_ODD_SPACE = re.compile(r"\s{2,}|[^\S ]")
-_WORDS = re.compile(r"\S+")
-_RANDOM = re.compile("[0-9a-f]{8,}")  # an agent's id whose beginning is as good as all of it
-_SAFE = re.compile(r"[\w.@%+=:,/-]+", re.ASCII)
+_ODD_SPACE = lazy_compile(r"\s{2,}|[^\S ]")
+_WORDS = lazy_compile(r"\S+")
+_RANDOM = lazy_compile("[0-9a-f]{8,}")  # an agent's id whose beginning is as good as all of it
+_SAFE = lazy_compile(r"[\w.@%+=:,/-]+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class HitStyle:
+class HitStyle(Struct, frozen=True):
     """The terminal, and the moment that times are seen from."""
 
     columns: int

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hansard.guard.sanitize import ESCAPES
+from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.terminal import prose
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, STRUCK, YELLOW, Span, code_lines, lay
@@ -159,7 +159,7 @@ def _rows(text: str) -> list[str]:
 
 # -- what programs wrote: their colours as runs of text, whatever else they tried left out
 
-_COLOUR = re.compile("(?:\x1b\\[|\x9b)([0-9;:]*)m")
+_COLOUR = lazy_compile("(?:\x1b\\[|\x9b)([0-9;:]*)m")
 _LONGEST = 200  # characters of one sequence
 _ON = {1, 2, 3, 4, 7, 9}  # not 5, 6 and 8, which blink and hide
 _OFF = {22: {1, 2}, 23: {3}, 24: {4}, 27: {7}, 29: {9}}

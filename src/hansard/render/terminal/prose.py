@@ -11,16 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from hansard.lazy_regex import lazy_compile
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, ITALIC, STRUCK, Span, code_lines, joined, lay, painted
 from hansard.render.text import width
 
-_MARKED = re.compile(r"[`*_#>|~\[]|^ *(?:[-+]|\d+[.)]) |^ *(?:---|===)", re.MULTILINE)
-_FENCE = re.compile(r"( *)(`{3,}|~{3,}) *([A-Za-z0-9+#.-]*)([^`]*)")
-_HEADING = re.compile(r" {0,3}#{1,6} +(?=\S)")
-_RULE = re.compile(r" {0,3}([-*_])(?: *+\1){2,}+ *+")
-_ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)]) +(?=\S)")
-_QUOTE = re.compile(r" {0,3}> ?")
-_DELIMITERS = re.compile(r" *+\|?(?: *+:?-++:? *+\|)++(?: *+:?-++:?)? *+\|? *+")
+_MARKED = lazy_compile(r"[`*_#>|~\[]|^ *(?:[-+]|\d+[.)]) |^ *(?:---|===)", re.MULTILINE)
+_FENCE = lazy_compile(r"( *)(`{3,}|~{3,}) *([A-Za-z0-9+#.-]*)([^`]*)")
+_HEADING = lazy_compile(r" {0,3}#{1,6} +(?=\S)")
+_RULE = lazy_compile(r" {0,3}([-*_])(?: *+\1){2,}+ *+")
+_ITEM = lazy_compile(r"( *)([-*+]|\d{1,9}[.)]) +(?=\S)")
+_QUOTE = lazy_compile(r" {0,3}> ?")
+_DELIMITERS = lazy_compile(r" *+\|?(?: *+:?-++:? *+\|)++(?: *+:?-++:?)? *+\|? *+")
 _INLINE = (
     r"(?P<ticks>`+)(?!`)(?P<code>.{1,400}?)(?<!`)(?P=ticks)(?!`)"
     r"|\*\*(?=\S)(?P<bold>[^\n]{1,400}?)(?<=\S)\*\*"
@@ -32,7 +33,7 @@ _INLINE = (
 )
 # Nothing is looked for in longer texts, in longer lines, and in lines with more marks than these.
 _LONG_TEXT, _LONG_LINE, _MANY_MARKS = 200_000, 2_000, 200
-_MARKS = re.compile(r"[`*_~\[]")
+_MARKS = lazy_compile(r"[`*_~\[]")
 _DEEPEST = 4
 _RULE_COLUMNS = 40
 _CODE_INDENT = 4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from hansard.render.reports import key_names
 from hansard.render.terminal.cost_table import aligned
@@ -23,8 +24,7 @@ _TIMES = frozenset({"hour", "day", "week", "month", "block"})
 _ABOUT = {"session": ("TITLE", "title"), "subagent": ("TASK", "description"), "commit": ("SUBJECT", "subject")}
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
+class _Key(Struct, frozen=True):
     """One column of the key, or one with more about it, and what stands in it for each row."""
 
     column: Column
