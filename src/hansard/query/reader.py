@@ -128,11 +128,11 @@ class Reader:
         self.one("ATTACH ? AS full", (_address(self.text_path, "mode=ro"),))
         try:
             try:
-                self.db.pragma("full.user_version")
+                self.db.execute("PRAGMA full.user_version").fetchall()
             except (apsw.CantOpenError, apsw.ReadOnlyError):
                 self.one("DETACH full")
                 self.one("ATTACH ? AS full", (_unchanging(self.text_path),))
-            self.db.pragma("full.cache_size", _CACHE)
+            self.one(f"PRAGMA full.cache_size = {_CACHE}")
             return int(self.one("PRAGMA full.user_version")[0])
         except BaseException:
             with contextlib.suppress(apsw.Error):
@@ -153,6 +153,7 @@ def _connect(path: str) -> apsw.Connection:
     try:
         db.set_busy_timeout(5000)
         db.pragma("user_version")
+        db.pragma("cache_size", _CACHE)
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         db.close()
         return connect(_unchanging(path), readonly=True, flags=apsw.SQLITE_OPEN_URI)

@@ -148,21 +148,22 @@ class Finder:
             return [1.0] * len(leg.terms)
         newest = self._reader.one("SELECT max(id) FROM transcripts")[0] or 1
         self._reader.teach_text("rows_of", lambda api: api.row_count)
-        counted = self._reader.one("SELECT rows_of(work) FROM full.work WHERE work MATCH ? LIMIT 1", (ANY_KIND,))
-        rows = counted[0] if counted is not None else 1
-        found = []
+        rows, sampled = None, []
         for term in leg.terms:
             star = " *" if term.prefix else ""
             match = " OR ".join(f'body : "{" ".join(row)}"{star}' for row in term.spellings)
-            count, oldest = self._reader.one(
-                "SELECT count(*), min(id) FROM (SELECT rowid AS id FROM full.work WHERE work MATCH ?"
-                f" AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
+            count, oldest, among = self._reader.one(
+                "SELECT count(*), min(id), max(among) FROM (SELECT rowid AS id, rows_of(work) AS among FROM full.work"
+                f" WHERE work MATCH ? AND rowid < {SNAPSHOT_TEXT} ORDER BY rowid DESC LIMIT {_SAMPLE})",
                 (match,),
             )
             reached = newest - (oldest >> OFFSET_BITS) + 1 if oldest is not None else newest
-            often = count if count < _SAMPLE else count * newest / max(reached, 1)
-            found.append(rarity(often, rows))
-        return found
+            sampled.append(count if count < _SAMPLE else count * newest / max(reached, 1))
+            rows = rows or among
+        if rows is None:
+            counted = self._reader.one("SELECT rows_of(work) FROM full.work WHERE work MATCH ? LIMIT 1", (ANY_KIND,))
+            rows = counted[0] if counted is not None else 1
+        return [rarity(often, rows) for often in sampled]
 
 
 class _Scope:

@@ -233,6 +233,8 @@ _SEQUENCES = lazy_compile(
 
 
 def _plain(text: str) -> str:
+    if text.isprintable():
+        return text
     return "".join(c for c in _SEQUENCES.sub("", text) if c.isprintable())
 
 

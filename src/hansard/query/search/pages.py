@@ -209,11 +209,14 @@ class Search:
     def _owners(self, blocks: Iterable[TextBlock]) -> dict[str, int]:
         """For each record that stands in several transcripts the place of its original, or of the earliest that still stands."""
         uuids = sorted({block.uuid for block in blocks if block.uuid is not None})
+        repeated = [row[0] for row in self._reader.rows(_REPEATED, (json.dumps(uuids),))]
         found: dict[str, tuple[_Age, int]] = {}
+        if not repeated:
+            return {}
         for uuid, record_id, at, path, is_current, copied in self._reader.rows(
             "SELECT r.uuid, r.id, coalesce(r.ts, t.first_ts), t.path, t.current, t.copied FROM json_each(?) v"
             f" CROSS JOIN records r ON r.uuid = v.value JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}",
-            (json.dumps(uuids),),
+            (json.dumps(repeated),),
         ):
             age = (not is_current, record_id & OFFSET_MASK < copied, at if at is not None else 1 << 62, path, record_id)
             if uuid not in found or age < found[uuid][0]:
@@ -221,6 +224,8 @@ class Search:
         return {uuid: record_id for uuid, (_, record_id) in found.items()}
 
 
+# Nearly every record stands in one place, and its index alone tells that.
+_REPEATED = "SELECT v.value FROM json_each(?) v WHERE (SELECT count(*) FROM records WHERE uuid = v.value) > 1"
 _Age = tuple[bool, bool, int, str, int]  # the order of owners
 
 
@@ -264,6 +269,7 @@ class _Shower:
     def hits(self, shown: Sequence[_Found]) -> list[Hit]:
         """Candidates with their excerpts and their other places."""
         places = self._places(shown)
+        self._find_sessions({found.block.session_id for found in shown})
         name_tools(self._reader, [found.block for found in shown])
         return [self._hit(found, places) for found in shown]
 
@@ -316,13 +322,16 @@ class _Shower:
             hits=tuple(best),
         )
 
+    def _find_sessions(self, session_ids: Collection[str]) -> None:
+        for session_id, *row in self._reader.rows(
+            "SELECT s.session_id, s.project, s.title, s.started_at, s.ended_at FROM json_each(?) v"
+            " CROSS JOIN sessions s ON s.session_id = v.value",
+            (json.dumps([*session_ids]),),
+        ):
+            self._sessions[session_id] = row
+
     def _session(self, session_id: str) -> Any:
-        if session_id not in self._sessions:
-            row = self._reader.one(
-                "SELECT project, title, started_at, ended_at FROM sessions WHERE session_id = ?", (session_id,)
-            )
-            self._sessions[session_id] = row or ("", "", None, None)
-        return self._sessions[session_id]
+        return self._sessions.get(session_id, ("", "", None, None))
 
     def _places(self, shown: Iterable[_Found]) -> dict[str, list[tuple[int, LineLocation]]]:
         """Where the records of these hits stand, all places of each."""

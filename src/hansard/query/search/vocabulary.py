@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from hansard.query.search.spellings import Spelling
 
 _TABLES = ("work", "talk", "titles", "reminders")
+_EXISTS = " OR ".join(f"EXISTS (SELECT 1 FROM full.{table} WHERE {table} MATCH {{0}})" for table in _TABLES)
+_OCCURS = f"SELECT {_EXISTS.format('?1')}"
+# UNION ALL asks one table after the other, and stops when there are enough.
+_EACH = " UNION ALL ".join(f"SELECT 1 FROM full.{table} WHERE {table} MATCH ?1" for table in _TABLES)
+_OFTEN = f"SELECT count(*) FROM ({_EACH} LIMIT ?2)"
 _NEXT_SEGMENT = "SELECT min(segid) FROM full.{}_idx WHERE segid > ?"
 _PAGES = (
     "SELECT (SELECT pgno >> 1 FROM full.{0}_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1),"
@@ -43,14 +48,10 @@ class IndexedWords:
         """Whether tokens stand in a row in so many texts at least."""
         key = row, times
         if key not in self._known:
-            left = times
-            for table in _TABLES:
-                if left > 0:
-                    rows = self._reader.rows(
-                        f"SELECT 1 FROM full.{table} WHERE {table} MATCH ? LIMIT ?", (_match(row), left)
-                    )
-                    left -= sum(1 for _ in rows)
-            self._known[key] = left <= 0
+            if times == 1:
+                self._known[key] = bool(self._reader.one(_OCCURS, (_match(row),))[0])
+            else:
+                self._known[key] = self._reader.one(_OFTEN, (_match(row), times))[0] >= times
         return self._known[key]
 
     def of(self, rows: Sequence[Spelling]) -> list[Spelling]:
@@ -59,10 +60,7 @@ class IndexedWords:
         found = {
             found[0]
             for found in self._reader.rows(
-                "SELECT v.key FROM json_each(?) v WHERE EXISTS (SELECT 1 FROM full.work WHERE work MATCH v.value)"
-                " OR EXISTS (SELECT 1 FROM full.talk WHERE talk MATCH v.value)"
-                " OR EXISTS (SELECT 1 FROM full.titles WHERE titles MATCH v.value)"
-                " OR EXISTS (SELECT 1 FROM full.reminders WHERE reminders MATCH v.value)",
+                f"SELECT v.key FROM json_each(?) v WHERE {_EXISTS.format('v.value')}",
                 (json.dumps([_match(row) for row in unknown]),),
             )
         }
