@@ -14,6 +14,8 @@ POLL_SECONDS = 1.0
 _POLL_SHARE = 100  # polling rests this many times as long as it looks: at most one per cent of a core
 _WAKE_MS = 1000
 _RESCAN_WAKES = 30  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
+_RESCAN_SHARE = 5000  # but it rests this many times as long as it looks: 0.02 per cent of a core
+_MOST_WAKES = 900
 _GROUP_STEPS = 4  # steady writing is told at least after so many quiet periods
 
 _State = dict[str, tuple[int, ...]]
@@ -82,7 +84,7 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
         if not watched:
             stop.wait(POLL_SECONDS)
             continue
-        wakes = _RESCAN_WAKES  # look once as soon as the watch stands: something may have come before it did
+        wakes = rest = _RESCAN_WAKES  # look once as soon as the watch stands: something may have come before it did
         try:
             events = watchfiles.watch(
                 *watched,
@@ -99,8 +101,11 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
                     touched = _touched(roots, [path for _, path in batch])
                     wakes += not batch
                     moved = not batch and _watchable(roots) != watched
-                    if touched is None or moved or wakes > _RESCAN_WAKES:
+                    if touched is None or moved or wakes > rest:
+                        started = time.thread_time()
                         now, has_unfollowed = _look(roots)
+                        took = (time.thread_time() - started) * 1000 / _WAKE_MS
+                        rest = max(_RESCAN_WAKES, min(_MOST_WAKES, int(_RESCAN_SHARE * took)))
                         touched = _changed(seen, now)
                         seen, wakes = now, 0
                     if touched:
