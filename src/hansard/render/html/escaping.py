@@ -55,13 +55,22 @@ def quoted(text: str) -> str:
     return marked_up(text).replace('"', "&quot;")
 
 
+# Visible text has no control characters, so that two of them can stand in for the brackets of tags until all of it is escaped at once.
+
+
 def spans(runs: Sequence[tuple[str, str]]) -> str:
     """Runs of visible text, each with a CSS class or none, for an element."""
-    if len(runs) == 1 and not runs[0][0]:
-        return marked_up(runs[0][1])
-    # All is escaped at once: visible text has no control characters, so these three can stand in for the tags until then.
-    drawn = marked_up("".join([f"\x01{kind}\x02{text}\x03" if kind else text for kind, text in runs]))
-    return drawn.replace("\x01", '<span class="').replace("\x02", '">').replace("\x03", "</span>")
+    return marked_up(runs[0][1]) if len(runs) == 1 and not runs[0][0] else with_tags(unescaped_spans(runs))
+
+
+def unescaped_spans(runs: Sequence[tuple[str, str]]) -> str:
+    """The same before `with_tags`."""
+    return "".join([f'\x04span class="{kind}"\x05{text}\x04/span\x05' if kind else text for kind, text in runs])
+
+
+def with_tags(text: str) -> str:
+    """Escape visible text in which control characters stand for the brackets of tags."""
+    return marked_up(text).replace("\x04", "<").replace("\x05", ">")
 
 
 def one_line(text: str, limit: int = 300) -> str:

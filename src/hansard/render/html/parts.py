@@ -10,7 +10,16 @@ from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.highlighting import Run, coloured, console_runs
-from hansard.render.html.escaping import escaped, linked, marked_up, one_line, spans, visible, with_links
+from hansard.render.html.escaping import (
+    escaped,
+    linked,
+    one_line,
+    spans,
+    unescaped_spans,
+    visible,
+    with_links,
+    with_tags,
+)
 from hansard.render.html.prose import prose
 from hansard.render.words import size
 from hansard.thread.views import language_of
@@ -286,7 +295,8 @@ def diff_lines(text: str, path: str) -> list[str]:
     if language:
         _colour(lines, signs, runs, language)
     marks = dict(_changed_words(lines, signs))
-    return [_line(one, sign, marks.get(place)) for place, (sign, one) in enumerate(zip(signs, runs, strict=True))]
+    drawn = [_line(one, sign, marks.get(place)) for place, (sign, one) in enumerate(zip(signs, runs, strict=True))]
+    return with_tags("\n".join(drawn)).split("\n")
 
 
 def blocks(lines: Sequence[str], drawn: Sequence[str]) -> str:
@@ -409,18 +419,18 @@ def _differing(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[in
 
 
 def _line(runs: Sequence[Run], sign: str, marks: Sequence[tuple[int, int]] | None) -> str:
-    if marks:
-        tag = "ins" if sign == "add" else "del"
-        out: list[str] = []
-        place = 0
-        for kind, text in runs:
-            for start, end, is_marked in _cut_at(place, place + len(text), marks):
-                piece = marked_up(text[start - place : end - place])
-                piece = f'<span class="{kind}">{piece}</span>' if kind else piece
-                out.append(f"<{tag}>{piece}</{tag}>" if is_marked else piece)
-            place += len(text)
-        return "".join(out)
-    return spans(runs)
+    """A line before `with_tags`."""
+    if not marks:
+        return runs[0][1] if len(runs) == 1 and not runs[0][0] else unescaped_spans(runs)
+    tag = "ins" if sign == "add" else "del"
+    out: list[str] = []
+    place = 0
+    for kind, text in runs:
+        for start, end, is_marked in _cut_at(place, place + len(text), marks):
+            piece = unescaped_spans([(kind, text[start - place : end - place])])
+            out.append(f"\x04{tag}\x05{piece}\x04/{tag}\x05" if is_marked else piece)
+        place += len(text)
+    return "".join(out)
 
 
 def _cut_at(low: int, high: int, marks: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
