@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from hansard.record.chain import Entry, Revision, current_entry, next_hash
+from hansard.record.chain import Entry, Revision, current_entries, current_entry, next_hash
 from hansard.record.database import Database
 from hansard.record.failures import record_error
 
@@ -72,7 +72,10 @@ class Lineage(Database):
         former, hash_ = self.head()
         revision = former + 1
         touched = sorted(set(self._touched))
-        entries = [Entry(revision, kind, ref, *current_entry(self._db, kind, ref)) for kind, ref in touched]
+        entries = [
+            Entry(revision, kind, ref, *content)
+            for (kind, ref), content in zip(touched, current_entries(self._db, touched), strict=True)
+        ]
         self._run("UPDATE store SET revision = ?", (revision,))
         self._run(
             "INSERT INTO revision (id, at, hash) VALUES (?, ?, ?)",
