@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from typing import Unpack
 
+    from hansard.changes.journal import Journal, Undone
     from hansard.export.result import Exported
     from hansard.git.blame import Blamer
     from hansard.git.cache import EditCache
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
         Tagged,
     )
     from hansard.model.threads import Agent, Conversation, ToolCall
+    from hansard.move.plan import MovePlan
     from hansard.pricing.settle import Prices
     from hansard.query.activity import Happened
     from hansard.query.health import Diagnosis, Status
@@ -1205,6 +1207,43 @@ class Hansard:
         from hansard.record.restore import apply
 
         return apply(self.record, items, overwrite, progress, touch=touch)
+
+    def plan_move(self, old: str, new: str, *, rename: bool = False, rewrite_cwd: bool = False) -> MovePlan:
+        """What tells the client that a project is elsewhere; `rename` moves its history folder and what names its path.
+
+        By default a line in `.session-aliases` names the former history folder, and nothing else is touched.
+        """
+        from hansard.move.plan import plan_move
+        from hansard.query.sessions import list_history_folders
+
+        known = list_history_folders(self.reader) if os.path.exists(os.path.join(self.home, "index.db")) else []
+        return plan_move(self.roots, known, old, new, rename=rename, rewrite_cwd=rewrite_cwd)
+
+    def move(self, plan: MovePlan) -> None:
+        """Make a move that was planned; from now on both places are one project."""
+        from hansard.changes.journal import journals
+
+        known = [(item.facts["old"], item.facts["new"]) for item in self.moves()]
+        if plan.changes.steps or (plan.old, plan.new) not in known:
+            with journals(self.home) as open_journals:
+                open_journals.apply(plan.changes)
+        self._remark(lambda record: record.note_move(plan.old, plan.new))
+
+    def moves(self) -> list[Journal]:
+        """The moves that can be undone, the oldest first."""
+        from hansard.changes.journal import list_journals
+        from hansard.move.plan import PURPOSE
+
+        return list_journals(self.home, PURPOSE)
+
+    def undo_move(self, move: Journal) -> Undone:
+        """Undo a move: every file is as it was, but for what others have changed since."""
+        from hansard.changes.journal import journals
+
+        with journals(self.home) as open_journals:
+            undone = open_journals.undo(move)
+        self._remark(lambda record: record.forget_move(move.facts["old"]))
+        return undone
 
     def plan_resume(self, name: str) -> Resumption:
         """What the client needs to go on with a session; raises where it cannot."""

@@ -234,7 +234,9 @@ class Journals:
     def _without_ours(self, journal: Journal, number: int, done: Done) -> Iterable[bytes] | None:
         """What a file that others changed since would hold without our part; None where nobody can tell."""
         if done.merge == "lines" and done.before is not None and _begins_with(done.path, done.after, done.size):
-            return _grown(self._before(journal, number), done.path, done.size)
+            former = self._before(journal, number)
+            if _last_byte(former) in (b"\n", _last_byte(done.path, done.size)):
+                return _grown(former, done.path, done.size)
         after = self._after(journal, number)
         if not done.merge or not os.path.exists(after) or os.path.getsize(done.path) > _LARGE:
             return None
@@ -344,6 +346,14 @@ def _begins_with(path: str, fingerprint: str, size: int) -> bool:
         if not rest:
             break
     return not rest and digest.hexdigest() == fingerprint
+
+
+def _last_byte(path: str, size: int | None = None) -> bytes:
+    """The last byte of a file, or of its first `size` bytes."""
+    end = os.path.getsize(path) if size is None else size
+    with open(path, "rb") as file:
+        file.seek(max(0, end - 1))
+        return file.read(1) if end else b""
 
 
 def _grown(before: str, path: str, size: int) -> Iterator[bytes]:

@@ -23,7 +23,7 @@ class Write(Struct, frozen=True):
     merge: str = ""  # json: key by key; lines: line by line; else the file is left as it is
     mode: int = 0o600  # of a new file; others keep theirs
     keep_date: bool = False  # the file has the date it had
-    summary: str = ""  # what is shown where the differences are too long
+    summary: str = ""  # what is shown instead of the differences
 
 
 class Rename(Struct, frozen=True):
@@ -106,7 +106,7 @@ def preview(changes: ChangeSet) -> list[str]:
 
 def _differences(step: Write) -> list[str]:
     if step.summary:
-        return [f"{'rewrite' if os.path.lexists(step.path) else 'create'} {step.path}: {step.summary}"]
+        return [step.summary]
     before, after = read_file(step.path), b"".join(step.pieces())
     if before == after:
         return []

@@ -52,6 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": (KEEP, "Show the store, its sources and what clean-up deletes next."),
     "doctor": (KEEP, "Check for problems: store, permissions, bad lines, unknown records."),
     "rebuild": (KEEP, "Rebuild the indexes from the record."),
+    "move": (KEEP, "Tell the client that a project was moved, and count both places as one."),
     "plugin": (KEEP, "Install or remove the Claude Code plugin: hooks, MCP server, skill, commands."),
     "hook": (KEEP, "Handle a hook of the client: store what is new, without delaying it."),
     "cat": (GIVE, "Write a transcript's verbatim bytes to stdout."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,12 @@ from typing import Any
 from hansard.index.agents import derive_agents
 from hansard.index.generations import choose_generations
 from hansard.index.links import derive_links, see
+from hansard.index.moves import read_moves
 from hansard.index.remarks import own_title
 from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.index.worktrees import repository_of
+from hansard.model.moves import follow_moves
 from hansard.parse.state import State, countable, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -60,12 +62,13 @@ def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nul
     """
     choose_generations(db)
     relinked = see(db)
+    moves = read_moves(db)
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty ORDER BY session_id")]
     for session_id in sessions:
         with isolated(session_id):
             parts = _parts(db, session_id)
             derive_agents(db, session_id, parts)
-            _derive_session(db, session_id, parts)
+            _derive_session(db, session_id, parts, moves)
             derive_links(db, session_id, parts, _main(parts))
     for session_id in sorted(relinked.difference(sessions)):
         with isolated(session_id):
@@ -95,7 +98,7 @@ def _main(parts: list[Part]) -> Part | None:
     )
 
 
-def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
+def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[str, str]) -> None:
     db.execute("DELETE FROM session_tools WHERE session_id = ?", (session_id,))
     if not parts:
         db.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
@@ -138,7 +141,7 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part]) -> None:
             session_id,
             main.id if main else None,
             lead.root,
-            project_of(cwd, worktree_of) or lead.project_dir,
+            follow_moves(project_of(cwd, worktree_of), moves) or lead.project_dir,
             lead.project_dir,
             cwd,
             first.branches[0] if first.branches else "",

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 14
+VERSION = 15
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -485,6 +485,12 @@ CREATE TABLE remarks (
 CREATE TABLE worktrees (
     path       TEXT PRIMARY KEY,
     repository TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Folders that were moved, as the user said: sessions that began there count for the new place.
+CREATE TABLE moves (
+    path   TEXT PRIMARY KEY,
+    target TEXT NOT NULL
 ) WITHOUT ROWID;
 
 -- Every relation in one shape, down to single messages.

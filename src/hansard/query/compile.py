@@ -221,8 +221,11 @@ def _joined(parts: list[Condition], word: str) -> Condition:
 
 
 def in_project(value: str) -> Condition:
-    """Sessions of a project: its path, a part of it, or the name of its folder."""
-    return Condition("(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ?)", (value, like(value), value))
+    """Sessions of a project: its path, a part of it, the name of its folder, or the path that it had before it was moved."""
+    return Condition(
+        "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ? OR project IN (SELECT target FROM moves WHERE path = ?))",
+        (value, like(value), value, value),
+    )
 
 
 def in_folder(_: Compiler, node: Any) -> Condition:
@@ -236,9 +239,9 @@ def is_said_in_project(_: Compiler, node: Any) -> Condition:
     """Prompts of a project's sessions, and lines of history.jsonl that name the project and no session that is known."""
     inside, value = in_project(node.value), node.value
     return Condition(
-        f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR (project LIKE ? ESCAPE '\\' AND"
+        f"({_TYPED_IN} IN (SELECT session_id FROM sessions WHERE {inside.sql}) OR ((project LIKE ? ESCAPE '\\' OR project IN (SELECT path FROM moves WHERE target LIKE ? ESCAPE '\\')) AND"
         f" coalesce({_TYPED_IN}, '') NOT IN (SELECT session_id FROM sessions WHERE project <> '')))",
-        (*inside.values, like(value)),
+        (*inside.values, like(value), like(value)),
     )
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.model.files import FileChange
+from hansard.model.moves import follow_moves
 from hansard.model.prompts import Prompt, PromptPage
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
@@ -223,9 +224,7 @@ class _Transcripts:
             return True
         if row.ts is None:
             return False
-        from hansard.index.derive import project_of
-
-        return _any_like(parts, self._reader.rows(_NEARBY, (row.ts, project_of(row.project))))
+        return _any_like(parts, self._reader.rows(_NEARBY, (row.ts, _project(self._reader, row.project))))
 
     def _session(self, session_id: str) -> set[int]:
         known = self._known.get(session_id)
@@ -253,8 +252,6 @@ def _in_order(parts: list[str], text: str) -> bool:
 
 
 def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
-    from hansard.index.derive import project_of
-
     text = row.text
     if text is None:
         found = reader.one("SELECT text FROM prompts WHERE id = ?", (row.id,))
@@ -264,12 +261,20 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
         row.source,
         from_milliseconds(row.ts),
         row.session_id,
-        project_of(row.project),
+        _project(reader, row.project),
         row.kept,
         copies=copies,
         transcript=row.path,
         offset=row.id & OFFSET_MASK,
     )
+
+
+def _project(reader: Reader, folder: str) -> str:
+    """The project of a folder that history.jsonl names."""
+    from hansard.index.derive import project_of
+
+    moves = dict(reader.rows("SELECT path, target FROM moves"))
+    return follow_moves(project_of(folder), moves)
 
 
 def read_prompt(reader: Reader, transcript: str, offset: int) -> str | None:

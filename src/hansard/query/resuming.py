@@ -10,7 +10,10 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hansard.errors import NotFound, UsageError
+from hansard.model.moves import follow_moves
 from hansard.model.sessions import Resumption
 from hansard.query.sessions import find_session
 from hansard.query.transcripts import find_transcript, list_transcripts
@@ -39,6 +42,8 @@ def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
             f" ({_where(reader, session)}). To read it: hansard show {session.session_id}"
         )
     live = next((item for item in mains if item.current and item.state != "gone"), None)
+    moves = dict(reader.rows("SELECT path, target FROM moves"))
+    session = replace(session, cwd=follow_moves(session.cwd, moves))
     return Resumption(session, _config(session, (live or mains[-1]).root, roots), is_gone=live is None)
 
 

@@ -259,6 +259,11 @@ def _recent(reader: Reader, name: str) -> Session:
     return _session(row)
 
 
+def list_history_folders(reader: Reader) -> list[tuple[str, str, str]]:
+    """The root, the folder under projects/ and the working directory of every session, each once."""
+    return [tuple(row) for row in reader.rows("SELECT DISTINCT root, project_dir, cwd FROM sessions WHERE cwd <> ''")]
+
+
 def project_names(reader: Reader) -> dict[str, str]:
     """What each project of the store is called: its shortest unique suffix."""
     return reader.per_revision("projects", _project_names)

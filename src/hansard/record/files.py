@@ -230,3 +230,18 @@ class Files(Lineage):
             " repository = excluded.repository, seen_at = excluded.seen_at WHERE repository != excluded.repository",
             (path, repository, self._moment),
         )
+
+    def moves(self) -> dict[str, str]:
+        """Where each folder was moved to."""
+        return {str(path): str(target) for path, target in self._rows("SELECT path, target FROM move")}
+
+    def note_move(self, path: str, target: str) -> None:
+        """Keep where a folder was moved to; what was at the target before is there no more."""
+        self._must_write()
+        self._run("DELETE FROM move WHERE path IN (?, ?)", (path, target))
+        self._run("INSERT INTO move (path, target, moved_at) VALUES (?, ?, ?)", (path, target, self._moment))
+
+    def forget_move(self, path: str) -> None:
+        """Drop the note on a move that was undone."""
+        self._must_write()
+        self._run("DELETE FROM move WHERE path = ?", (path,))

@@ -162,7 +162,16 @@ CREATE TABLE worktree (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}"
+MOVES = """\
+-- Projects that the user said were moved: their sessions count for the new place.
+CREATE TABLE move (
+  path      TEXT PRIMARY KEY,                       -- where the folder was, absolute, maybe on another machine
+  target    TEXT NOT NULL,                          -- where it is
+  moved_at  TEXT NOT NULL                           -- ISO 8601, UTC; when the user said so
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}"
 """The layout as it is, for people and documentation."""
 
 
@@ -182,5 +191,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(2, "the user's remarks on sessions", REMARKS),
     Migration(LINEAGE_VERSION, "lineage, shared chunks, quarantine", LINEAGE),
     Migration(4, "worktrees and their repositories", WORKTREES),
+    Migration(5, "moved projects", MOVES),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
+from hansard.index.moves import put_moves
 from hansard.index.remarks import Remarked, put_remarks
 from hansard.index.rows import Indexed, RowIndex, Transcript
 from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
@@ -209,6 +210,7 @@ def _derive(record: Record, index: RowIndex, *, look: bool) -> None:
     db, isolated = index.db, partial(index.isolated, "session")
     known = record.worktrees()
     put_worktrees(db, known)
+    put_moves(db, record.moves())
     sessions = [row[0] for row in db.execute("SELECT session_id FROM dirty")]
     derive(db, isolated)
     if not look:

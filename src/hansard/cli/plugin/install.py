@@ -51,10 +51,10 @@ def plan_plugin(home: str, config: str, *, briefing: bool) -> ChangeSet:
     home = os.path.realpath(home)
     folder = os.path.join(home, _FOLDER)
     files = plugin_files(home, briefing=briefing)
-    steps = [
-        Write(os.path.join(folder, *path.split("/")), content(data), summary=f"{len(data.splitlines())} lines")
-        for path, data in files.items()
-    ]
+    steps = []
+    for path, data in files.items():
+        place = os.path.join(folder, *path.split("/"))
+        steps.append(Write(place, content(data), summary=f"write {place} ({len(data.splitlines())} lines)"))
     path = os.path.join(config, _SETTINGS)
     before = read_file(path)
     settings = load_object(before, path)

@@ -1,0 +1,211 @@
+"""What a move changes under the roots: one line that names the former history folder, or the folder itself and what names its path.
+
+The client finds a project's sessions by the name of their folder under `projects/`, which comes from the working directory, and in
+the folders that `.session-aliases` names in there. Nothing else matters to `--continue`, `--resume` and its picker.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from hansard.changes.json_text import dump_like, load_object
+from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
+from hansard.errors import UsageError
+from hansard.model.moves import is_windows, moved_path
+from hansard.move.rewriting import count_lines, rewrite_lines
+from hansard.sources.claude_code import Root, encode_project, running_sessions
+
+PURPOSE = "move"
+ALIASES = ".session-aliases"
+_IGNORED = frozenset({ALIASES})
+
+
+class MovePlan(Struct, frozen=True):
+    """A move before it is made."""
+
+    old: str
+    new: str
+    folders: tuple[
+        tuple[str, str], ...
+    ]  # history folders with what they were and are to be called, or with their alias
+    changes: ChangeSet
+    lines: tuple[str, ...]  # what would be changed, to be read
+    warnings: tuple[str, ...]
+
+
+def plan_move(
+    roots: Sequence[Root],
+    folders: Iterable[tuple[str, str, str]],
+    old: str,
+    new: str,
+    *,
+    rename: bool = False,
+    rewrite_cwd: bool = False,
+) -> MovePlan:
+    """Plan a move; `folders` are the root, history folder and working directory of every session that is known."""
+    old, new = _checked(old), _checked(new)
+    if os.path.isdir(new):
+        new = os.path.realpath(new)  # the client names the folder by the real path
+    if old == new or moved_path(new, old, new) is not None or moved_path(old, new, old) is not None:
+        raise UsageError(f"{old} and {new} are the same folder, or one lies in the other")
+    warnings = []
+    if not is_windows(new) and not os.path.isdir(new):
+        warnings.append(f"{new} does not exist")
+    if os.path.isdir(old):
+        warnings.append(f"{old} still exists: its own new sessions count for {new} too")
+    known = sorted(set(folders))
+    steps: list[Step] = []
+    pairs: list[tuple[str, str]] = []
+    bases: list[str] = []
+    for root in roots:
+        found = _history_folders(root, known, old, new)
+        if not found:
+            continue
+        bases.append(root.config or root.projects)
+        if rename:
+            _refuse_running(root, old)
+        for source, target in found:
+            pairs.append((source, target))
+            steps += _moved_folder(source, target, old, new, rewrite_cwd) if rename else _alias(source, target)
+        if rename and root.config is not None:
+            steps += _config_steps(root.config, old, new, bases, warnings)
+    changes = ChangeSet(PURPOSE, f"move of {old} to {new}", tuple(bases), tuple(steps), {"old": old, "new": new})
+    return MovePlan(old, new, tuple(pairs), changes, tuple(preview(changes)), tuple(warnings))
+
+
+def _checked(path: str) -> str:
+    if is_windows(path):
+        return path.rstrip("/\\")
+    path = os.path.normpath(os.path.expanduser(path))
+    path = path if os.path.isabs(path) else os.path.abspath(path)
+    if path == os.sep:
+        raise UsageError("the root of the file system cannot be moved")
+    return path
+
+
+def _history_folders(root: Root, known: Iterable[tuple[str, str, str]], old: str, new: str) -> list[tuple[str, str]]:
+    """The history folders of the moved folder and of all folders in it, with what they are called at the new place."""
+    names = {encode_project(old): new}
+    for path, folder, cwd in known:
+        target = moved_path(cwd, old, new)
+        # The name of a history folder is that of the first working directory; others lead nowhere.
+        if path == root.path and target is not None and encode_project(cwd) == folder:
+            names[folder] = target
+    found = []
+    for folder, target in sorted(names.items()):
+        source = os.path.join(root.projects, folder)
+        if os.path.isdir(source) and folder != encode_project(target):
+            found.append((source, os.path.join(root.projects, encode_project(target))))
+    return found
+
+
+def _alias(source: str, target: str) -> list[Step]:
+    path = os.path.join(target, ALIASES)
+    before = read_file(path)
+    lines = (before or b"").splitlines()
+    line = os.fsencode(source)
+    if line in lines:
+        return []
+    start = before + b"\n" if before and not before.endswith(b"\n") else before or b""
+    return [Write(path, content(start + line + b"\n"), merge="lines")]
+
+
+def _moved_folder(source: str, target: str, old: str, new: str, rewrite_cwd: bool) -> list[Step]:
+    steps: list[Step] = []
+    if os.path.lexists(target):
+        _merge(source, target, steps)
+    else:
+        steps.append(Rename(source, target))
+    if not rewrite_cwd:
+        return steps
+
+    def moved(path: str) -> str | None:
+        return moved_path(path, old, new)
+
+    for folder, _, names in sorted(os.walk(source)):
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if not name.endswith(".jsonl") or os.path.islink(path):
+                continue
+            place = target + path[len(source) :]
+            if count := count_lines(path, "cwd", moved):
+                # The file is read at its new place: it has been renamed by then.
+                steps.append(_rewrite(place, "cwd", moved, f"rewrite cwd in {count} lines of {place}"))
+    return steps
+
+
+def _rewrite(path: str, key: str, moved: Callable[[str], str | None], summary: str) -> Write:
+    return Write(path, lambda: rewrite_lines(path, key, moved), merge="lines", keep_date=True, summary=summary)
+
+
+def _merge(source: str, target: str, steps: list[Step]) -> None:
+    """Move what is in a folder into one that is there already; what is in both must be the same."""
+    for name in sorted(os.listdir(source)):
+        here, there = os.path.join(source, name), os.path.join(target, name)
+        if name in _IGNORED:
+            continue
+        if not os.path.lexists(there):
+            steps.append(Rename(here, there))
+        elif os.path.isdir(here) and os.path.isdir(there) and not os.path.islink(there):
+            _merge(here, there, steps)
+        elif read_file(here) != read_file(there):
+            raise UsageError(f"{here} and {there} both exist and differ; move one of them away, or leave out --rename")
+
+
+def _config_steps(config: str, old: str, new: str, bases: list[str], warnings: list[str]) -> list[Step]:
+    def moved(path: str) -> str | None:
+        return moved_path(path, old, new)
+
+    steps: list[Step] = []
+    history = os.path.join(config, "history.jsonl")
+    if os.path.isfile(history) and (count := count_lines(history, "project", moved)):
+        steps.append(_rewrite(history, "project", moved, f"rewrite project in {count} lines of {history}"))
+    path = os.path.join(config, ".claude.json")
+    if not os.path.exists(path) and os.path.basename(config) == ".claude":
+        path = os.path.join(os.path.dirname(config), ".claude.json")
+    before = read_file(path)
+    if before is None:
+        return steps
+    value = load_object(before, path)
+    projects = value.get("projects")
+    if isinstance(projects, dict) and any(moved(key) for key in projects):
+        value["projects"] = _renamed_keys(projects, moved, warnings)
+        if value["projects"] != projects:
+            if os.path.dirname(path) not in bases:
+                bases.append(os.path.dirname(path))
+            steps.append(Write(path, content(dump_like(value, before)), merge="json"))
+    return steps
+
+
+def _renamed_keys(projects: dict[str, Any], moved: Callable[[str], str | None], warnings: list[str]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in projects.items():
+        target = moved(key)
+        if target is not None and target in projects:
+            warnings.append(f".claude.json knows {target} already: the settings of {key} stay where they are")
+            target = None
+        result[target or key] = value
+    return result
+
+
+def _refuse_running(root: Root, old: str) -> None:
+    for session in running_sessions(root):
+        cwd, pid = session.get("cwd"), session.get("pid")
+        if isinstance(cwd, str) and moved_path(cwd, old, old) is not None and isinstance(pid, int) and _is_alive(pid):
+            raise UsageError(f"Claude Code is running in {cwd} (process {pid}): end it first, or leave out --rename")
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix" or pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
