@@ -75,3 +75,24 @@ def test_commits_of_sessions_and_what_they_cost(shop: Workshop, h: Hansard) -> N
     costs = {row.key["commit"]: row.cost_usd for row in usage.rows}
     assert costs == {commit.commit: commit.cost_usd for commit in page.commits}
     assert sum(cost for cost in costs.values() if cost) == usage.totals.cost_usd
+
+
+def test_a_file_as_it_was_and_as_it_is_now(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write a parser for tide tables")
+    shop.write(writer, "tide.py", PARSER)
+    first = shop.commit("Parse tide tables")
+    shop.type("tide.py", "# by hand\n" + PARSER)
+    shop.save()
+    h.sync()
+    path = str(shop.root / "tide.py")
+    for _ in range(2):  # asked again, it comes from the cache
+        assert [line.certainty for line in h.blame(path, rev="HEAD").lines] == ["exact"] * 7
+    now = h.blame(path)
+    assert [line.certainty for line in now.lines] == ["unknown"] + ["exact"] * 7
+    assert now.lines[0].commit == "0" * 40
+    some = h.blame(path, (6, 7), rev=first)
+    assert [(line.number, line.text.strip()) for line in some.lines] == [
+        (6, 'left, right = line.split(":")'),
+        (7, "return left.strip(), right.strip()"),
+    ]
+    assert {line.certainty for line in some.lines} == {"exact"}

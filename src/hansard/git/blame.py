@@ -15,7 +15,7 @@ from hansard.git.lines import Block, key_of, letters_in, line_hash, lines_of
 from hansard.git.marks import Marks
 from hansard.git.matching import Candidate, Claim, FileLine, Matcher
 from hansard.git.places import Places
-from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository
+from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SLACK = 2_000  # ms: git knows whole seconds
 _ALWAYS = 1 << 62
+_LARGEST = 64 << 20  # bytes of a file
 _WINDOW = 6 * 3_600_000  # ms between a shell command and the commit that has its lines
 
 
@@ -63,15 +64,15 @@ class Blamer:
             commit = self.repository.resolve(rev)
             if commit is None:
                 raise NotFound(f"no commit {rev!r} in {self.repository.root}")
-        blamed = self.repository.blame(path, commit, lines)
-        if not blamed:
-            raise NotFound(f"{path} is empty")
+        whole = self._text(path, commit)
         first = lines[0] if lines is not None else 1
-        whole = [item.text for item in blamed]
         if lines is not None:
-            whole = self._text(path, commit)
             if first > len(whole):
                 raise UsageError(f"{path} has only {len(whole):,} lines")
+            lines = (first, min(lines[1], len(whole)))
+        blamed = self._blame(path, commit, lines)
+        if not blamed:
+            raise NotFound(f"{path} is empty")
         infos = self.repository.commits([item.commit for item in blamed])
         open_lines = [
             FileLine(text, _ALWAYS, is_open=False)
@@ -85,16 +86,34 @@ class Blamer:
         claims = explained.claims[first - 1 : first - 1 + len(blamed)]
         return self.report(path, commit, blamed, first, Explained(claims, explained.sources), infos)
 
+    def _blame(self, path: str, commit: str | None, lines: tuple[int, int] | None) -> list[Blamed]:
+        """What git says, from the cache where that cannot have changed."""
+        at = commit
+        if at is None:
+            at = self.repository.resolve("HEAD")
+            committed = None if at is None else self.repository.blob(at, path)
+            if committed is None or committed != self._bytes(path, None):
+                return list(read_blame(self.repository.blame(path, None, lines)))
+        if lines is not None and not self._cache.has_blame(at or "", path):
+            return list(read_blame(self.repository.blame(path, at, lines)))
+        answer = self._cache.blame(at or "", path, lambda: self.repository.blame(path, at))
+        found = list(read_blame(answer))
+        return found if lines is None else found[lines[0] - 1 : lines[1]]
+
     def _text(self, path: str, commit: str | None) -> list[str]:
+        return lines_of(self._bytes(path, commit).decode("utf-8", "replace"))
+
+    def _bytes(self, path: str, commit: str | None) -> bytes:
         if commit is not None:
-            data = self.repository.blob(commit, path) or b""
-        else:
-            try:
-                with open(os.path.join(self.repository.root, path), "rb") as file:
-                    data = file.read(64 << 20)
-            except OSError as error:
-                raise NotFound(f"{path}: {error.strerror or error}") from error
-        return lines_of(data.decode("utf-8", "replace"))
+            found = self.repository.blob(commit, path)
+            if found is None:
+                raise NotFound(f"no file {path} in commit {commit[:12]}")
+            return found
+        try:
+            with open(os.path.join(self.repository.root, path), "rb") as file:
+                return file.read(_LARGEST)
+        except OSError as error:
+            raise NotFound(f"{path}: {error.strerror or error}") from error
 
     # -- a commit
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from hansard.git.commits import CommitWork
     from hansard.git.edits import CallWrites
 
-_VERSION = 1
+_VERSION = 2
+_BLAMES = 500  # files that are kept
 _TABLES = """
 CREATE TABLE calls (
     id          INTEGER PRIMARY KEY,  -- tool_calls.id
@@ -30,6 +31,11 @@ CREATE TABLE commits (
     state INTEGER NOT NULL,           -- of the edits from before it; another one: to be worked out again
     work  BLOB NOT NULL               -- CommitWork
 ) WITHOUT ROWID;
+CREATE TABLE blames (
+    id       INTEGER PRIMARY KEY,     -- the smallest are removed first
+    name     TEXT NOT NULL UNIQUE,    -- commit and path: what git says of them never changes
+    answer   BLOB NOT NULL            -- of `git blame --porcelain`, packed
+);
 CREATE TABLE lines (
     hash INTEGER NOT NULL,            -- of an added line
     id   INTEGER NOT NULL,
@@ -120,6 +126,26 @@ class EditCache:
                 "INSERT OR REPLACE INTO commits VALUES (?, ?, ?)",
                 [(name, state, msgspec.msgpack.encode(work)) for name, (state, work) in known.items()],
             )
+
+    def blame(self, commit: str, path: str, ask: Callable[[], bytes]) -> bytes:
+        """What git says of a file in a commit, asked once."""
+        name = f"{commit}:{path}"
+        with contextlib.suppress(apsw.Error, zstandard.ZstdError):
+            for (answer,) in self.db.execute("SELECT answer FROM blames WHERE name = ?", (name,)):
+                return self._unpack.decompress(answer)
+        answer = ask()
+        with contextlib.suppress(apsw.Error), self.db:
+            self.db.execute(
+                "INSERT OR REPLACE INTO blames (name, answer) VALUES (?, ?)", (name, self._pack.compress(answer))
+            )
+            self.db.execute("DELETE FROM blames WHERE id <= (SELECT max(id) FROM blames) - ?", (_BLAMES,))
+        return answer
+
+    def has_blame(self, commit: str, path: str) -> bool:
+        """Whether that was asked before."""
+        with contextlib.suppress(apsw.Error):
+            return bool(list(self.db.execute("SELECT 1 FROM blames WHERE name = ?", (f"{commit}:{path}",))))
+        return False
 
     @property
     def db(self) -> apsw.Connection:

@@ -217,15 +217,15 @@ class Repository:
             place += size + 1
         return found
 
-    def blame(self, path: str, rev: str | None = None, lines: tuple[int, int] | None = None) -> list[Blamed]:
-        """Each line of a file with the commit that brought it; without `rev` as it is in the working tree."""
+    def blame(self, path: str, rev: str | None = None, lines: tuple[int, int] | None = None) -> bytes:
+        """What `git blame --porcelain` says of a file, for `read_blame`; `rev` is a whole hash, without it the working tree counts."""
         words = ["blame", "--porcelain", "--no-textconv", "--encoding=UTF-8"]
         if lines is not None:
             words.append(f"-L{lines[0]},{lines[1]}")
         if rev is not None:
-            words += ["--end-of-options", rev]
+            words.append(rev)
         settings = self._without_filters() if rev is None else ()
-        return list(_blamed(self.ask(*words, "--", path, settings=settings)))
+        return self.ask(*words, "--", path, settings=settings)
 
     def _without_filters(self) -> list[str]:
         """Settings that keep git from running what the repository says that a file of the working tree must go through."""
@@ -326,8 +326,8 @@ def _infos(answer: bytes) -> Iterator[CommitInfo]:
             )
 
 
-def _blamed(answer: bytes) -> Iterator[Blamed]:
-    """Read `git blame --porcelain`, which tells a commit's details once."""
+def read_blame(answer: bytes) -> Iterator[Blamed]:
+    """The lines of `git blame --porcelain`, which tells a commit's details once."""
     paths: dict[str, str] = {}
     current, original = "", 0
     for raw in answer.split(b"\n"):
