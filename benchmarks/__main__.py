@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, ledger, reading, search_cases, statusline, sync_cases, web
+from benchmarks import data, ledger, reading, repository, search_cases, statusline, sync_cases, web
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading", "web")
+_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading", "web", "git")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -216,9 +216,11 @@ def main() -> None:
             sections += _reading(options, peers)
         elif name == "web":
             sections.append(_web(options, peers))
+        elif name == "git":
+            sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline", "reading", "web"):
+    if options.only not in ("search", "ledger", "statusline", "reading", "web", "git"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))
