@@ -35,12 +35,28 @@ class SyncCases:
 
     def figures(self) -> Iterator[Figure]:
         """All figures, in the order of the table."""
+        yield from self.first_answers()
         yield from self.cold()
         yield from self.memory()
         yield from self.disk()
         yield from self.warm()
         yield from self.idle()
         yield from self.append()  # last: it changes the history
+
+    def first_answers(self) -> Iterator[Figure]:
+        """Time the first answers of all, on an empty store, as in a terminal; the rest of the sync is waited for in between."""
+        for name, arguments in (("overview", ()), ("sessions", ("sessions",)), ("usage", ("usage",))):
+            took, cpu = [], []
+            for number in range(1, self.runs + 1):
+                self.tell(f"first {name}, {number} of {self.runs}")
+                shutil.rmtree(self.store, ignore_errors=True)
+                answered = run(cli("--no-wait", *arguments), self.env)
+                took.append(answered.seconds)
+                cpu.append(answered.cpu_seconds)
+                run(cli("usage", "--by", "total", "--json"), self.env)  # which waits for the process in the background
+            yield Figure(f"first {name} on an empty store", tuple(took), "s", 1)
+            if any(cpu):
+                yield Figure(f"first {name}, CPU time", tuple(cpu), "s")
 
     def cold_seconds(self) -> float:
         """Time a sync into an empty store."""
