@@ -31,6 +31,12 @@ def command() -> list[str]:
     return [sys.executable, "-P", "-m", "hansard.workers"]
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
 class Channel:
     """One end of the two pipes between a worker and whoever started it."""
 

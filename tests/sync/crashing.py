@@ -79,14 +79,14 @@ def _work(work: str, config: str, home: str) -> None:
 
             newest.LARGE_BYTES, newest.NEWEST_BYTES, newest.FILE_BYTES = 0, SMALL // 4, 0
             indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
-        run.sync(home, open_roots([config]), workers=False)
+        run.sync(home, open_roots([config]), workers=work == "workers", row_workers=2)
 
 
 def crash(work: str, config: str, template: str, out: str) -> list[str]:
     """Every store that was left behind by a run which died."""
     left = []
-    # The parts of a staged sync are those of the others: what is new is that they are left behind unfinished.
-    for moment in MOMENTS if work != "staged" else ("after",):
+    # The parts of a staged sync, or of one with workers, are those of the others: what is new is that they are left behind unfinished.
+    for moment in MOMENTS if work not in ("staged", "workers") else ("after",):
         for number in itertools.count(1):
             home = str(Path(out) / f"{work}-{moment}-{number}")
             if Path(template).exists():

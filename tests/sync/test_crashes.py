@@ -60,12 +60,12 @@ def _repaired(config: Path, home: Path, expected: Dump) -> None:
     assert not report.changed
 
 
-@pytest.mark.parametrize("work", ["sync", "staged"])
+@pytest.mark.parametrize("work", ["sync", "staged", "workers"])
 def test_a_first_sync(crashed: Tree, tmp_path: Path, work: str) -> None:
     crashed.sync()
     expected = dump(crashed.home)
     homes = _crash(work, crashed, tmp_path / "none", tmp_path / "out")
-    assert len(homes) > 20
+    assert len(homes) > 15
     for home in homes:
         _repaired(crashed.config, home, expected)
         shutil.rmtree(home)

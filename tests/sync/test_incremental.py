@@ -41,14 +41,14 @@ def _arrive(everything: dict[str, bytes], tree: Tree, dice: random.Random, *, st
 
 
 def _assert_pure(tree: Tree, *, cold: Path | None) -> None:
-    """Compare with one sync of the sources as they are now (where that is the same record), and with a rebuild."""
+    """Compare with one sync of the sources as they are now (where that is the same record), and with a rebuild by another process."""
     grown = dump(tree.home)
     if cold is not None:
         fresh = Tree(tree.config, cold)
         fresh.sync()
         assert_same(dump(fresh.home), grown)
     shutil.rmtree(tree.config)  # a rebuild needs no sources
-    rebuild(str(tree.home), workers=False)
+    rebuild(str(tree.home), row_workers=1)
     assert_same(dump(tree.home), grown)
 
 

@@ -11,7 +11,6 @@ is needed.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from hansard.model.grep import GrepCount, GrepFile, GrepLine
 from hansard.query.compile import in_project
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.sources.claude_code import agent_of, project_dir_of, session_of
+from hansard.workers import processors
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -211,6 +211,4 @@ class Grep:
 
 
 def _usual_helpers() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    count = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return min(count, _MOST_HELPERS)
+    return min(processors(), _MOST_HELPERS)

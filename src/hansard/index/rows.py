@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
@@ -35,8 +36,7 @@ RANGED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """What the index must know of a generation in the record."""
 
     id: int

@@ -35,8 +35,8 @@ class Stretch(msgspec.Struct, array_like=True):
 
     rows: Rows
     state: State
-    indexed: int = 0  # where the lines end
-    size: int = 0  # where the bytes end: an unfinished line may follow
+    indexed: int  # where the lines end
+    size: int  # where the bytes end: an unfinished line may follow
     cursor: bytes | None = None  # the state after the last whole line, where one may go on from here
     tail_state: bytes | None = None  # the state with an unfinished line that has rows of its own
     has_tail: bool = False
@@ -80,9 +80,9 @@ def read_stretches(
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
-            stretch = Stretch(fold.rows, state)
+            stretch = Stretch(fold.rows, state, lines.offset, lines.offset)
             if lines.offset - checkpoint > _CHECKPOINT_BYTES:
-                checkpoint = stretch.indexed = stretch.size = lines.offset
+                checkpoint = lines.offset
                 stretch.cursor = dump(state)
             fold.rows = Rows()
             yield stretch

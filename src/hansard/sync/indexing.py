@@ -7,7 +7,7 @@ import json
 import posixpath
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
@@ -27,10 +27,12 @@ from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sources.roots import path_inside
 from hansard.sync import newest
 from hansard.sync.report import ProgressReporter
+from hansard.sync.row_workers import FoldFailedError, RowWorkers, Task, usual_count
 
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
 _GROWTH = 8  # how many times as much is indexed before it is shown again: making the indexes again costs little then
+_DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are no transcripts
 _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
 
@@ -64,6 +66,7 @@ class Backlog(NamedTuple):
     transcript: Transcript
     start: int
     end: int
+    is_new: bool  # nothing of it is indexed
 
     @property
     def size(self) -> int:
@@ -77,10 +80,15 @@ def catch_up(
     touched: set[int] | None,
     reporter: ProgressReporter,
     show: Callable[[], None] | None = None,
+    *,
+    checked: Mapping[int, int],
+    row_workers: int | None = 0,
 ) -> int:
     """Index what the record has of some generations (None: of all) and the index has not; returns how many records.
 
     `show`: nothing can be asked before this is done, so of much the newest comes first, and `show` is called in between.
+    `checked` is up to where the bytes of a generation are compared with their hashes: what was hashed just now need not be.
+    `row_workers` is how many other processes make the rows; None is as many as pay off.
     """
     known = index.indexed(touched)
     wanted: Iterable[Generation] = (
@@ -98,20 +106,34 @@ def catch_up(
     reporter.begin("indexing", files=len(waiting), size=size)
     if show is not None and size >= max(newest.LARGE_BYTES, _GROWTH * sum(had.size for had in known.values())):
         index.begin_bulk()
+    batches = list(_batches(waiting)) if show is not None else [waiting]
+    tasks = (
+        Task(item.transcript, item.end, check=checked.get(item.transcript.id, 0) > 0)
+        for batch in batches
+        for item in batch
+        if item.is_new and item.transcript.kind not in _DONE_HERE
+    )
+    workers = RowWorkers(record.path, usual_count(size) if row_workers is None else row_workers, tasks)
     records = 0
-    for batch in _batches(waiting) if show is not None else [waiting]:
-        records += _feed(record, index, batch, reporter, check=touched is None)
-        if waiting and show is not None:
-            show()
+    try:
+        for number, batch in enumerate(batches, 1):
+            records += _feed(record, index, batch, reporter, workers, checked=checked)
+            if number < len(batches) and show is not None:
+                show()
+    finally:
+        workers.close()
     reporter.end()
     return records
 
 
-def index_newest(record: Record, index: RowIndex, limit: int) -> int:
-    """Index the newest of what the record has and the index has not, of about so many bytes; returns how many records."""
+def index_newest(record: Record, index: RowIndex, limit: int, checked: Mapping[int, int]) -> int:
+    """Index the newest of what the record has and the index has not, of about so many bytes; returns how many records.
+
+    `checked` as for `catch_up`.
+    """
     backlog = _backlog(record, index, index.indexed(), record.newest_generations(), [])
     chosen = list(newest.choose(backlog, limit, lambda item: item.size))
-    return _feed(record, index, chosen[::-1], ProgressReporter(None), check=True)
+    return _feed(record, index, chosen[::-1], ProgressReporter(None), RowWorkers(record.path, 0, ()), checked=checked)
 
 
 def _backlog(
@@ -129,11 +151,11 @@ def _backlog(
             continue
         transcript = transcript_of(generation, roots[generation.root_id])
         if had is None:
-            yield Backlog(transcript, 0, generation.size)
+            yield Backlog(transcript, 0, generation.size, is_new=True)
         elif had.size > generation.size:
             raise IndexDamaged(index.path, f"it has more of {generation.path} than the record")
         elif had.size < generation.size:
-            yield Backlog(transcript, had.indexed, generation.size)
+            yield Backlog(transcript, had.indexed, generation.size, is_new=False)
         elif (had.state, had.mtime) != (transcript.state, transcript.mtime):
             notes.append(transcript)
 
@@ -153,7 +175,13 @@ def _batches(waiting: list[Backlog]) -> Iterator[list[Backlog]]:
 
 
 def _feed(
-    record: Record, index: RowIndex, waiting: Sequence[Backlog], reporter: ProgressReporter, *, check: bool
+    record: Record,
+    index: RowIndex,
+    waiting: Sequence[Backlog],
+    reporter: ProgressReporter,
+    workers: RowWorkers,
+    *,
+    checked: Mapping[int, int],
 ) -> int:
     """Index transcripts, with a commit now and then; returns how many records."""
     records = done = 0
@@ -162,12 +190,19 @@ def _feed(
         done = 0
         with index.transaction():
             while left and done < _COMMIT_BYTES:
-                transcript, start, end = left.pop()
+                item = left.pop()
+                transcript, start, end, _ = item
                 with index.isolated("rows", str(transcript.id), end):
-                    pieces = _counted(record.read(transcript.id, start, end, mend=True, check=check), reporter)
-                    records += index.feed(transcript, pieces)
+                    try:
+                        with index.db:  # takes back what came of a transcript before its worker failed
+                            records += index.take(transcript, workers.stretches(transcript.id))
+                        reporter.step(end)
+                    except FoldFailedError:
+                        check = start < checked.get(transcript.id, 0)
+                        pieces = record.read(transcript.id, start, end, mend=True, check=check)
+                        records += index.feed(transcript, _counted(pieces, reporter))
                 reporter.step(files=1)
-                done += end - start
+                done += item.size
     return records
 
 

@@ -21,6 +21,7 @@ def rebuild(
     *,
     wait_seconds: float = 2.0,
     workers: bool = True,
+    row_workers: int | None = None,
     prices: Prices | None = None,
 ) -> SyncReport:
     """Make `index.db` and `text.db` again from the record; the sources are not looked at and may be gone.
@@ -36,7 +37,7 @@ def rebuild(
         record = Record.open(place(home, RECORD), readonly=True)
         reporter = ProgressReporter(listener, home)
         try:
-            report = make(home, record, reporter, prices or Prices(home), workers=workers)
+            report = make(home, record, reporter, prices or Prices(home), workers=workers, row_workers=row_workers)
         finally:
             reporter.close()
             record.close()
@@ -53,7 +54,14 @@ def rebuild(
 
 
 def make(
-    home: str, record: Record, reporter: ProgressReporter, prices: Prices, *, workers: bool, suffix: str = NEW
+    home: str,
+    record: Record,
+    reporter: ProgressReporter,
+    prices: Prices,
+    *,
+    workers: bool,
+    row_workers: int | None = None,
+    suffix: str = NEW,
 ) -> SyncReport:
     """Make both indexes from the record, beside those that are there."""
     from hansard.index.rows import RowIndex
@@ -69,7 +77,9 @@ def make(
         index = RowIndex(place(home, INDEX + suffix), record)
         try:
             with telling(index.path):
-                records = catch_up(record, index, None, reporter)
+                sizes = {generation.id: generation.size for generation in record.generations()}
+                count = row_workers if workers else 0
+                records = catch_up(record, index, None, reporter, checked=sizes, row_workers=count)
                 finish(record, index, None, prices)
                 sums: Any = index.db.execute(
                     "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +38,7 @@ def sync(
     wait_seconds: float = 2.0,
     only: Collection[str] | None = None,
     workers: bool = True,
+    row_workers: int | None = None,
     prices: Prices | None = None,
     change: Change | None = None,
     reread: bool = False,
@@ -54,7 +55,8 @@ def sync(
        committed before anything asks what the bytes mean, and a file that cannot be read is noted while the others go on.
     4. Index. What the record has and the indexes have not is read back and becomes rows of `index.db`. The text of a large backlog is
        indexed at the same time, from the record's first commit on, by a second process, which writes `text.db`; a small one is
-       done here. What cannot be indexed is noted, and tried again when there is more of it.
+       done here. Other processes make the rows of much that is new; this one writes them. What cannot be indexed is noted, and tried
+       again when there is more of it.
     5. Derive. Sessions, subagents and links of what changed are made again.
     6. Sign. Both indexes note the record's revision, so that the next sync can trust them.
 
@@ -70,7 +72,8 @@ def sync(
     the user's remarks, in a transaction of its own before step 3; it may be called again when an index turns out to be damaged.
     `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is compared of
     files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only` ends a large
-    first sync when the newest transcripts are indexed; any other is done in full.
+    first sync when the newest transcripts are indexed; any other is done in full. `workers` allows other processes for a large backlog;
+    `row_workers` is how many of them make rows, None as many as pay off.
     """
     started = time.perf_counter()
     try:
@@ -82,6 +85,7 @@ def sync(
             wait_seconds=wait_seconds,
             only=only,
             workers=workers,
+            row_workers=row_workers,
             prices=prices or Prices(home),
             change=change,
             reread=reread,
@@ -105,6 +109,7 @@ def _sync(
     wait_seconds: float,
     only: Collection[str] | None,
     workers: bool,
+    row_workers: int | None,
     prices: Prices,
     change: Change | None,
     reread: bool,
@@ -129,6 +134,7 @@ def _sync(
             run = _Run(
                 *(home, record, roots, max_file, listener, prices),
                 workers=workers,
+                row_workers=row_workers if workers else 0,
                 reread=reread,
                 compare_bytes=compare_bytes,
                 newest_only=newest_only,
@@ -233,6 +239,7 @@ class _Run:
         prices: Prices,
         *,
         workers: bool,
+        row_workers: int | None,
         reread: bool,
         compare_bytes: int | None,
         newest_only: bool,
@@ -244,6 +251,7 @@ class _Run:
         self.max_file = max_file
         self.reporter = ProgressReporter(listener, home)
         self.workers = workers
+        self.row_workers = row_workers
         self.reread = reread
         self.compare_bytes = compare_bytes
         self.newest_only = newest_only
@@ -261,6 +269,8 @@ class _Run:
         is_first = not trusted and not _was_complete(self.home)
         text: TextRun | None = None
         records = 0
+        # What is kept from here on is hashed then.
+        checked = {} if trusted else {generation.id: generation.size for generation in record.generations()}
         try:
             if change is not None:
                 with record.writing():
@@ -271,7 +281,7 @@ class _Run:
                 record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
             )
             if is_first and text.backlog >= newest.LARGE_BYTES:
-                records = self._newest(keeper, surveys)
+                records = self._newest(keeper, surveys, checked)
                 if self.newest_only:
                     kept = keeper.kept
                     return replace(
@@ -286,9 +296,19 @@ class _Run:
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):
-                    trusted = trusted and not index.fresh
+                    if trusted and index.fresh:
+                        trusted = False
+                        checked = {generation.id: generation.size for generation in record.generations()}
                     early = partial(show, record, index, self.prices) if is_first else None
-                    records += catch_up(record, index, kept.touched if trusted else None, self.reporter, early)
+                    records += catch_up(
+                        record,
+                        index,
+                        kept.touched if trusted else None,
+                        self.reporter,
+                        early,
+                        checked=checked,
+                        row_workers=self.row_workers,
+                    )
                     finish(record, index, kept.retouched if trusted else None, self.prices, look=True)
                     report = self._summary(surveys, index)
             finally:
@@ -307,7 +327,7 @@ class _Run:
             problems=report.problems + problems,
         )
 
-    def _newest(self, keeper: Keeper, surveys: Sequence[RootSurvey]) -> int:
+    def _newest(self, keeper: Keeper, surveys: Sequence[RootSurvey], checked: Mapping[int, int]) -> int:
         """Keep, index and derive the newest transcripts before all others; returns how many records."""
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
@@ -319,7 +339,7 @@ class _Run:
         index = RowIndex(place(self.home, INDEX), self.record)
         try:
             with telling(index.path):
-                records = index_newest(self.record, index, newest.NEWEST_BYTES)
+                records = index_newest(self.record, index, newest.NEWEST_BYTES, checked)
                 with index.transaction():
                     index.expect(self.record.log_totals()[0], size)
                 show(self.record, index, self.prices)
