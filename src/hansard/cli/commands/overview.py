@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from hansard.cli.commands.status import cleanup_lines
 from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
+from hansard.render.terminal.health import cleanup_lines
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, one_line, wrap
 from hansard.render.words import ago, cost, incomplete, many, odd_lines, short, size

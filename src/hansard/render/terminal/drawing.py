@@ -139,7 +139,21 @@ class Drawing:
 
     def _fork(self, branch: int) -> str:
         words = self._replaced.get(branch)
-        return f"{self.command} --branch {branch}" + (f" ({words})" if words else "")
+        return self.branch_hint(branch) + (f" ({words})" if words else "")
+
+    # -- how to see what is not drawn
+
+    def more_hint(self) -> str:
+        """What shows the rest of a text that was cut."""
+        return "--depth all"
+
+    def branch_hint(self, branch: int) -> str:
+        """What shows another branch."""
+        return f"{self.command} --branch {branch}"
+
+    def agent_hint(self, agent: Agent) -> str:
+        """What shows a subagent."""
+        return f"{self.command} --agent {_name(agent)}"
 
     def _who(self, item: Item) -> str:
         if item.kind in TYPED:
@@ -199,7 +213,7 @@ class Drawing:
         shown = lines[:most]
         yield from _indented(2, shown)
         if len(lines) > len(shown):
-            more = f"… {many(len(lines) - len(shown), 'more line')} (--depth all)"
+            more = f"… {many(len(lines) - len(shown), 'more line')} ({self.more_hint()})"
             yield "  " + self.board.paint(more, DIM)
 
     def _parts(self, parts: tuple[Part, ...], *, full: bool, most: int) -> Iterator[str]:
@@ -232,7 +246,7 @@ class Drawing:
         if item.thread is not None and item.thread.agent is not None:
             agent = item.thread.agent
             counts = f"{many(agent.messages, 'message')}, {many(agent.tool_calls, 'tool call')}"
-            words = f"subagent ({counts}): {self.command} --agent {_name(agent)}"
+            words = f"subagent ({counts}): {self.agent_hint(agent)}"
             yield from _indented(4, self._inner.lay([(DIM, words)]))
 
     def _about(self, item: Item) -> str:
