@@ -1251,6 +1251,12 @@ class Hansard:
 
         return plan_resume(self.reader, name, self.roots)
 
+    def cleanup_periods(self) -> dict[str, int]:
+        """After how many days the client of each root deletes transcripts, by the root's path."""
+        from hansard.sources.claude_code import cleanup_period_days
+
+        return {root.path: cleanup_period_days(root) for root in self.roots}
+
     def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
         """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""
         from hansard.sources.claude_code import cleanup_period_days

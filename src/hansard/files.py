@@ -57,3 +57,17 @@ def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
             return None
         raise
     return db
+
+
+def write_private(path: str, content: bytes) -> None:
+    """Replace a small file as a whole; nobody else may read it, and nobody sees half of it."""
+    partial = f"{path}.{os.getpid()}.part"
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(partial, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
+        raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -204,11 +204,28 @@ def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
         " SELECT id, sidechain FROM records WHERE id BETWEEN ?1 AND ?2 AND (says = 'error' OR sub = 'api_error')",
         bounds,
     )
-    return [
-        record_id - thread.low
-        for record_id, sidechain in rows
-        if thread.is_agent_file or (not sidechain if thread.inside is None else record_id - thread.low in thread.inside)
-    ]
+    return list(_own(thread, rows))
+
+
+def _own(thread: ThreadReader, rows: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The offsets of those records that are the thread's own; each with whether it is a sidechain's."""
+    for record_id, sidechain in rows:
+        place = record_id - thread.low
+        if thread.is_agent_file or (not sidechain if thread.inside is None else place in thread.inside):
+            yield place
+
+
+def find_places(thread: ThreadReader, kind: str) -> list[int]:
+    """Where the `errors` or the `edits` of a thread stand, in order."""
+    bounds = thread.low, thread.low + OFFSET_MASK
+    if kind == "errors":
+        return sorted(set(_failures(thread, bounds)))
+    rows = thread.reader.rows(
+        "SELECT r.id, r.sidechain FROM tool_calls c JOIN blocks b ON b.id = c.id JOIN records r ON r.id = b.id - b.n"
+        " WHERE c.id BETWEEN ? AND ? AND c.change IS NOT NULL",
+        bounds,
+    )
+    return sorted(set(_own(thread, rows)))
 
 
 def read_compactions(thread: ThreadReader) -> list[Compaction]:

@@ -24,6 +24,7 @@ from hansard.thread.structure import (
     Start,
     end_of_turn,
     find_line,
+    find_places,
     find_starts,
     fork_places,
     list_changed_files,
@@ -371,6 +372,10 @@ class Thread:
     def outline(self, first: int, last: int) -> list[OutlineTurn]:
         """The turns from one number to another by their first words."""
         return read_outline(self._source, self.starts, first, last)
+
+    def places(self, kind: str) -> list[int]:
+        """Where its errors or its edits stand, in order: the byte offsets of the lines."""
+        return self.once(f"places of {kind}", lambda: find_places(self._source, kind)) if self.has_log else []
 
     def compactions(self) -> list[Compaction]:
         """Where it was replaced by its summary."""
