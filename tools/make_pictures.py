@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import re
@@ -35,6 +36,16 @@ TEMPLATE = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DO
 )
 
 
+# Of the terminal app: the keys that lead to what is shown.
+SCREENS: dict[str, list[str]] = {
+    "tui-sessions": ["down", "down"],
+    "tui-reader": ["down", "enter", "left_square_bracket"],
+    "tui-search": ["3", *"tide"],
+    "tui-usage": ["4", "right", "right", "right"],
+}
+SIZE = (140, 38)
+
+
 def main() -> None:
     """Write one SVG per run."""
     PICTURES.mkdir(parents=True, exist_ok=True)
@@ -42,6 +53,41 @@ def main() -> None:
         write_history(Path(scratch, ".claude"))
         for name, arguments in RUNS.items():
             draw(name, arguments, scratch)
+        for name, keys in SCREENS.items():
+            asyncio.run(draw_screen(name, keys, scratch))
+
+
+async def draw_screen(name: str, keys: list[str], scratch: str) -> None:
+    """Press keys in the terminal app and draw what it shows."""
+    import hansard
+    from hansard.ledger.calendar import find_zone
+    from hansard.tui.app import HansardApp, Setup
+
+    home = Path(scratch, "data")
+    (home / "tui.json").unlink(missing_ok=True)
+    setup = Setup(lambda: hansard.open(home), str(home), find_zone("UTC"), is_syncing=False)
+    app = HansardApp(setup)
+    async with app.run_test(size=SIZE) as pilot:
+        for key in ["", *keys]:
+            await pilot.press(*filter(None, [key]))
+            for _ in range(3):
+                await pilot.pause()
+                await app.workers.wait_for_complete()
+        app.theme = "textual-dark"
+        await pilot.pause()
+        console = Console(
+            record=True,
+            width=SIZE[0],
+            height=SIZE[1],
+            file=io.StringIO(),
+            force_terminal=True,
+            color_system="truecolor",
+            legacy_windows=False,
+        )
+        console.print(app.screen._compositor.render_update(full=True))  # noqa: SLF001 - as Textual's own pictures are made
+    path = PICTURES / f"{name}.svg"
+    console.save_svg(str(path), title="hansard tui", unique_id=f"hansard-{name}", code_format=TEMPLATE)
+    print(f"{name}: {', '.join(keys)}")
 
 
 def draw(name: str, arguments: list[str], scratch: str) -> None:

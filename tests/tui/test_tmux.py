@@ -1,10 +1,11 @@
-"""The picker in a real terminal: tmux."""
+"""The app and the picker in a real terminal: tmux."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -84,3 +85,61 @@ def test_escape_leaves_with_1(terminal: Terminal) -> None:
     terminal.type("Escape")
     screen = terminal.until("ended=1")
     assert "sessions" not in screen  # the screen is as it was
+
+
+def hansard(words: str) -> str:
+    return f"unset COLUMNS LINES; {shlex.quote(sys.executable)} -m hansard {words}; echo ended=$?"
+
+
+def test_the_app_starts_is_resized_and_leaves_for_the_client(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.type(hansard("tui"), "Enter")
+    screen = terminal.until("2 sessions in all projects")
+    assert "1 Sessions" in screen
+    terminal("resize-window", "-x", "200", "-y", "40")
+    terminal.until("KEPT")
+    terminal.type("/")
+    terminal.type("high")
+    terminal.until("1 session in")
+    terminal.type("Enter")
+    terminal.type("Enter")
+    terminal.until("At noon.")
+    terminal.type("r")
+    terminal.until("ended=0")
+    assert (tmp_path / "seen").read_text().split() == ["--resume", SESSION]
+
+
+def test_a_picked_id_goes_to_standard_output(terminal: Terminal) -> None:
+    command = f"{shlex.quote(sys.executable)} -m hansard tui --pick"
+    terminal.type(f'picked="$({command})"; echo "picked=$picked="', "Enter")
+    terminal.until("pick: 2 sessions")
+    terminal.type("Enter")
+    terminal.until(f"picked={OTHER}=")
+
+
+def test_input_from_a_pipe_leaves_the_terminal_to_the_app(terminal: Terminal) -> None:
+    command = f"{shlex.quote(sys.executable)} -m hansard tui --pick 2>/dev/null"
+    terminal.type(f'picked="$(echo | {command})"; echo "picked=$picked="', "Enter")
+    terminal.until("pick: 2 sessions")
+    terminal.type("Escape")
+    terminal.until("picked==")
+
+
+def test_it_is_suspended_and_comes_back(terminal: Terminal) -> None:
+    terminal.type("set -m; " + hansard("tui"), "Enter")
+    terminal.until("2 sessions in all projects")
+    terminal.type("C-z")
+    terminal.until("Stopped")
+    terminal.type("fg", "Enter")
+    terminal.until("2 sessions in all projects")
+    terminal.type("q")
+    terminal.until("ended=")
+
+
+def test_a_terminated_app_leaves_the_terminal_as_it_was(terminal: Terminal, tmp_path: Path) -> None:
+    number = tmp_path / "pid"
+    app = f"echo $$ > {shlex.quote(str(number))}; exec {shlex.quote(sys.executable)} -m hansard tui"
+    terminal.type(f"sh -c {shlex.quote(app)}; echo ended=$?", "Enter")
+    terminal.until("2 sessions in all projects")
+    os.kill(int(number.read_text()), signal.SIGTERM)
+    screen = terminal.until("ended=")
+    assert "1 Sessions" not in screen

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
     "open": (READ, "Open a session in the browser."),
+    "tui": (READ, "Browse everything in the terminal: search, read, resume."),
     "web": (READ, "Browse everything in the web app, live."),
     "mcp": (READ, "Serve the history to coding agents (Model Context Protocol)."),
     "grep": (READ, "Search every stored byte with a regular expression."),

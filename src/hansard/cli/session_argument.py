@@ -38,24 +38,13 @@ def _is_interactive() -> bool:
 
 
 def _pick(cli: Context) -> str:
+    from hansard.cli.commands.tui import start_app
+
     settings = cli.settings()
     with cli.reading(settings):
         pass
-    from hansard.tui.picker import pick_session
-
-    try:
-        directory: str | None = os.getcwd()
-    except OSError:  # it was removed
-        directory = None
-    command = click.get_current_context().info_name or "choose"
-    before = os.environ.get("NO_COLOR")
-    if cli.color == "never":
-        os.environ["NO_COLOR"] = "1"  # Textual asks nothing else
-    try:
-        chosen = pick_session(lambda: cli.engine(settings), purpose=command, directory=directory)
-    finally:  # the client that is run next has settings of its own
-        if cli.color == "never" and before is None:
-            del os.environ["NO_COLOR"]
+    purpose = click.get_current_context().info_name or "choose"
+    chosen = start_app(cli, settings, picks="session", purpose=purpose, is_syncing=False)
     if chosen is None:
         raise click.exceptions.Exit(1)
-    return chosen
+    return chosen.session_id

@@ -2,49 +2,99 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from textual.content import Content
-
+from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
-from hansard.render.words import cost, project_name, short, title_of, when
+from hansard.render.words import cost, many, project_name, short, title_of, when
 
 if TYPE_CHECKING:
-    from hansard.model.sessions import Session
+    from hansard.model.sessions import Session, SessionGroup
 
 _GAP = "  "
 _WHEN = 10  # the longest is a date in full
-_TURNS = 5
-_COST = 9
 _PROJECT_SHARE = 5  # of the width, at most a fifth
-_NARROW = 60  # columns, below which turns are left out
-_PROJECT_STYLE = "ansi_green"
 _LONGEST_TITLE = 400  # characters that are looked at
+_SOON = 7  # days before the clean-up that are marked
+# The columns on the right, each with its width and how wide the list must be for it.
+_RIGHT = (("ERRORS", 6, 100), ("TURNS", 5, 60), ("COST", 9, 60), ("KEPT", 5, 84))
 
 
-def heading(columns: int) -> Content:
+class Group(NamedTuple):
+    """A heading among sessions."""
+
+    name: str
+    sums: SessionGroup
+
+
+class RowStyle(NamedTuple):
+    """What a row depends on beside its session."""
+
+    now: datetime
+    cleanup: Mapping[str, int]  # days after which the client of a root deletes
+    live: frozenset[str] = frozenset()  # sessions that are going on
+
+
+def heading(columns: int) -> str:
     """The names of the columns."""
-    return Content(_GAP.join(_cells(("WHEN", "PROJECT", "TITLE", "TURNS", "COST"), columns))).stylize("dim")
+    return painted([(DIM, _GAP.join(_cells(("WHEN", "PROJECT", "TITLE"), [name for name, _, _ in _RIGHT], columns)))])
 
 
-def session_row(session: Session, moment: datetime, columns: int) -> Content:
+def group_row(group: Group, columns: int) -> str:
+    """A heading with what its sessions add up to."""
+    sums = group.sums
+    amount = cost(sums.cost_usd, lower_bound=sums.is_lower_bound, unpriced=False)
+    facts = f"{many(sums.total, 'session')}  {amount}"
+    name = fit(one_line(group.name), max(8, columns - width(facts) - 3))
+    return painted([(BOLD, name), ("", _GAP), (DIM, facts)])
+
+
+def session_row(session: Session, style: RowStyle, columns: int) -> str:
     """One session on one line."""
+    marks = "● " * (session.session_id in style.live) + "◆ " * session.pinned
+    title = marks + one_line(title_of(session)[:_LONGEST_TITLE])
+    errors = session.tool_errors + session.api_errors
     amount = cost(
         session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models)
     )
-    title = f"{'◆ ' * session.pinned}{one_line(title_of(session)[:_LONGEST_TITLE])}"
-    texts = (when(session.ended_at, moment), project_name(session.project), title, short(session.prompts), amount)
-    time, project, *rest = _cells(texts, columns)
-    styled = Content.assemble((time, "dim"), _GAP, (project, _PROJECT_STYLE), _GAP)
-    return styled + Content(_GAP.join(rest))
+    kept, kept_style = _kept(session, style)
+    right = [short(errors) if errors else "", short(session.prompts), amount, kept]
+    texts = (when(session.ended_at, style.now), project_name(session.project), title)
+    cells = _cells(texts, right, columns)
+    styles = [
+        DIM,
+        GREEN,
+        BOLD if session.session_id in style.live else "",
+        *_of_right((RED, "", "", kept_style), columns),
+    ]
+    spans = [(name, cell) for name, cell in zip(styles, cells, strict=True)]
+    return painted([piece for span in spans for piece in (("", _GAP), span)][1:])
 
 
-def _cells(texts: tuple[str, str, str, str, str], columns: int) -> list[str]:
+def _kept(session: Session, style: RowStyle) -> tuple[str, str]:
+    """Days until the client deletes it, or that it is kept only here."""
+    if session.source_state == "gone":
+        return "here", CYAN
+    days = style.cleanup.get(session.root)
+    if days is None or session.ended_at is None:
+        return "", ""
+    left = math.ceil((session.ended_at + timedelta(days=days) - style.now).total_seconds() / 86_400)
+    return f"{max(0, left)}d", YELLOW if left <= _SOON else DIM
+
+
+def _of_right(values: tuple[str, ...], columns: int) -> list[str]:
+    return [value for value, (_, _, least) in zip(values, _RIGHT, strict=True) if columns >= least]
+
+
+def _cells(texts: tuple[str, str, str], right: list[str], columns: int) -> list[str]:
     """Texts cut and padded to the columns; the title gets what the others leave."""
-    time, project, title, turns, amount = texts
-    project_columns = max(8, columns // _PROJECT_SHARE)
+    time, project, title = texts
+    project_columns = max(8, min(24, columns // _PROJECT_SHARE))
     left = [pad(fit(time, _WHEN), _WHEN), pad(fit(project, project_columns), project_columns)]
-    right = [pad(turns, _TURNS, right=True), pad(amount, _COST, right=True)] if columns >= _NARROW else []
-    room = max(8, columns - sum(width(cell) + len(_GAP) for cell in [*left, *right]))
-    return [*left, pad(fit(title, room), room), *right]
+    shown = zip(right, _RIGHT, strict=True)
+    tail = [pad(fit(text, room), room, right=True) for text, (_, room, least) in shown if columns >= least]
+    room = max(8, columns - sum(width(cell) + len(_GAP) for cell in [*left, *tail]))
+    return [*left, pad(fit(title, room), room), *tail]

@@ -58,10 +58,16 @@ def resume(cli: Context, ctx: click.Context, session: str | None, print_only: bo
       hansard resume 3f2a91c0 --print
       hansard resume 3f2a91c0 --dir ~/src/moved-project
     """
-    session = choose_session(cli, session)
+    resume_session(cli, choose_session(cli, session), ctx.meta[_OPTIONS], print_only=print_only, directory=directory)
+
+
+def resume_session(
+    cli: Context, session: str, options: list[str], *, print_only: bool = False, directory: str | None = None
+) -> None:
+    """Restore a session where that is needed, and become the client that goes on with it; or print how."""
     with cli.reading() as h:
         plan = h.plan_resume(session)
-        command = [CLIENT, RESUME_OPTION, plan.session.session_id, *ctx.meta[_OPTIONS]]
+        command = [CLIENT, RESUME_OPTION, plan.session.session_id, *options]
         environment = _environment(plan.config)
         if print_only or cli.as_json:
             _print(cli, plan, command, directory or plan.session.cwd, environment)

@@ -1,0 +1,306 @@
+"""The terminal app: which screens there are, the engine behind them, what is remembered, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+
+from hansard.errors import HansardError
+from hansard.files import write_private
+from hansard.render.words import use_project_names
+from hansard.tui.dialogs import TextDialog
+from hansard.tui.engine_thread import EngineThread
+from hansard.tui.frame import TABS, View
+from hansard.tui.help import key_lines
+from hansard.tui.state import State, changed, load_state, save_state
+from hansard.tui.store_watch import StoreWatch
+from hansard.tui.views.sessions import SessionsView
+
+if TYPE_CHECKING:
+    from textual.dom import DOMNode
+    from textual.screen import Screen
+
+    from hansard.engine import Hansard
+    from hansard.ledger.calendar import Zone
+    from hansard.model.sessions import Session
+
+THEMES = ("ansi-dark", "ansi-light", "textual-dark", "textual-light")
+"""The terminal's own colours, for a dark and a light background, and colours of our own."""
+_LOG = "tui-crash.log"
+
+
+class Setup(NamedTuple):
+    """What the command that starts the app gives it."""
+
+    open_engine: Callable[[], Hansard]
+    home: str
+    zone: Zone
+    directory: str | None = None  # that the user is in
+    is_syncing: bool = True
+    browse: Callable[[str, str | None, int | None], None] | None = None
+    purpose: str = ""  # of a picker, else empty
+    picks: str = ""  # session, message
+
+
+class Outcome(NamedTuple):
+    """How the app ended: with nothing, with something to run, or with what was picked."""
+
+    action: str  # resume, fork, pick
+    session_id: str
+    offset: int | None = None
+    agent: str | None = None
+
+
+class HansardApp(App[Outcome | None]):
+    """The whole history in the terminal."""
+
+    TITLE = "Hansard"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+backslash"  # one that may be pressed while typing
+    MODES: ClassVar[dict[str, Any]] = {}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"view('{name}')", name.capitalize(), show=False)
+            for number, name in enumerate(TABS, 1)
+        ),
+        Binding("question_mark", "keys", "All keys", show=False),
+        Binding("colon,ctrl+p", "command_palette", "Command palette", show=False),
+        Binding("ctrl+t", "next_theme", "Next theme", show=False),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True),
+        Binding("q", "quit", "Quit", show=False),
+        Binding("ctrl+c,ctrl+q", "interrupt", "Quit", show=False, priority=True),
+    ]
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__(ansi_color=True)
+        self._setup = setup
+        self.state = State() if setup.purpose else load_state(setup.home)
+        self.engine = EngineThread(setup.open_engine)
+        self._watch: StoreWatch | None = None
+        self.is_syncing = False
+        self.interrupted = False
+        self.crash_log: str | None = None
+        self.theme = self.state.theme if self.state.theme in THEMES else THEMES[0]
+
+    @property
+    def directory(self) -> str | None:
+        """Where the user is."""
+        return self._setup.directory
+
+    @property
+    def zone(self) -> Zone:
+        """Whose days are meant."""
+        return self._setup.zone
+
+    # -- beginning and end
+
+    def on_mount(self) -> None:
+        """Show the screen that was left, and keep the store current behind it."""
+        setup = self._setup
+        self.add_mode("sessions", lambda: SessionsView(setup.purpose))
+        if not setup.purpose:
+            self._add_views()
+        self.switch_mode(self.state.screen if self.state.screen in TABS and not setup.purpose else "sessions")
+        if setup.is_syncing:
+            self.is_syncing = True
+            self._watch = StoreWatch(self, setup.open_engine)
+            self._watch.start()
+        self._name_projects()
+
+    def _add_views(self) -> None:
+        def later(name: str) -> Callable[[], View]:
+            def make() -> View:  # each is loaded when it is first shown
+                from importlib import import_module
+
+                module = import_module(f"hansard.tui.views.{name}")
+                made: View = getattr(module, f"{name.capitalize()}View")()
+                return made
+
+            return make
+
+        for name in TABS[1:]:
+            self.add_mode(name, later(name))
+
+    async def on_unmount(self) -> None:
+        """Stop what goes on behind the screens."""
+        if self._watch is not None:
+            self._watch.stop()
+        if not self._setup.purpose:
+            save_state(self._setup.home, self.state)
+        self.engine.close()
+
+    def remember(self, **values: Any) -> None:
+        """Keep something for the next time."""
+        self.state = changed(self.state, **values)
+
+    def _name_projects(self) -> None:
+        def name(h: Hansard) -> None:
+            with suppress(HansardError):
+                use_project_names(h.project_names())
+
+        self.run_worker(self.engine.ask(name), exclusive=False)
+
+    # -- the store
+
+    def store_changed(self) -> None:
+        """Show what is new."""
+        self.engine.reopen()
+        self._name_projects()
+        for stack in self._screen_stacks.values():
+            for screen in stack:
+                if isinstance(screen, View) and screen.is_mounted:
+                    screen.store_changed()
+
+    def on_store_watch_changed(self, event: StoreWatch.Changed) -> None:
+        """A sync is through."""
+        first, self.is_syncing = self.is_syncing, False
+        if event.changed or first:
+            self.store_changed()
+        self._tell("" if not event.problem else event.problem)
+
+    def on_store_watch_progressed(self, event: StoreWatch.Progressed) -> None:
+        """A long sync goes on."""
+        self._tell(event.words)
+        if event.is_news:
+            self.store_changed()
+
+    def _tell(self, words: str) -> None:
+        if isinstance(self.screen, View):
+            self.screen.tell(words)
+
+    # -- screens
+
+    def action_view(self, name: str) -> None:
+        """Show one of the screens."""
+        if not self._setup.purpose and not isinstance(self.screen_stack[-1], TextDialog):
+            self.remember(screen=name)
+            self.switch_mode(name)
+
+    def choose(self, session: Session, *, agent: str | None = None, offset: int | None = None, find: str = "") -> None:
+        """Read a session, at a place of it; or pick it."""
+        if self._setup.picks == "session" or (self._setup.picks == "message" and offset is not None):
+            self.exit(Outcome("pick", session.session_id, offset, agent))
+            return
+        if self._setup.purpose:
+            self.exit(Outcome("pick", session.session_id))
+            return
+        from hansard.tui.views.reader import ReaderView
+
+        self.remember(screen="reader")
+        self.switch_mode("reader")
+        while not isinstance(self.screen, ReaderView) or self.screen.agent is not None:
+            if len(self.screen_stack) <= 1:
+                break
+            self.pop_screen()
+        if isinstance(self.screen, ReaderView):
+            self.screen.read(session, agent=agent, offset=offset, find=find)
+
+    def leave(self, action: str, session_id: str) -> None:
+        """End the app and do something in its place."""
+        self.exit(Outcome(action, session_id))
+
+    def browse(self, session_id: str, agent: str | None, offset: int | None) -> None:
+        """Open a session in the browser."""
+        if self._setup.browse is not None:
+            self._setup.browse(session_id, agent, offset)
+
+    def open_editor(self, session: Session) -> None:
+        """Open a session as Markdown in the user's editor, and come back."""
+        self.run_worker(self._open_editor(session), exclusive=True)
+
+    async def _open_editor(self, session: Session) -> None:
+        with tempfile.TemporaryDirectory(prefix="hansard-") as folder:
+            path = os.path.join(folder, f"{session.session_id[:8]}.md")
+            await self.engine.ask(lambda h: h.export([session], path, format="markdown"))
+            self.edit_file(path)
+
+    def edit_file(self, path: str) -> None:
+        """Run the user's editor on a file."""
+        import shlex
+
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+        with self.suspend():
+            try:
+                subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the user's own editor
+            except OSError as error:
+                print(f"{editor}: {error.strerror or error}", file=sys.stderr)  # noqa: T201 - the app is suspended
+        self.refresh()
+
+    # -- keys
+
+    def action_keys(self) -> None:
+        """Show all keys of the screen."""
+        bindings = self.screen.active_bindings
+        self.push_screen(TextDialog("Keys", lambda columns: key_lines(bindings, columns)))
+
+    def action_next_theme(self) -> None:
+        """Other colours."""
+        name = THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)] if self.theme in THEMES else THEMES[0]
+        self.theme = name
+        self.remember(theme=name)
+
+    def action_interrupt(self) -> None:
+        """End as ctrl-c does everywhere."""
+        self.interrupted = True
+        self.exit(None)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers: every key of the screen, by what it does."""
+        for active in {id(one.binding): one for one in screen.active_bindings.values()}.values():
+            binding, node = active.binding, active.node
+            if binding.description and binding.action and not binding.system:
+
+                async def run(action: str = binding.action, node: DOMNode = node) -> None:
+                    await self.run_action(action, node)
+
+                yield SystemCommand(binding.description, f"key: {binding.key.split(',')[0]}", run)
+
+    # -- what goes wrong
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Note a fault of ours in a file, and end."""
+        path = os.path.join(self._setup.home, _LOG)
+        with suppress(OSError):
+            write_private(path, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
+            self.crash_log = path
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        """Nothing on the screen: the command says where the log is."""
+        if self.crash_log is None:
+            super()._print_error_renderables()
+        self._exit_renderables.clear()
+
+
+def run_app(setup: Setup) -> Outcome | None:
+    """Run the app until it is left; raises `KeyboardInterrupt` for ctrl-c, and what failed where it failed."""
+    app = HansardApp(setup)
+    with _signals_restored():
+        outcome = app.run()
+    if app.crash_log is not None:
+        raise HansardError(f"the terminal app failed; details are in {app.crash_log}")
+    if app.interrupted:
+        raise KeyboardInterrupt
+    return outcome
+
+
+@contextmanager
+def _signals_restored() -> Iterator[None]:
+    """Textual leaves its own handlers of job control behind, which draw on a screen that is no more."""
+    names = [name for name in ("SIGTSTP", "SIGCONT") if hasattr(signal, name)]
+    before = [(getattr(signal, name), signal.getsignal(getattr(signal, name))) for name in names]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)

@@ -1,0 +1,117 @@
+"""Small screens on top of another: a line to type, a choice, lines to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from hansard.render.text import fit, one_line
+from hansard.tui.line_list import LineList
+from hansard.tui.text_view import TextView
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.events import Resize
+
+_CSS = """
+{name} {{ align: center middle; background: ansi_default 60%; }}
+{name} > Vertical {{ width: {width}; max-width: 96%; height: {height}; max-height: 90%; border: round $primary; padding: 0 1; background: $surface; }}
+"""
+
+
+class InputDialog(ModalScreen[str | None]):
+    """One line of text; None when it was left."""
+
+    DEFAULT_CSS = (
+        _CSS.format(name="InputDialog", width="72", height="auto") + "InputDialog Input { border: none; padding: 0; }"
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Leave", show=False)]
+
+    def __init__(self, title: str, value: str = "", placeholder: str = "") -> None:
+        super().__init__()
+        self._title, self._value, self._placeholder = title, value, placeholder
+
+    def compose(self) -> ComposeResult:
+        """A title and a line."""
+        with Vertical():
+            yield Static(Content(one_line(self._title)).stylize("bold"))
+            yield Input(self._value, placeholder=self._placeholder)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take what was typed."""
+        self.dismiss(event.value)
+
+
+class MenuDialog(ModalScreen[int | None]):
+    """One of several lines, by its number; None when it was left. A digit or a letter in front of a line chooses it."""
+
+    DEFAULT_CSS = _CSS.format(name="MenuDialog", width="80", height="auto") + "MenuDialog LineList { height: auto; }"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Leave", show=False)]
+
+    def __init__(self, title: str, entries: Sequence[tuple[str, str]], chosen: int = 0) -> None:
+        super().__init__()
+        self._title, self._entries, self._chosen = title, entries, chosen
+
+    def compose(self) -> ComposeResult:
+        """A title and a list."""
+        with Vertical():
+            yield Static(Content(one_line(self._title)).stylize("bold"))
+            yield LineList[tuple[str, str]](
+                lambda entry, columns: [fit(f" {entry[0]:<3} {one_line(entry[1])}", columns)]
+            )
+
+    def on_mount(self) -> None:
+        """Fill the list."""
+        found = self.query_one(LineList)
+        found.styles.height = min(len(self._entries), 20)
+        found.fill(self._entries, cursor=self._chosen)
+        found.focus()
+
+    def on_line_list_selected(self) -> None:
+        """Take the current line."""
+        self.dismiss(self.query_one(LineList).cursor)
+
+    def key(self, key: str) -> bool:
+        """Choose by the key in front of a line."""
+        for place, (name, _) in enumerate(self._entries):
+            if name and name == key:
+                self.dismiss(place)
+                return True
+        return False
+
+    def on_key(self, event: object) -> None:
+        """A key in front of a line chooses it."""
+        if self.key(getattr(event, "character", None) or ""):
+            event.stop()  # type: ignore[attr-defined]
+
+
+class TextDialog(ModalScreen[None]):
+    """Lines to read; `draw` makes them for a width."""
+
+    DEFAULT_CSS = _CSS.format(name="TextDialog", width="96%", height="90%") + "TextDialog TextView { height: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss(None)", "Leave", show=False)]
+
+    def __init__(self, title: str, draw: Callable[[int], Sequence[str]]) -> None:
+        super().__init__()
+        self._title, self._draw = title, draw
+
+    def compose(self) -> ComposeResult:
+        """A title and the lines."""
+        with Vertical():
+            yield Static(Content(one_line(self._title)).stylize("bold"))
+            yield TextView()
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.query_one(TextView).focus()
+
+    def on_resize(self, _: Resize) -> None:
+        """Draw for the width."""
+        view = self.query_one(TextView)
+        self.call_after_refresh(lambda: view.show(self._draw(max(20, view.scrollable_content_region.width))))

@@ -1,0 +1,199 @@
+"""What every screen has around it: the tabs above, the keys below, the engine to ask, and what is told when something goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import Screen
+from textual.widget import Widget
+
+from hansard.errors import HansardError
+from hansard.query.language import QueryError
+from hansard.render.text import clean, fit, one_line, width
+from hansard.tui.ansi import strip_of
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.events import Click
+    from textual.strip import Strip
+
+    from hansard.engine import Hansard
+    from hansard.tui.app import HansardApp
+
+T = TypeVar("T")
+TABS = ("sessions", "reader", "search", "usage", "files", "prompts", "health")
+"""The screens, in the order of their keys."""
+
+
+class TabBar(Widget):
+    """The names of the screens, and on the right what goes on behind them."""
+
+    DEFAULT_CSS = "TabBar { height: 1; }"
+
+    def __init__(self, active: str) -> None:
+        super().__init__()
+        self._active = active
+        self._told = ""
+
+    def tell(self, words: str) -> None:
+        """Say something on the right, until told otherwise."""
+        self._told = one_line(words)
+        self.refresh()
+
+    def _names(self) -> Iterator[tuple[str, str]]:
+        room = self.size.width
+        is_long = room >= sum(len(name) + 4 for name in TABS)
+        for number, name in enumerate(TABS, 1):
+            yield name, f" {number} {name.capitalize()} " if is_long or name == self._active else f" {number} "
+
+    def render(self) -> Content:
+        """The line."""
+        made, taken = Content(""), 0
+        for name, text in self._names():
+            taken += len(text)
+            made += Content(text).stylize("reverse" if name == self._active else "dim")
+        room = self.size.width - taken - 1
+        told = fit(self._told, room) if room > 8 else ""
+        return made + Content(" " * max(0, room - width(told))) + Content(told).stylize("dim")
+
+    def on_click(self, event: Click) -> None:
+        """Go to the screen whose name is clicked."""
+        place = 0
+        for name, text in self._names():
+            place += len(text)
+            if event.x < place:
+                cast("HansardApp", self.app).action_view(name)
+                return
+
+
+class Heading(Widget):
+    """One line that is drawn for its width: the names of a list's columns."""
+
+    DEFAULT_CSS = "Heading { height: 1; }"
+
+    def __init__(self, draw: Callable[[int], str], *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._draw = draw
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one
+        """The line."""
+        columns = self.content_size.width
+        return strip_of(self._draw(columns)).crop_extend(0, columns, None).apply_style(self.rich_style)
+
+
+class KeyBar(Widget):
+    """The most useful keys of a screen; a problem takes their place until a key is pressed."""
+
+    DEFAULT_CSS = "KeyBar { height: 1; } KeyBar.-problem { color: $text-error; }"
+
+    def __init__(self, keys: tuple[tuple[str, str], ...]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._problem = ""
+
+    def say(self, words: str, *, problem: bool = False) -> None:
+        """Show a message instead of the keys; an empty one shows them again."""
+        self._problem = one_line(words)
+        self.set_class(problem and bool(words), "-problem")
+        self.refresh()
+
+    @property
+    def said(self) -> str:
+        """The message that is shown."""
+        return self._problem
+
+    def render(self) -> Content:
+        """The line."""
+        room = self.size.width - 2
+        if self._problem:
+            return Content(" " + fit(self._problem, room))
+        made, taken = Content(" "), 0
+        for key, words in self._keys:
+            taken += width(key) + width(words) + 3
+            if taken > room:
+                break
+            made += Content(key).stylize("bold") + Content(f" {words}  ").stylize("dim")
+        return made
+
+
+def key_name(binding: Binding) -> str:
+    """A binding's first key as people write it."""
+    names = {
+        "slash": "/",
+        "question_mark": "?",
+        "colon": ":",
+        "full_stop": ".",
+        "left_square_bracket": "[",
+        "right_square_bracket": "]",
+        "left_curly_bracket": "{",
+        "right_curly_bracket": "}",
+        "left_parenthesis": "(",
+        "right_parenthesis": ")",
+        "escape": "esc",
+        "down": "↓",
+        "up": "↑",
+        "left": "←",
+        "right": "→",
+        "pagedown": "page down",
+        "pageup": "page up",
+    }
+    key = binding.key.split(",")[0]
+    return names.get(key, key.replace("+", "-"))
+
+
+class View(Screen[None]):
+    """One of the app's screens."""
+
+    TAB: ClassVar[str] = ""
+
+    def compose(self) -> ComposeResult:
+        """The frame with the screen's own parts in it."""
+        yield TabBar(self.TAB)
+        yield from self.body()
+        yield KeyBar((*self._own_keys(), ("?", "all keys")))
+
+    def body(self) -> ComposeResult:
+        """The screen's own parts."""
+        yield from ()
+
+    def _own_keys(self) -> Iterator[tuple[str, str]]:
+        for kind in type(self).__mro__:
+            for binding in kind.__dict__.get("BINDINGS", ()):
+                if isinstance(binding, Binding) and binding.show and binding.description:
+                    yield key_name(binding), binding.description.lower()
+
+    @property
+    def hansard(self) -> HansardApp:
+        """The app, by its own type."""
+        return cast("HansardApp", self.app)
+
+    async def ask(self, question: Callable[[Hansard], T]) -> T:
+        """The engine's answer."""
+        return await self.hansard.engine.ask(question)
+
+    # -- what happens
+
+    def store_changed(self) -> None:
+        """A sync brought something."""
+
+    def say(self, words: str) -> None:
+        """Tell something in the last line."""
+        self.query_one(KeyBar).say(words)
+
+    def fail(self, error: HansardError) -> None:
+        """Tell what went wrong in the last line."""
+        words = error.problem if isinstance(error, QueryError) else str(error)
+        self.query_one(KeyBar).say(clean(words), problem=True)
+
+    def tell(self, words: str) -> None:
+        """Say what goes on behind the screens."""
+        self.query_one(TabBar).tell(words)
+
+    def on_key(self) -> None:
+        """Show the keys again."""
+        bar = self.query_one(KeyBar)
+        if bar.said:
+            bar.say("")

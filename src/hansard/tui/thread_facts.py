@@ -1,0 +1,111 @@
+"""What the reader shows beside a thread's text: its outline, branches and contexts; where words stand in it; its raw lines."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from hansard.render.text import clean, one_line, wrap
+from hansard.render.words import cost, size
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model.sessions import Session
+    from hansard.model.threads import Agent
+    from hansard.thread.structure import BranchChoice
+    from hansard.tui.thread_lines import ThreadKey
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+_LONGEST_RAW = 256 << 10  # bytes of a line that are shown
+_MOST_MATCHES = 5_000
+
+
+class OutlineRow(NamedTuple):
+    """A turn in the outline."""
+
+    number: int
+    offset: int
+    text: str
+    failed: bool
+    cost: str
+
+
+class Facts(NamedTuple):
+    """What is known of a thread without its text."""
+
+    session: Session
+    agent: Agent | None
+    agents: tuple[Agent, ...]
+    path: str
+    turns: int
+    outline: Sequence[OutlineRow]
+    branches: Sequence[BranchChoice]
+    contexts: Sequence[int]  # tokens that each request sent
+
+
+def read_facts(h: Hansard, key: ThreadKey) -> Facts:
+    """What stands around the text."""
+    thread = key.open(h)
+    agents = tuple(agent for agent in thread.agents if not agent.warmup)
+    if not thread.has_log:
+        return Facts(thread.session, thread.agent, agents, "", 0, (), (), ())
+    starts = thread.starts
+    timeline = thread.timeline() if thread.has_timeline() else None
+    rows = []
+    for turn in thread.outline(1, len(starts)):
+        if thread.shown_branch(turn.branch, turn.offset) != 0:
+            continue
+        used = timeline.turns[turn.number - 1] if timeline is not None else None
+        figure = (
+            cost(used.cost_usd, lower_bound=used.is_lower_bound, unpriced=False) if used and used.api_messages else ""
+        )
+        rows.append(OutlineRow(turn.number, turn.offset, one_line(turn.text) or "(no prompt)", turn.failed, figure))
+    contexts = [request.prompt + request.output for request in timeline.requests] if timeline is not None else []
+    choices = thread.choices() if thread.forks else []
+    return Facts(thread.session, thread.agent, agents, thread.path, len(starts), rows, choices, contexts)
+
+
+def sparkline(values: Sequence[int], columns: int) -> str:
+    """A line of bars, each the largest of its share of the values."""
+    if not values:
+        return ""
+    count = min(columns, len(values))
+    most = max(*values, 1)
+    bars = [
+        max(values[len(values) * n // count : max(len(values) * (n + 1) // count, len(values) * n // count + 1)])
+        for n in range(count)
+    ]
+    return "".join(_LEVELS[min(len(_LEVELS) - 1, value * len(_LEVELS) // (most + 1))] for value in bars)
+
+
+def find_lines(h: Hansard, key: ThreadKey, needle: str) -> list[int]:
+    """Where the items stand whose lines have these letters, in order; a result counts for its call."""
+    thread = key.open(h)
+    written = json.dumps(needle, ensure_ascii=False)[1:-1]
+    lines = h.grep(
+        written,
+        fixed=True,
+        ignore_case=needle == needle.lower(),
+        sessions=[key.session_id],
+        limit=_MOST_MATCHES,
+        around=0,
+    )
+    own = thread.path
+    offsets = {line.offset for line in lines if line.file.path == own and line.start is not None}
+    return sorted({thread.call_of(offset) for offset in offsets})
+
+
+def raw_lines(h: Hansard, key: ThreadKey, offset: int) -> tuple[str, Callable[[int], list[str]]]:
+    """The verbatim line at a place, with a title; indented where it is JSON."""
+    thread = key.open(h)
+    line = thread.raw_line(offset)
+    data = b"".join(thread.raw(line, _LONGEST_RAW))
+    text = data.decode("utf-8", "replace")
+    if len(data) == line.length:
+        with contextlib.suppress(ValueError):
+            text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    cut = "" if len(data) == line.length else f", the first {size(len(data))} of them"
+    title = f"{thread.path} at byte {line.offset:,}, {line.length:,} bytes{cut}"
+    return title, lambda columns: wrap(clean(text), columns)

@@ -1,0 +1,289 @@
+"""A stretch of a thread as lines: the windows that were read, drawn for a width, each line with the item that it is of.
+
+Nothing is read here: `load` and its like run on the engine's thread and give what `ThreadLines` puts together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from hansard.render.depth import DEPTHS, Depth
+from hansard.render.terminal.drawing import Drawing
+from hansard.render.terminal.parts import Board
+from hansard.thread.store import Budget, Window
+from hansard.tui.ansi import plain
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model.display import Item, Turn
+    from hansard.model.threads import Agent
+    from hansard.thread.thread import Thread
+
+BUDGET = Budget(records=120, bytes=512 << 10, turns=25)
+_MOST = 12  # windows that are kept
+_WIDEST = 110
+_MOST_PLACES = 500  # errors or edits that are listed by themselves
+
+
+class ThreadKey(NamedTuple):
+    """Which conversation is read."""
+
+    session_id: str
+    agent: str | None = None
+    branch: int = 0
+
+    def open(self, h: Hansard) -> Thread:
+        """Its thread, without the data of pictures and without what subagents did."""
+        return h.read(self.session_id, self.agent, self.branch, pictures=False, subagents=False, long_lines=False)
+
+
+class Loaded(NamedTuple):
+    """A window with its turns."""
+
+    window: Window
+    turns: tuple[Turn, ...]
+
+
+def load_end(h: Hansard, key: ThreadKey) -> Loaded | None:
+    """The last window; None where there is nothing to read."""
+    thread = key.open(h)
+    return _load(thread, thread.windows.end(BUDGET)) if thread.has_log else None
+
+
+def load_around(h: Hansard, key: ThreadKey, offset: int) -> Loaded | None:
+    """The window that holds a place."""
+    thread = key.open(h)
+    return _load(thread, thread.windows.around(offset, BUDGET)) if thread.has_log else None
+
+
+def load_after(h: Hansard, key: ThreadKey, offset: int) -> Loaded:
+    """The window that begins at a place."""
+    thread = key.open(h)
+    return _load(thread, thread.windows.after(offset, BUDGET))
+
+
+def load_before(h: Hansard, key: ThreadKey, offset: int) -> Loaded:
+    """The window that ends at a place."""
+    thread = key.open(h)
+    return _load(thread, thread.windows.before(offset, BUDGET))
+
+
+def load_places(h: Hansard, key: ThreadKey, kind: str) -> Loaded:
+    """The `errors` or the `edits` of a thread and nothing between them, at most so many."""
+    thread = key.open(h)
+    turns = []
+    for place in thread.places(kind)[-_MOST_PLACES:]:
+        end = place + thread.raw_line(place).length + 1
+        for turn in thread.turns(place, thread.windows.number(place), end):
+            items = tuple(
+                item for item in turn.items if item.is_error or (kind == "edits" and item.facts.change is not None)
+            )
+            if items:
+                turns.append(replace(turn, items=items))
+    return Loaded(Window(0, None, 1, is_cut=False), tuple(turns))
+
+
+def _load(thread: Thread, window: Window) -> Loaded:
+    return Loaded(window, tuple(thread.window(window)))
+
+
+class Look(NamedTuple):
+    """How a thread is drawn."""
+
+    columns: int
+    colours: bool = True
+    depth: str = "tools"  # a name of render.depth.DEPTHS
+    thinking: bool = False
+
+    def draws(self) -> Depth:
+        """How much of it is drawn; subagents are opened, not unfolded."""
+        depth = DEPTHS[self.depth]._replace(agents=False)
+        return depth._replace(thinking=True) if self.thinking else depth
+
+
+class ReaderDrawing(Drawing):
+    """Names keys where the commands name options."""
+
+    def more_hint(self) -> str:
+        """What shows the rest."""
+        return "enter unfolds"
+
+    def branch_hint(self, branch: int) -> str:
+        """What shows another branch."""
+        return f"branch {branch}, b switches"
+
+    def agent_hint(self, agent: Agent) -> str:  # noqa: ARG002 - of any agent
+        """What shows a subagent."""
+        return "enter opens it"
+
+
+class _Drawn(NamedTuple):
+    lines: list[str]
+    owners: list[str]  # of each line, the anchor of its item
+
+
+class ThreadLines:
+    """The windows of a thread that are there, without a gap between them."""
+
+    def __init__(self, look: Look, agent: Agent | None = None) -> None:
+        self.look = look
+        self.agent = agent
+        self.unfolded: set[str] = set()  # anchors of items that are shown in full
+        self._loaded: list[Loaded] = []
+        self._drawn: list[_Drawn] = []
+        self._put_together()
+
+    # -- windows
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was loaded."""
+        return not self._loaded
+
+    @property
+    def start(self) -> int:
+        """Where the first window begins."""
+        return self._loaded[0].window.start if self._loaded else 0
+
+    @property
+    def end(self) -> int | None:
+        """Where the last window ends; None at the thread's end."""
+        return self._loaded[-1].window.end if self._loaded else None
+
+    @property
+    def last(self) -> Loaded | None:
+        """The last window."""
+        return self._loaded[-1] if self._loaded else None
+
+    def holds(self, offset: int) -> bool:
+        """Whether a place of the transcript is in the windows."""
+        return bool(self._loaded) and self.start <= offset and (self.end is None or offset < self.end)
+
+    def reset(self, loaded: Loaded | None) -> None:
+        """One window instead of all others."""
+        self._loaded = [loaded] if loaded is not None else []
+        self._drawn = [self._draw(one) for one in self._loaded]
+        self._put_together()
+
+    def append(self, loaded: Loaded) -> int:
+        """A window behind the last; how many lines went away at the top."""
+        self._loaded.append(loaded)
+        self._drawn.append(self._draw(loaded))
+        gone = 0
+        while len(self._loaded) > _MOST:
+            gone += len(self._drawn.pop(0).lines)
+            self._loaded.pop(0)
+        self._put_together()
+        return gone
+
+    def prepend(self, loaded: Loaded) -> int:
+        """A window before the first; how many lines came at the top."""
+        self._loaded.insert(0, loaded)
+        self._drawn.insert(0, self._draw(loaded))
+        del self._loaded[_MOST:], self._drawn[_MOST:]
+        self._put_together()
+        return len(self._drawn[0].lines)
+
+    def replace_last(self, loaded: Loaded) -> None:
+        """The last window as it is by now."""
+        self._loaded[-1] = loaded
+        self._drawn[-1] = self._draw(loaded)
+        self._put_together()
+
+    # -- looks
+
+    def draw_as(self, look: Look) -> None:
+        """Draw all of it in another way."""
+        if look != self.look:
+            self.look = look
+            self.redraw()
+
+    def redraw(self) -> None:
+        """Draw all of it anew."""
+        self._drawn = [self._draw(one) for one in self._loaded]
+        self._put_together()
+
+    def fold(self, anchor: str, *, unfolded: bool) -> None:
+        """Show an item in full, or no longer."""
+        (self.unfolded.add if unfolded else self.unfolded.discard)(anchor)
+        for place, loaded in enumerate(self._loaded):
+            if any(item.anchor == anchor for turn in loaded.turns for item in turn.items):
+                self._drawn[place] = self._draw(loaded)
+        self._put_together()
+
+    # -- items
+
+    def item(self, anchor: str) -> Item | None:
+        """An item that is there."""
+        return self._items.get(anchor)
+
+    def turn(self, anchor: str) -> Turn | None:
+        """The turn that an item is of."""
+        return self._turns.get(anchor)
+
+    def line_of(self, anchor: str) -> int:
+        """The first line of an item."""
+        return self._first.get(anchor, 0)
+
+    def span_of(self, anchor: str) -> tuple[int, int]:
+        """The first line of an item, and the one behind its last."""
+        start = end = self.line_of(anchor)
+        while end < len(self.owners) and self.owners[end] == anchor:
+            end += 1
+        return start, end
+
+    def text_of(self, item: Item) -> str:
+        """All that is drawn of an item in full, without colours."""
+        drawing = ReaderDrawing(Board(100_000, colours=False), DEPTHS["all"]._replace(agents=False), "")
+        return "\n".join(drawing.item(item, whole=True))
+
+    def shown_text(self, anchor: str) -> str:
+        """What is drawn of an item now, without colours."""
+        start, end = self.span_of(anchor)
+        return "\n".join(map(plain, self.lines[start:end]))
+
+    # -- drawing
+
+    def _draw(self, loaded: Loaded) -> _Drawn:
+        look = self.look
+        board = Board(min(look.columns, _WIDEST), look.colours)
+        drawing = ReaderDrawing(board, look.draws(), "", agent=self.agent)
+        lines: list[str] = []
+        owners: list[str] = []
+        for turn in loaded.turns:
+            items = []
+            for item in turn.items:
+                if item.branch:
+                    drawing.pass_over(item)
+                else:
+                    items.append(item)
+            waiting: list[str] = ["", drawing.header(turn)] if items and not _is_cut(loaded, turn) else []
+            drawing.forget()
+            for item in items:
+                drawn = [*waiting, *drawing.item(item, whole=item.anchor in self.unfolded)]
+                if len(drawn) == len(waiting):
+                    continue  # a kind that is not shown
+                waiting = []
+                lines += drawn
+                owners += [item.anchor] * len(drawn)
+        return _Drawn(lines, owners)
+
+    def _put_together(self) -> None:
+        self.lines: Sequence[str] = list(chain.from_iterable(drawn.lines for drawn in self._drawn))
+        self.owners: Sequence[str] = list(chain.from_iterable(drawn.owners for drawn in self._drawn))
+        self._first: dict[str, int] = {}
+        for place, anchor in enumerate(self.owners):
+            self._first.setdefault(anchor, place)
+        self.anchors: Sequence[str] = list(self._first)
+        turns = [turn for loaded in self._loaded for turn in loaded.turns]
+        self._items = {item.anchor: item for turn in turns for item in turn.items}
+        self._turns = {item.anchor: turn for turn in turns for item in turn.items}
+
+
+def _is_cut(loaded: Loaded, turn: Turn) -> bool:
+    """Whether a turn began in the window before."""
+    return loaded.window.is_cut and turn is loaded.turns[0]

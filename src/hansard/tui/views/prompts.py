@@ -1,0 +1,80 @@
+"""Everything that was ever typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from hansard.model.prompts import Prompt
+from hansard.render.terminal.spans import CYAN, DIM, GREEN, YELLOW, painted
+from hansard.render.text import clean, fit, one_line, pad, wrap
+from hansard.render.words import full, many, project_name, when
+from hansard.tui.line_list import LineList
+from hansard.tui.views.list_view import ListView, Rows
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model.sessions import Session
+
+_PAGE = 200
+_LONGEST = 1_000  # characters of a prompt that a line is made of
+
+
+class PromptsView(ListView):
+    """Prompts, newest first."""
+
+    TAB = "prompts"
+    PLACEHOLDER = "prompts with these words, project:name, since:7d ..."
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "unique", "Equal ones once")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._unique = False
+
+    def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
+        """A page of prompts."""
+        page = h.prompts(text.strip() or None, unique=self._unique, limit=_PAGE, cursor=cursor)
+        once = ", equal ones once" if self._unique else ""
+        return Rows(
+            page.prompts, page.next_cursor, (many(page.total, "prompt") + once) if page.total else "no prompt matches"
+        )
+
+    def draw(self, item: Prompt, columns: int) -> Sequence[str]:
+        """When, where and how it begins."""
+        mark = "" if item.source in ("prompt", "queued") else f"[{item.source}] "
+        times = f"{item.times}x " if item.times > 1 else ""
+        project = pad(fit(project_name(item.project), 16), 16)
+        time = pad(when(item.at, datetime.now(UTC)), 10)
+        text = fit(one_line(item.text[:_LONGEST]), max(8, columns - 30 - len(mark) - len(times)))
+        return [
+            painted([(DIM, time), ("", "  "), (GREEN, project), ("", "  "), (YELLOW, times), (CYAN, mark), ("", text)])
+        ]
+
+    def session_of(self, item: Prompt) -> str | None:
+        """The session that it was typed in, where that is kept."""
+        return item.session_id if item.session_kept else None
+
+    def preview_of(self, h: Hansard, item: Prompt, columns: int) -> tuple[Sequence[str], int]:
+        """All of the prompt."""
+        text = h.prompt_text(item.transcript, item.offset) if item.transcript else None
+        head = [painted([(DIM, full(item.at))]), painted([(GREEN, fit(one_line(item.project), columns))]), ""]
+        return [*head, *wrap(clean(text or item.text), columns)], 0
+
+    def open_item(self, item: Prompt, session: Session) -> None:
+        """Read what followed."""
+        offset = item.offset if item.transcript.endswith(f"{session.session_id}.jsonl") else None
+        self.hansard.choose(session, offset=offset)
+
+    def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:
+        """Also the prompt."""
+        item = self.query_one(LineList).current
+        own = [("m", "prompt", item.text)] if isinstance(item, Prompt) else []
+        return [*own, *super().copy_choices(session)]
+
+    def action_unique(self) -> None:
+        """Equal prompts once, or each time."""
+        self._unique = not self._unique
+        self.refill(wait=False)

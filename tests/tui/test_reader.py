@@ -1,0 +1,286 @@
+"""Reading a session in the terminal app."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hansard
+from hansard.tui.dialogs import MenuDialog, TextDialog
+from hansard.tui.line_list import LineList
+from hansard.tui.thread_view import ThreadView
+from hansard.tui.views.reader import ReaderView
+from tests.cli.conftest import SESSION, said, write_log
+from tests.tui.driving import Driver, drive
+
+TURNS = 400
+
+
+class Log:
+    """Lines of a conversation, each below the one before."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+
+    def say(self, content: Any, role: str = "user", **more: Any) -> None:
+        number = len(self.lines) + 1
+        line = said(1, "", role=role)
+        line["message"]["content"] = (
+            [{"type": "text", "text": content}] if role == "assistant" and isinstance(content, str) else content
+        )
+        if role == "assistant":
+            line["message"]["id"] = f"msg_{number}"
+        at = datetime(2026, 5, 1, 10, tzinfo=UTC) + timedelta(seconds=number)
+        line |= {
+            "uuid": f"u{number}",
+            "parentUuid": f"u{number - 1}" if number > 1 else None,
+            "timestamp": at.isoformat(),
+        }
+        self.lines.append(line | more)
+
+    def call(self, name: str, given: dict[str, Any], result: str, *, error: bool = False, **more: Any) -> None:
+        name_of = f"t{len(self.lines)}"
+        self.say([{"type": "tool_use", "id": name_of, "name": name, "input": given}], "assistant")
+        self.say([{"type": "tool_result", "tool_use_id": name_of, "content": result, "is_error": error}], **more)
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session of many turns: an error in turn 3, an edit in turn 7, the word `needle` in the output of turn 201."""
+    place = tmp_path_factory.mktemp("reader")
+    log = Log()
+    for number in range(1, TURNS + 1):
+        log.say(f"Question {number}")
+        if number == 3:
+            log.call("Bash", {"command": "false"}, "exit 1", error=True)
+        if number == 7:
+            made = {"type": "create", "filePath": "/src/tide/a.py", "content": "x = 1\n", "structuredPatch": []}
+            log.call("Write", {"file_path": "/src/tide/a.py", "content": "x = 1\n"}, "ok", toolUseResult=made)
+        if number == 201:
+            log.call("Bash", {"command": "cat"}, "line\n" * 30 + "a needle\n")
+        log.say(f"Answer **{number}**\n\n```python\nprint({number})\n```", "assistant")
+    write_log(place / "claude", SESSION, log.lines)
+    with hansard.open(place / "store", roots=[place / "claude"]) as h:
+        h.sync()
+    return place / "store"
+
+
+def view(driver: Driver) -> ThreadView:
+    return driver.app.screen.query_one(ThreadView)
+
+
+def turn(driver: Driver) -> int:
+    found = view(driver).turn
+    assert found is not None
+    return found.number
+
+
+async def opened(driver: Driver) -> None:
+    await driver.press("enter")
+    assert isinstance(driver.app.screen, ReaderView)
+
+
+def test_it_opens_at_the_end_and_reads_on_towards_the_beginning(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        assert turn(driver) == TURNS
+        assert f"Answer {TURNS}" in driver.text
+        assert f"turn {TURNS}/{TURNS}" in driver.text
+        for _ in range(40):
+            await driver.press("pageup")
+        assert turn(driver) < TURNS - 30
+        await driver.press("g")
+        assert turn(driver) == 1
+        assert "Question 1" in driver.text
+        await driver.press("G")
+        assert turn(driver) == TURNS
+
+    drive(long, steps)
+
+
+def test_steps_between_prompts_errors_and_edits_cross_what_is_not_loaded(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("left_square_bracket", "left_square_bracket")
+        assert turn(driver) == TURNS - 1
+        await driver.press("left_curly_bracket")
+        assert turn(driver) == 3
+        item = view(driver).item
+        assert item is not None
+        assert item.is_error
+        await driver.press("left_curly_bracket")
+        assert "no earlier errors" in driver.text
+        await driver.press("right_parenthesis")
+        assert turn(driver) == 7
+        await driver.press("right_square_bracket")
+        assert turn(driver) == 8
+
+    drive(long, steps)
+
+
+def test_find_goes_to_matches_wherever_they_are_and_unfolds_them(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("g", "slash")
+        await driver.type("needle")
+        await driver.press("enter")
+        assert turn(driver) == 201
+        assert "a needle" in driver.text
+        await driver.press("n")
+        assert "no more matches" in driver.text
+        await driver.press("slash")
+        await driver.type("question 12")
+        await driver.press("enter")
+
+    drive(long, steps)
+
+
+def test_items_unfold_and_detail_changes(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("g", "slash")
+        await driver.type("command")
+        await driver.press("enter")
+        before = len(view(driver).content.lines)
+        await driver.press("slash")
+        await driver.type("needle")
+        await driver.press("enter", "enter")  # folds it again
+        assert "a needle" not in driver.text
+        await driver.press("enter")
+        assert before
+        await driver.press("d")
+        assert "detail: all" in driver.text
+        await driver.press("d")
+        assert "detail: prompts" in driver.text
+        assert "Answer" not in driver.text
+        assert turn(driver) == 201
+
+    app, _ = drive(long, steps)
+    assert app.state.depth == "prompts"
+
+
+def test_only_errors_or_edits(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("g", "m")
+        assert "only errors" in driver.text
+        assert "Question 2" not in driver.text
+        assert "false" in driver.text
+        await driver.press("m")
+        assert "a.py" in driver.text
+        await driver.press("m")
+        assert turn(driver) == 7
+        assert "Answer 7" in driver.text
+
+    drive(long, steps)
+
+
+def test_the_outline_leads_to_turns(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        outline = driver.app.screen.query_one("#outline", LineList)
+        assert outline.display
+        assert len(outline.items) == TURNS
+        await driver.press("o", "g", "down", "enter")
+        assert turn(driver) == 2
+        await driver.press("o", "o")
+        assert not outline.display
+
+    drive(long, steps, size=(160, 40))
+
+
+def test_a_narrow_screen_has_the_outline_as_a_menu(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("o")
+        assert isinstance(driver.app.screen, MenuDialog)
+        await driver.press("g", "enter")
+        assert turn(driver) == 1
+
+    drive(long, steps)
+
+
+def test_the_raw_line_is_the_one_of_the_transcript(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("g", "full_stop")
+        assert isinstance(driver.app.screen, TextDialog)
+        assert '"Question 1"' in driver.text
+        await driver.press("escape")
+        assert isinstance(driver.app.screen, ReaderView)
+
+    drive(long, steps)
+
+
+def test_messages_and_code_are_copied(long: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("y", "1")
+        assert driver.app.clipboard == f"print({TURNS})\n"
+        await driver.press("y", "m")
+        assert driver.app.clipboard.startswith(f"Answer **{TURNS}**")
+        await driver.press("y", "i")
+        assert driver.app.clipboard == SESSION
+        await driver.press("y", "p")
+        assert driver.app.clipboard.endswith(f"{SESSION}.jsonl")
+
+    drive(long, steps)
+
+
+def test_a_growing_session_is_followed(tmp_path: Path) -> None:
+    root, store = tmp_path / "claude", tmp_path / "store"
+    lines = [said(1, "Begin"), said(2, "Begun.", role="assistant")]
+    path = write_log(root, SESSION, lines)
+    with hansard.open(store, roots=[root]) as h:
+        h.sync()
+
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("f")
+        assert "following" in driver.text
+        path.write_bytes(path.read_bytes() + json.dumps(said(3, "And then?")).encode() + b"\n")
+        with hansard.open(store, roots=[root]) as h:
+            h.sync()
+        driver.app.store_changed()
+        await driver.settle()
+        assert "And then?" in driver.text
+        assert turn(driver) == 2
+
+    drive(store, steps)
+
+
+def test_subagents_open_and_close(demo: Path) -> None:
+    with hansard.open(demo) as h:
+        session = next(one for one in h.sessions(limit=None).sessions if one.agents)
+
+    async def steps(driver: Driver) -> None:
+        driver.app.choose(session)
+        await driver.settle()
+        await driver.press("A")
+        await driver.press("enter")
+        screen = driver.app.screen
+        assert isinstance(screen, ReaderView)
+        assert screen.agent is not None
+        assert "subagent of" in driver.text
+        await driver.press("escape")
+        assert isinstance(driver.app.screen, ReaderView)
+        assert driver.app.screen.agent is None
+
+    drive(demo, steps)
+
+
+def test_branches_are_switched(demo: Path) -> None:
+    with hansard.open(demo) as h:
+        session = next(one for one in h.sessions(limit=None).sessions if h.read(one).has_log and h.read(one).forks)
+
+    async def steps(driver: Driver) -> None:
+        driver.app.choose(session)
+        await driver.settle()
+        await driver.press("b", "down", "enter")
+        assert "branch 1" in driver.text
+
+    drive(demo, steps)
