@@ -37,6 +37,7 @@ _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
 _BLANK = b" \t\r\n"
+_BLANK_END = 64  # bytes at the end of a line that are looked at
 _BLANKS = lazy_compile(rb"[ \t\r\n]*+")
 # What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
 _BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
@@ -152,7 +153,8 @@ def unfinished(
     """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
     if not isinstance(rest, LongLine) and not rest.strip():
         return []
-    found = list(read(rest, offset))
+    # Whole records end like an object; without looking at the end all of a long line that is still coming would be searched for some.
+    found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(_BLANK)[-1:] in (b"", b"}") else []
     if found and all(isinstance(item, ParsedLine) for item in found):
         return found
     return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]
