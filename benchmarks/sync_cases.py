@@ -40,6 +40,7 @@ class SyncCases:
         yield from self.memory()
         yield from self.disk()
         yield from self.warm()
+        yield from self.commands()
         yield from self.idle()
         yield from self.append()  # last: it changes the history
 
@@ -121,6 +122,23 @@ class SyncCases:
         ratio = statistics.median(took["sync"]) / statistics.median(took["walk"])
         yield Figure("warm sync / walk", (ratio,), "x", 2)
         yield Figure("warm sync, whole process", _ms([self._sync().seconds for _ in range(_WARM_TIMES)]), "ms")
+
+    def commands(self) -> Iterator[Figure]:
+        """Time warm commands from start to exit, in turn with a Python that does nothing."""
+        self.tell("warm commands")
+        asked: dict[str, list[str]] = {"overview": [], "sessions": ["sessions"], "search": ["search", "error"]}
+        asked |= {"usage": ["usage"], "show": ["show", "@last"], "status": ["status"]}
+        bare: list[Run] = []
+        took: dict[str, list[Run]] = {name: [] for name in asked}
+        for _ in range(_START_TIMES):
+            bare.append(run([*cli()[:2], "pass"], self.env))
+            for name, arguments in asked.items():
+                took[name].append(run(cli(*arguments), self.env, codes=(0, 1)))
+        yield Figure("python -c pass", _ms([one.seconds for one in bare]), "ms")
+        least = min(one.seconds for one in bare)
+        for name, runs in took.items():
+            yield Figure(f"hansard {' '.join(asked[name])}".rstrip(), _ms([one.seconds for one in runs]), "ms", 100)
+            yield Figure("  least / least of python -c pass", (min(one.seconds for one in runs) / least,), "x")
 
     def idle(self) -> Iterator[Figure]:
         """Watch `watch` while nothing happens."""
