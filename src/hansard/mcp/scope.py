@@ -50,9 +50,20 @@ class Repository:
         self._roots = tuple(folder for uri in uris if (folder := folder_of_uri(uri)))
 
     @property
+    def working_folder(self) -> str:
+        """Where the client works, which may be a worktree or a folder of its repository."""
+        return os.path.realpath(self._roots[0] if self._roots else self._start)
+
+    @property
     def folder(self) -> str:
-        """The first of its folders: queries take one."""
-        return repository_of(self._roots[0] if self._roots else self._start)
+        """The repository."""
+        return repository_of(self.working_folder)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The repository, and the worktree of it that the client works in."""
+        found = find_worktree(self.working_folder)
+        return (self.folder, found[0]) if found is not None else (self.folder, self.working_folder)
 
     def condition(self, scope: str) -> str | None:
         """What queries are narrowed to; None: nothing."""

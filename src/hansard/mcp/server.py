@@ -42,6 +42,7 @@ INSTRUCTIONS = """Hansard is the record of past coding-agent sessions on this ma
 - read: one session: outline, then a turn, then a message whole. read {"target": "@last"} shows the session before this one, to continue from it.
 - sessions: list sessions, or find those that touched a file, branch, commit or pull request.
 - files: which files sessions changed, and the history of one file with diffs.
+- blame: which session, prompt and turn wrote a line of a file, or a commit's lines.
 - usage: tokens and cost by day, session, model, branch or project.
 
 Call recall or search when the user says "last time", "again", "as before", "where were we", asks why code is as it is, or hits an error that may have been seen before.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.mcp.scope import Repository
 
-NAMES = ("search", "read", "recall", "sessions", "files", "usage")
+NAMES = ("search", "read", "recall", "sessions", "files", "blame", "usage")
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from hansard.errors import UsageError
 def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None:
     """Serve the history to coding agents over the Model Context Protocol.
 
-    Agents get tools (search, read, recall, sessions, files, usage), resources (hansard://session/ID) and prompts. Answers cover the
+    Agents get tools (search, read, recall, sessions, files, blame, usage), resources (hansard://session/ID) and prompts. Answers cover the
     current repository unless the agent asks for all, stay within a token budget, and hold no secrets. docs/mcp.md describes all of it.
 
     To add it to Claude Code, run `claude mcp add hansard -- hansard mcp`. Other clients take this in .mcp.json or their own settings:

@@ -1,0 +1,239 @@
+"""`blame`: which session wrote the lines of a file, or what a commit added."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from msgspec import Meta, Struct, field
+
+from hansard.errors import HansardError, UsageError
+from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
+from hansard.mcp.scope import is_inside
+from hansard.mcp.tool import Ask, Tool
+from hansard.model.serialize import money
+
+if TYPE_CHECKING:
+    from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit
+
+_IS_COMMIT = re.compile(r"[0-9A-Za-z_@][0-9A-Za-z_./~^@{}-]{0,199}").fullmatch
+_LINES = re.compile(r"(\d{1,9})(?:[-,](\d{1,9}))?").fullmatch
+DESCRIPTION = """Tell which past session wrote each line of a file, or the lines that a commit added: session, turn, the prompt that led to it, model, cost, and how sure that is (exact, moved, partial, window, marked, unknown). Worked out from recorded edits and git history.
+Use it to learn why code is as it is; then read the session's turn.
+Examples: {"file": "src/parser.py", "lines": "40-60"}; {"file": "src/parser.py"}; {"commit": "214bc2e"}"""
+
+
+class BlameParams(Params):
+    """What `blame` takes."""
+
+    file: Annotated[str, Meta(max_length=1_000, description="Path in the repository")] = ""
+    lines: Annotated[str, Meta(max_length=20, description="One line or a range: 40-60")] = ""
+    commit: Annotated[
+        str, Meta(max_length=200, description="Without file: this commit; with it: the file as of it")
+    ] = ""
+    cursor: Cursor = ""
+
+
+class LineRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Lines next to each other with the same origin."""
+
+    lines: str
+    path: str = ""  # of a commit's file
+    commit: str = ""  # empty: not committed yet
+    certainty: str
+    edit: int = 0  # the number of an edit
+
+
+class EditRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A recorded edit that wrote lines."""
+
+    edit: int
+    session: str = ""
+    title: str = ""
+    turn: int = 0
+    at: str = ""
+    age: str = ""
+    subagent: str = ""
+    tool: str = ""
+    model: str = ""
+    cost_usd: str = ""
+    text: str = ""  # how the prompt begins, quoted
+    truncated: bool = False
+
+
+class CommitRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A commit that brought lines."""
+
+    commit: str
+    author: str = ""
+    age: str = ""
+    subject: str = ""
+
+
+class BlameAnswer(Answer):
+    """What `blame` gives."""
+
+    path: str = ""
+    counts: dict[str, int] = field(default_factory=dict)  # lines by certainty
+    cost_usd: str = ""
+    ranges: list[LineRange] = field(default_factory=list)
+    edits: list[EditRow] = field(default_factory=list)
+    commits: list[CommitRow] = field(default_factory=list)
+
+
+class _Stretch(NamedTuple):
+    report: BlameReport
+    first: BlamedLine
+    last: BlamedLine
+
+
+def run(ask: Ask, params: BlameParams) -> BlameAnswer:
+    """Ranges of lines, with the edits and commits they name."""
+    packer = ask.packer
+    reports, counts, cost = _reports(ask, params)
+    is_commit = not params.file
+    answer = packer.begin(
+        BlameAnswer(
+            notice=packer.quoter.notice,
+            scope=ask.repository.words(params.scope),
+            path="" if is_commit else one_line(reports[0].path, 300),
+            counts=counts,
+            cost_usd=cost,
+        )
+    )
+    stretches = [stretch for report in reports for stretch in _stretches(report)]
+    start = _start(params.cursor, len(stretches))
+    edits: dict[tuple[str, int], int] = {}
+    following = len(stretches)
+    for number, stretch in enumerate(stretches[start:], start):
+        if not _add(ask, answer, stretch, edits, params.scope, with_path=is_commit):
+            following = number
+            break
+    parts = [ask.hint]
+    if following < len(stretches):
+        parts.append(f"{len(stretches) - following} more ranges: pass next_cursor as cursor.")
+    elif not stretches:
+        parts.append("There are no lines.")
+    return packer.end(answer, parts, str(following) if following < len(stretches) else None)
+
+
+def _reports(ask: Ask, params: BlameParams) -> tuple[tuple[BlameReport, ...], dict[str, int], str]:
+    if params.commit and not _IS_COMMIT(params.commit):
+        raise UsageError(f"{params.commit!r} is not a commit")
+    if not params.file:
+        if not params.commit or params.lines:
+            raise UsageError("blame takes a file, with lines or a commit if needed, or a commit alone")
+        found = ask.h.blame_commit(params.commit, ask.repository.working_folder)
+        return found.files, found.counts, money(round(found.cost_usd, 4)) if found.cost_usd is not None else ""
+    span = None
+    if params.lines:
+        given = _LINES(params.lines.strip())
+        span = (int(given[1]), int(given[2] or given[1])) if given is not None else (0, 0)
+        if not 1 <= span[0] <= span[1]:
+            raise UsageError(f"invalid lines {params.lines!r}; use a number or a range such as 40-60")
+    path = os.path.realpath(os.path.join(ask.repository.working_folder, os.path.expanduser(params.file)))
+    if params.scope != "all" and not any(is_inside(path, folder) for folder in ask.repository.folders):
+        raise UsageError(f"{params.file} is outside of the repository. Pass scope: all if the user wants that.")
+    report = ask.h.blame(path, span, params.commit or None)
+    return (report,), report.counts, money(round(report.cost_usd, 4)) if report.cost_usd is not None else ""
+
+
+def _start(cursor: str, count: int) -> int:
+    if cursor and not (cursor.isdecimal() and len(cursor) < 9 and int(cursor) <= count):
+        raise UsageError(f"invalid cursor {cursor!r}: pass next_cursor of the previous answer unchanged")
+    return int(cursor or 0)
+
+
+def _stretches(report: BlameReport) -> Iterator[_Stretch]:
+    """Lines next to each other that came the same way."""
+    first = last = None
+    for line in report.lines:
+        if first is not None and last is not None:
+            same = (line.commit, line.certainty, line.edit) == (last.commit, last.certainty, last.edit)
+            if same and line.number == last.number + 1:
+                last = line
+                continue
+            yield _Stretch(report, first, last)
+        first = last = line
+    if first is not None and last is not None:
+        yield _Stretch(report, first, last)
+
+
+def _add(
+    ask: Ask,
+    answer: BlameAnswer,
+    stretch: _Stretch,
+    edits: dict[tuple[str, int], int],
+    scope: str,
+    *,
+    with_path: bool,
+) -> bool:
+    """Add a range, with its edit and its commit where they are new; False where there is no room for all of that."""
+    packer = ask.packer
+    report, first, last = stretch
+    key = (report.path, first.edit) if first.edit is not None else None
+    number = edits.get(key, len(edits) + 1) if key is not None else 0
+    committed = "" if not first.commit.strip("0") else first.commit[:12]
+    row = LineRange(
+        lines=str(first.number) if first is last else f"{first.number}-{last.number}",
+        path=one_line(report.path, 200) if with_path else "",
+        commit=committed,
+        certainty=first.certainty,
+        edit=number,
+    )
+    if not packer.add(answer.ranges, row):
+        return False
+    if key is not None and key not in edits:
+        edits[key] = number
+        made = next(edit for edit in report.edits if edit.number == first.edit)
+        if not packer.add(answer.edits, _edit(ask, made, number, scope)) and (
+            not answer.edits or answer.edits[-1].edit != number
+        ):
+            answer.ranges.pop()
+            return False
+    if committed and all(one.commit != committed for one in answer.commits):
+        brought = next((commit for commit in report.commits if commit.commit == first.commit), None)
+        if brought is not None:
+            packer.add(answer.commits, _commit(ask, brought))
+    return not packer.is_full
+
+
+def _edit(ask: Ask, made: RecordedEdit, number: int, scope: str) -> EditRow:
+    packer = ask.packer
+    if not _is_told(ask, made.session_id, scope):
+        return EditRow(edit=number, title="of a session of another project; scope: all shows it")
+    return EditRow(
+        edit=number,
+        session=made.session_id,
+        title=one_line(made.title, 80),
+        turn=made.turn or 0,
+        at=moment(made.at),
+        age=packer.age(made.at),
+        subagent=one_line(made.agent_id, 40),
+        tool=one_line(made.tool, 60),
+        model=one_line(made.model or "", 60),
+        cost_usd=money(round(made.cost_usd, 4)) if made.cost_usd is not None else "",
+        text=packer.quoter.quote(one_line(made.prompt, 200)) if made.prompt else "",
+    )
+
+
+def _is_told(ask: Ask, session_id: str, scope: str) -> bool:
+    try:
+        ask.repository.check(ask.h.session(session_id), scope)
+    except HansardError:
+        return False
+    return True
+
+
+def _commit(ask: Ask, brought: BlamedCommit) -> CommitRow:
+    return CommitRow(
+        commit=brought.commit[:12],
+        author=one_line(brought.author, 60),
+        age=ask.packer.age(brought.authored_at),
+        subject=one_line(brought.subject, 100),
+    )
+
+
+TOOL = Tool("blame", "Which session wrote a line", DESCRIPTION, BlameParams, BlameAnswer, run)
