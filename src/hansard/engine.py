@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hansard.git.cache import EditCache
     from hansard.git.commits import CommitMap
     from hansard.git.repository import Repository
+    from hansard.git.words import SessionWords
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitPage, CommitReport
@@ -613,6 +614,25 @@ class Hansard:
             pull_requests=about.pull_requests if about is not None else (),
             limit=limit,
         )
+
+    def git_words(self, session: str, *, prefix: str = "") -> SessionWords:
+        """A branch name, a commit message and a trailer for a session; `prefix` stands before the branch name."""
+        from hansard.git.words import words_of
+
+        return words_of(self._threads(), self.session(session), prefix)
+
+    def git_note(self, commit: str, repository: str, *, write: bool = False) -> str:
+        """What recorded edits say of a commit as a note of git-ai; with `write` it is added to `refs/notes/ai`."""
+        from hansard import __version__
+        from hansard.git.notes import NOTES, make_note
+        from hansard.git.repository import Repository
+
+        found = Repository.find(repository)
+        report = self._blamer(found).commit(commit)
+        text = make_note(report, __version__)
+        if write:
+            found.add_note(NOTES, report.commit.commit, text)
+        return text
 
     def _commit_map(self) -> CommitMap:
         """The commits of every repository that sessions worked in."""

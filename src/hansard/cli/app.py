@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "related": (READ, "List similar sessions, and why."),
     "blame": (READ, "Show which session wrote each line of a file or commit."),
     "commits": (READ, "List the commits that sessions made or had a part in, with their cost."),
+    "git": (READ, "Write branch names, commit messages and trailers for sessions."),
     "show": (READ, "Read a session as text, Markdown, HTML or JSON."),
     "resume": (READ, "Resume a session in Claude Code, restoring it first if needed."),
     "open": (READ, "Open a session in the browser."),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from hansard.errors import HansardError, NotFound
+from hansard.errors import HansardError, NotFound, UsageError
 
 NOT_COMMITTED = "0" * 40
 _HASH = 40
@@ -291,15 +291,25 @@ class Repository:
         """The note of a commit under a ref."""
         return self._try("notes", f"--ref={ref}", "show", commit)
 
-    def config(self, name: str) -> str | None:
-        """A setting of the repository or the user."""
-        found = self._try("config", "--get", name)
-        return None if found is None else found.decode("utf-8", "surrogateescape").rstrip("\n")
+    def add_note(self, ref: str, commit: str, text: str) -> None:
+        """Give a commit a note; one that has a note already keeps it."""
+        if self.note(ref, commit) is not None:
+            raise UsageError(f"{commit[:12]} has a note in {ref} already; it is not replaced")
+        self.ask("notes", f"--ref={ref}", "add", "-F", "-", commit, given=text.encode())
 
-    def git_path(self, name: str) -> str:
-        """Where git keeps something, such as `hooks`."""
-        told = self.ask("rev-parse", "--git-path", name).decode("utf-8", "surrogateescape").rstrip("\n")
-        return os.path.normpath(os.path.join(self.root, told))
+    def hooks_folder(self) -> str:
+        """Where git looks for hooks, core.hooksPath respected."""
+        found = subprocess.run(  # noqa: S603 - no shell; with the repository's own setting, which nothing is run from here
+            [_program(), "-C", self.root, "rev-parse", "--git-path", "hooks"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env=_environment(),
+        )
+        if found.returncode:
+            raise GitFailed(f"{self.root}: git does not say where its hooks are")
+        told = found.stdout.decode("utf-8", "surrogateescape")
+        return os.path.normpath(os.path.join(self.root, os.path.expanduser(told.rstrip("\n"))))
 
 
 _FORMAT = "--format=format:%H%x00%P%x00%an%x00%at%x00%ct%x00%s%x00%b%x00%x01"

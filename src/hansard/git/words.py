@@ -12,6 +12,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
+    from hansard.thread.store import ThreadStore
 
 TRAILER = "Hansard-Session"
 _BRANCH = 50  # characters
@@ -22,6 +23,7 @@ _WORDS = re.compile(r"[a-z0-9]+")
 _SMALL = frozenset(
     "a an and at be by can could do for from give i in is it let make me of on or our please should so that the then there this to us we will with would you".split()
 )
+_ANSWER = re.compile(r'"([^"\n]{1,300})"="([^"\n]{1,300})"')
 _TESTS = re.compile(
     r"\b(?:pytest|tox|nox|go test|cargo (?:test|nextest)|(?:npm|pnpm|yarn|bun)(?: run)? test|jest|vitest|mvn [\w:-]*test|gradle\w* [\w:-]*test|make (?:test|check)|ctest|rspec|phpunit|dotnet test)\b"
 )
@@ -43,7 +45,7 @@ def branch_name(title: str, session_id: str, prefix: str = "") -> str:
     telling = [word for word in words if word not in _SMALL] or words
     name = ""
     for word in telling:
-        if len(name) + len(word) + 1 > _BRANCH:
+        if name and len(name) + len(word) + 1 > _BRANCH:
             break
         name = f"{name}-{word}" if name else word[:_BRANCH]
     return prefix + (name or f"session-{session_id[:8]}")
@@ -70,14 +72,14 @@ def commit_message(
         parts.append("\n".join(shown))
     if decisions:
         parts.append("Decisions:\n" + "\n".join(_item(text) for text in decisions))
-    tests = tests_run(calls)
+    tests = commands_of_tests(calls)
     if tests:
         parts.append("Tests run:\n" + "\n".join(f"- {test}" for test in tests))
     parts.append(trailer(session.session_id))
     return "\n\n".join(parts) + "\n"
 
 
-def tests_run(commands: Sequence[str]) -> list[str]:
+def commands_of_tests(commands: Sequence[str]) -> list[str]:
     """The commands that ran tests, each once, on one line."""
     found = [" ".join(command.split())[:100] for command in commands if _TESTS.search(command[:4000])]
     return list(dict.fromkeys(found))[:6]
@@ -112,3 +114,40 @@ def relative_files(changes: Sequence[tuple[str, int, int]], folders: Sequence[st
                 known[1] += removed
                 break
     return sorted(((path, *counts) for path, counts in sums.items()), key=lambda item: (-item[1] - item[2], item[0]))  # type: ignore[misc]
+
+
+def words_of(threads: ThreadStore, session: Session, prefix: str = "") -> SessionWords:
+    """A branch name, a commit message and a trailer for a session."""
+    changes = [
+        (row[0], row[1], row[2])
+        for row in threads.reader.rows(
+            "SELECT path, added, removed FROM session_files WHERE session_id = ? AND changes > 0", (session.session_id,)
+        )
+    ]
+    commands: list[str] = []
+    decisions: list[str] = []
+    thread = threads.read(session, subagents=False, pictures=False, long_lines=False)
+    for entry in thread.conversation().entries if thread.has_log else ():
+        call = entry.tool
+        if call is None or call.is_error or not isinstance(call.input, dict):
+            continue
+        if call.tool == "Bash" and isinstance(command := call.input.get("command"), str):
+            commands.append(command)
+        elif call.tool == "AskUserQuestion" and call.output:
+            decisions += [f"{question} {answer}" for question, answer in _ANSWER.findall(call.output[:20_000])]
+    return SessionWords(
+        session.session_id,
+        branch_name(session.title or session.first_prompt, session.session_id, prefix),
+        commit_message(
+            session, relative_files(changes, (session.cwd, session.project)), commands, decisions=decisions[:6]
+        ),
+        trailer(session.session_id),
+    )
+
+
+def new_words(session_id: str, prefix: str = "") -> SessionWords:
+    """The same for a session of which nothing is known yet."""
+    name = branch_name("", session_id, prefix)
+    return SessionWords(
+        session_id, name, f"Work of session {session_id[:8]}\n\n{trailer(session_id)}\n", trailer(session_id)
+    )

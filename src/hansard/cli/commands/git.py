@@ -1,0 +1,148 @@
+"""`hansard git`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.errors import NotFound, UsageError
+
+if TYPE_CHECKING:
+    from hansard.changes.journal import Journal
+
+_WORDS = ("branch", "message", "trailer")
+_STEPS = ("install", "remove", "status")
+_LONGEST = 1 << 20  # bytes of a hook's input
+
+
+@click.command(cls=Command)
+@click.argument("action", type=click.Choice([*_WORDS, "notes", "hook"]))
+@click.argument("target", required=False, metavar="[SESSION|COMMIT|install|remove|status]")
+@click.option("--prefix", default="", metavar="TEXT", help="With branch: put this before the name, such as feature/.")
+@click.option("--write", is_flag=True, help="With notes: add the note to the commit; otherwise it is only shown.")
+@click.option("--yes", "-y", is_flag=True, help="With hook: make the changes; otherwise they are only shown.")
+@click.option(
+    "--repository",
+    metavar="DIR",
+    help="With notes and hook: a folder in the repository; default: the current directory.",
+)
+@reads
+@pass_context
+def git(
+    cli: Context, action: str, target: str | None, prefix: str, write: bool, yes: bool, repository: str | None
+) -> None:
+    """Write a branch name, a commit message or a trailer for a session, and optional marks for git.
+
+    `branch`, `message` and `trailer` take a SESSION, or - to read the JSON that the client gives its hooks from stdin; with
+    --json all three are written. `notes COMMIT` shows which lines sessions wrote in the format of git-ai, and --write adds
+    it to refs/notes/ai. `hook install` adds a prepare-commit-msg hook that puts the trailer Hansard-Session into commits
+    that a session makes; a hook that is there already is kept and run first, and `hook remove` puts everything back.
+
+    Examples:
+      git switch -c "$(hansard git branch @last)"
+      hansard git message @last | git commit -F -
+      hansard git trailer @last
+      hansard git branch - --json < hook-input.json
+      hansard git notes HEAD --write
+      hansard git hook install --yes
+    """
+    folder = repository or os.getcwd()
+    if action == "hook":
+        _hook(cli, target or "status", folder, yes=yes)
+    elif action == "notes":
+        with cli.reading() as h:
+            text = h.git_note(target or "HEAD", folder, write=write)
+        if cli.as_json:
+            cli.emit({"note": text, "written": write})
+        else:
+            cli.say(text.rstrip("\n").split("\n"))
+    else:
+        _words(cli, action, target or "@last", prefix)
+
+
+def _words(cli: Context, action: str, target: str, prefix: str) -> None:
+    session = _from_hook() if target == "-" else target
+    with cli.reading() as h:
+        try:
+            found = h.git_words(session, prefix=prefix)
+        except NotFound:
+            if target != "-":
+                raise
+            # A session that has just begun is not on disk yet; a hook needs an answer all the same.
+            from hansard.git.words import new_words
+
+            found = new_words(session, prefix)
+    if cli.as_json:
+        cli.emit(found)
+    else:
+        cli.say(getattr(found, action).rstrip("\n").split("\n"))
+
+
+def _from_hook() -> str:
+    """The session that the input of a hook names."""
+    import json
+
+    try:
+        given = json.loads(sys.stdin.buffer.read(_LONGEST))
+    except (ValueError, RecursionError):
+        given = None
+    session = given.get("session_id") if isinstance(given, dict) else None
+    if not isinstance(session, str) or not session:
+        raise UsageError("stdin has no JSON with a session_id, as the client gives it to hooks")
+    return session
+
+
+def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
+    if step not in _STEPS:
+        raise UsageError(f"invalid step {step!r}; choose one of {', '.join(_STEPS)}")
+    from hansard.changes.journal import journals, list_journals
+    from hansard.changes.plan import preview
+    from hansard.git.repository import Repository
+    from hansard.git.trailer_hook import PURPOSE, plan_hook
+
+    home = os.path.realpath(cli.settings().home)
+    found = Repository.find(folder)
+    here = found.common_folder()
+
+    def mine(known: list[Journal]) -> list[Journal]:
+        return [journal for journal in known if journal.facts.get("repository") == here]
+
+    installed = mine(list_journals(home, PURPOSE))
+    if step == "status":
+        told = f"The hook is {'installed' if installed else 'not installed'} in {found.root}."
+        cli.emit({"repository": found.root, "installed": bool(installed)}) if cli.as_json else cli.say([told])
+        return
+    if step == "remove" and not installed:
+        raise NotFound(f"the hook is not installed in {found.root}")
+    if step == "install" and installed:
+        note("hansard: the hook is installed already")
+        return
+    changes = plan_hook(found) if step == "install" else None
+    if not yes:
+        lines = (
+            preview(changes)
+            if changes is not None
+            else [f"restore {item.path}" for journal in installed for item in journal.steps]
+        )
+        cli.emit({"applied": False, "changes": lines}) if cli.as_json else cli.say(lines)
+        note("Nothing was changed. Run this again with --yes to make these changes.")
+        return
+    with journals(home) as open_journals:
+        left: list[str] = []
+        if changes is not None:
+            open_journals.apply(changes)
+        else:
+            undone = [open_journals.undo(journal) for journal in reversed(mine(open_journals.find(PURPOSE)))]
+            left = [path for item in undone for path in (*item.left, *item.merged)]
+    for path in left:
+        note(f"{path} was edited since: left as it is")
+    if cli.as_json:
+        cli.emit({"applied": True, "action": step, "left": left})
+    elif changes is not None:
+        cli.say(["Installed; `hansard git hook remove --yes` undoes it."])
+    else:
+        cli.say(["Removed." if left else "Removed; every file is as it was before."])

@@ -1,0 +1,156 @@
+"""Branch names, commit messages, trailers, notes, and the hook."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import hansard
+from hansard.cli.app import hansard as command
+from hansard.demo.tools import ask, bash
+from hansard.engine import Hansard
+from hansard.errors import NotFound, UsageError
+from hansard.git.marks import read_note
+from hansard.git.words import branch_name, commands_of_tests
+from tests.git.making import Workshop
+from tests.git.test_blame import PARSER
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path)
+
+
+@pytest.fixture
+def h(tmp_path: Path, shop: Workshop) -> Iterator[Hansard]:
+    with hansard.open(tmp_path / "store", [shop.config]) as engine:
+        yield engine
+
+
+def run(shop: Workshop, *words: str, given: str | None = None) -> tuple[int, str]:
+    place = ["--home", str(shop.folder / "store"), "--root", str(shop.config)]
+    done = CliRunner().invoke(command, ["git", *words, *place], input=given)
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Fix the flaky login test", "fix-flaky-login-test"),
+        ("  Ünïcode & /slashes/.. ~^: ", "unicode-slashes"),
+        ("日本語", "session-12345678"),
+        ("-x --force", "x-force"),
+        ("a" * 300, "a" * 50),
+    ],
+)
+def test_branch_names_are_such_that_git_takes_them(title: str, name: str, shop: Workshop) -> None:
+    assert branch_name(title, "123456789") == name
+    shop.git("check-ref-format", "--branch", name)
+
+
+def test_commands_that_run_tests() -> None:
+    assert commands_of_tests(["ls", "cd a && pytest -q", "cargo test", "cd a  && pytest -q"]) == [
+        "cd a && pytest -q",
+        "cargo test",
+    ]
+
+
+def test_a_message_says_what_was_done(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write a parser for tide tables.")
+    shop.write(writer, "tide.py", PARSER)
+    shop.call(writer, bash("pytest -q", "3 passed"))
+    shop.call(writer, ask("Which unit?", "Unit", [("metres", ""), ("feet", "")], "metres"))
+    shop.save()
+    h.sync()
+    words = h.git_words(writer.session_id)
+    assert words.branch == "write-parser-tide-tables"
+    assert words.message.startswith("Write a parser for tide tables\n\n- tide.py (+7 -0)\n")
+    assert "Tests run:\n- pytest -q\n" in words.message
+    assert "Decisions:\n- Which unit? metres" in words.message
+    assert words.message.endswith(f"\nHansard-Session: {writer.session_id}\n")
+    assert run(shop, "branch", writer.session_id, "--prefix", "wip/") == (0, "wip/write-parser-tide-tables\n")
+    code, output = run(shop, "branch", "-", "--json", given=json.dumps({"session_id": writer.session_id}))
+    assert (code, json.loads(output)["trailer"]) == (0, f"Hansard-Session: {writer.session_id}")
+    assert run(shop, "branch", "-", given='{"session_id": "0fcd-new"}') == (0, "session-0fcd-new\n")
+    assert run(shop, "branch", "-", given="[]")[0] == 2
+
+
+def test_notes_are_as_git_ai_writes_them(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write a parser for tide tables")
+    shop.write(writer, "tide.py", PARSER)
+    shop.type("tide.py", PARSER + "\n\ndef double(value):\n    return value * 2\n")
+    commit = shop.commit("Parse")
+    shop.type("notes.txt", "by hand\n")
+    shop.commit("By hand")
+    shop.save()
+    h.sync()
+    text = h.git_note(commit, str(shop.root))
+    (mark,) = read_note(text, commit)
+    assert (mark.path, mark.lines, mark.value) == ("tide.py", ((1, 7),), writer.session_id)
+    with pytest.raises(NotFound):
+        h.git_note("HEAD", str(shop.root))
+    shop.git("config", "user.name", "Mira")
+    shop.git("config", "user.email", "mira@example.invalid")
+    h.git_note(commit, str(shop.root), write=True)
+    assert shop.git("notes", "--ref=ai", "show", commit).strip() == text.strip()
+    with pytest.raises(UsageError, match="already"):
+        h.git_note(commit, str(shop.root), write=True)
+
+
+def hooks_of(shop: Workshop) -> dict[str, tuple[bytes, int]]:
+    folder = shop.root / ".git" / "hooks"
+    return (
+        {path.name: (path.read_bytes(), path.stat().st_mode) for path in sorted(folder.iterdir())}
+        if folder.exists()
+        else {}
+    )
+
+
+@pytest.mark.parametrize("existing", [None, "#!/bin/sh\necho 'From the old hook' >> \"$1\"\n"])
+def test_the_hook_names_the_session_and_leaves_no_trace(
+    shop: Workshop, existing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = shop.root / ".git" / "hooks" / "prepare-commit-msg"
+    if existing is not None:
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(existing)
+        hook.chmod(0o750)
+    before = hooks_of(shop)
+    place = ("--repository", str(shop.root))
+    assert run(shop, "hook", "install", *place)[0] == 0
+    assert hooks_of(shop) == before
+    assert run(shop, "hook", "install", "--yes", *place)[0] == 0
+    assert run(shop, "hook", "install", "--yes", *place)[0] == 0
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "3f2a91c0-0000-4000-8000-000000000001")
+    shop.type("a.txt", "one\n")
+    shop.commit("One")
+    said = shop.git("log", "-1", "--format=%B")
+    assert said.strip().endswith("Hansard-Session: 3f2a91c0-0000-4000-8000-000000000001")
+    assert ("From the old hook" in said) == (existing is not None)
+    for odd in ("", "$(touch x); rm"):
+        monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", odd)
+        shop.type("a.txt", f"two {odd}\n")
+        shop.commit("Two")
+        assert "Hansard-Session" not in shop.git("log", "-1", "--format=%B")
+    assert run(shop, "hook", "remove", "--yes", *place)[0] == 0
+    assert hooks_of(shop) == before
+    assert run(shop, "hook", "remove", "--yes", *place)[0] == 1
+
+
+def test_hooks_that_several_repositories_share_are_left_alone(shop: Workshop) -> None:
+    shared = shop.folder / "shared"
+    shared.mkdir()
+    shop.git("config", "core.hooksPath", str(shared))
+    code, output = run(shop, "hook", "install", "--yes", "--repository", str(shop.root))
+    assert (code, os.listdir(shared)) == (2, [])
+    assert "core.hooksPath" in output
+    shop.git("config", "core.hooksPath", ".githooks")
+    assert run(shop, "hook", "install", "--yes", "--repository", str(shop.root))[0] == 0
+    assert (shop.root / ".githooks" / "prepare-commit-msg").exists()
+    assert run(shop, "hook", "remove", "--yes", "--repository", str(shop.root))[0] == 0
+    assert not (shop.root / ".githooks").exists()
