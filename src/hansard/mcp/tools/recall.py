@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
@@ -21,6 +22,7 @@ _WIDTH = 420
 _OUTCOME = 500
 _PASSAGES = 3  # of a session
 _MOST_WORDS = 12
+_MOST_TOGETHER = 4  # of the rarest words, where no session has all
 _WORD = re.compile(r"[\w][\w./#+-]*")
 # Words of questions that say nothing about what is asked.
 _EMPTY = frozenset(
@@ -94,29 +96,40 @@ def run(ask: Ask, params: RecallParams) -> RecallAnswer:
 
 
 def _search(ask: Ask, params: RecallParams) -> tuple[str, list[SessionHits]]:
-    """Sessions that have all words of the question, then those that have some of them."""
+    """Sessions that have all words of the question, then those that have the rarest of them."""
     words = words_of(params.question)
     if not words:
         raise UsageError("the question has no word to look for: name what it is about")
     found: dict[str, SessionHits] = {}
     asked = ""
-    for query in dict.fromkeys((" ".join(words), " OR ".join(words))):
+    for asked in _queries(ask, words, ask.repository.condition(params.scope)):
         page = ask.h.search(
-            f"({query}) -kind:result,note",
+            f"({asked}) -kind:result,note",
             limit=params.limit + 1,
             group=True,
             width=_WIDTH,
             prepare=safe_text,
             folder=ask.repository.condition(params.scope),
         )
-        asked = asked or query
         for one in page.sessions:
             if one.session_id != ask.session_id:
                 found.setdefault(one.session_id, one)
         if len(found) >= params.limit:
             break
-        asked = query
     return asked, list(found.values())[: params.limit]
+
+
+def _queries(ask: Ask, words: list[str], folder: str | None) -> Iterator[str]:
+    """All words first, then fewer and fewer of the rarest, then any of them."""
+    yield " ".join(words)
+    if len(words) == 1:
+        return
+    counts = {word: ask.h.count(word, folder=folder) for word in words}
+    rarest = sorted((word for word in words if counts[word]), key=counts.__getitem__)
+    for size in range(min(len(words) - 1, _MOST_TOGETHER, len(rarest)), 1, -1):
+        yield " ".join(rarest[:size])
+    if rarest:
+        yield " OR ".join(rarest)
 
 
 def words_of(question: str) -> list[str]:
