@@ -18,7 +18,7 @@ _TRAILER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _NAMES = {name.lower(): name for name in ("Claude-Session", "Entire-Checkpoint", "Hansard-Session", "Co-Authored-By")}
-_AGENTS = re.compile(r"claude|anthropic|copilot|cursor|codex|gemini|aider|devin|opencode|amp", re.IGNORECASE)
+_AGENTS = re.compile(r"\b(?:claude|anthropic|copilot|cursor|codex|gemini|aider|devin|opencode|amp)\b", re.IGNORECASE)
 _NOTES = "refs/notes/ai"
 _TRACES = ".agent-trace/traces.jsonl"
 _LONGEST = 4 << 20  # bytes of one mark's file

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from hansard.errors import UsageError
+from hansard.errors import HansardError, UsageError
 from hansard.render.html.escaping import escaped
 from hansard.thread.store import Budget
 from hansard.web.pages.session.show import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
+    from hansard.model.blame import Commit
     from hansard.thread.thread import Thread
 
 NEXT = Budget(records=140, bytes=512 << 10, turns=25)
@@ -37,6 +38,7 @@ _INSIDE = Budget(records=100, bytes=384 << 10, turns=20)  # of a subagent where 
 _FOUND = 30
 _MATCHES = 500
 _RELATED = 12
+_COMMITS = 20
 
 
 async def turns(request: Request) -> Response:
@@ -126,13 +128,23 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
 
 
 async def related(request: Request) -> Response:
-    """Sessions like this one."""
+    """Sessions like this one, and the commits that it had a part in."""
     asked = Params(request)
     asked.done()
     session_id = request.path_params["session_id"]
-    return await _answer(
-        request, lambda h, _: page("session_related.html", related=h.related(session_id, limit=_RELATED))
-    )
+
+    def found(h: Hansard, _: tzinfo) -> str:
+        alike = h.related(session_id, limit=_RELATED)
+        return page("session_related.html", related=alike, commits=_commits(h, session_id), session_id=session_id)
+
+    return await _answer(request, found)
+
+
+def _commits(h: Hansard, session_id: str) -> tuple[Commit, ...]:
+    try:
+        return h.commits(session_id, limit=_COMMITS).commits
+    except HansardError:  # without git there are none to show
+        return ()
 
 
 async def find(request: Request) -> Response:
