@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import hansard
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 
 HOSTILE = "Wrap [red]now[/red] [@click=app.exit]x[/] \x1b[31m!\x1b]0;title\x07 \u202e"
+
+DEMO_NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+"""When the demo history ends."""
 
 
 @pytest.fixture
@@ -36,12 +40,10 @@ def store(tmp_path: Path, root: Path) -> Path:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the demo history."""
-    from datetime import UTC, datetime
-
     from hansard.demo.history import write_history
 
     place = tmp_path_factory.mktemp("tui-demo")
-    write_history(place / "claude", seed=3, now=datetime(2026, 5, 4, 12, tzinfo=UTC))
+    write_history(place / "claude", seed=3, now=DEMO_NOW)
     with hansard.open(place / "store", roots=[place / "claude"]) as h:
         h.sync()
     return place / "store"
