@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hansard.model.problems import Problem
     from hansard.model.prompts import PromptPage
     from hansard.model.reconcile import Reconciliation
+    from hansard.model.recovery import LostSessions, Reconstruction
     from hansard.model.related import Related
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import (
@@ -633,6 +634,25 @@ class Hansard:
         if write:
             found.add_note(NOTES, report.commit.commit, text)
         return text
+
+    def lost_sessions(
+        self,
+        *,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = 50,
+    ) -> LostSessions:
+        """Sessions that have no transcript any more, neither in the record nor in a root, and what is left of them; the newest first."""
+        from hansard.git.recovery import list_lost
+
+        return list_lost(self.reader, self._record_or_none(), project=project, since=since, until=until, limit=limit)
+
+    def reconstruct(self, name: str) -> Reconstruction:
+        """A lost session as far as other files and the project's repository tell: no transcript, and marked so."""
+        from hansard.git.recovery import reconstruct
+
+        return reconstruct(self.reader, self.record, name)
 
     def _commit_map(self) -> CommitMap:
         """The commits of every repository that sessions worked in."""

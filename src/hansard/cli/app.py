@@ -60,6 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "cat": (GIVE, "Write a transcript's verbatim bytes to stdout."),
     "export": (GIVE, "Write sessions as pages, documents or tables."),
     "restore": (GIVE, "Write sessions back as files."),
+    "recover": (GIVE, "List sessions that are gone everywhere, and reconstruct what is left of one."),
     "verify": (GIVE, "Check every stored byte against its hash."),
     "demo": (MORE, "Try Hansard on an invented history."),
     "bench": (MORE, "Measure how well search finds what is in your own history."),

@@ -193,6 +193,11 @@ class Repository:
 
     # -- files
 
+    def files(self) -> list[str]:
+        """The paths of all files that git tracks here."""
+        listed = self._try("ls-files", "-z", "--full-name", ":/") or b""
+        return [name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name]
+
     def blob(self, rev: str, path: str) -> bytes | None:
         """A file's content in a commit; None where it is not there, or too large."""
         return self.blobs([(rev, path)]).get((rev, path))
@@ -246,11 +251,13 @@ class Repository:
                 self._known[info.commit] = info
         return {name: self._known[name] for name in hashes if name in self._known}
 
-    def log(self, *, since: int | None = None, limit: int = 20_000) -> list[CommitInfo]:
-        """The commits of all branches, the newest first, merges left out."""
+    def log(self, *, since: int | None = None, until: int | None = None, limit: int = 20_000) -> list[CommitInfo]:
+        """The commits of all branches, the newest first, merges left out; times are seconds."""
         words = ["log", "--branches", "--tags", "--remotes", "HEAD", "--no-merges", f"--max-count={limit}", _FORMAT]
         if since is not None:
             words.append(f"--since={since}")
+        if until is not None:
+            words.append(f"--until={until}")
         if self._try("rev-parse", "--verify", "--quiet", "HEAD") is None:
             words.remove("HEAD")
         return list(_infos(self.ask(*words)))

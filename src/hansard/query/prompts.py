@@ -35,7 +35,7 @@ _NEARBY = (
 )
 _REMEMBERED = 256  # sessions
 # A history line has these in place of what was pasted; the transcript has the thing itself.
-_PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
+PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,13 @@ def list_prompts(
     return PromptPage(prompts, None if key is None else write_cursor(listed, key), total)
 
 
+def lost_prompts(reader: Reader) -> Iterator[Typed]:
+    """The lines of history.jsonl that no transcript has because their session has none, the oldest first."""
+    for row, _ in _prompts(reader, PromptFilter(source="history"), ascending=True, texts=True):
+        if not row.kept:
+            yield row
+
+
 def _prompts(
     reader: Reader,
     wanted: PromptFilter,
@@ -218,13 +225,13 @@ class _Transcripts:
         text = (row.text or "").strip()
         if row.session_id is not None and hash(text) in self._session(row.session_id):
             return True
-        parts = [part.strip() for part in _PASTED.split(text)]
+        parts = [part.strip() for part in PASTED.split(text)]
         pasted = row.session_id is not None and len(parts) > 1
         if pasted and _any_like(parts, self._reader.rows(_OF_SESSION, (row.session_id,))):
             return True
         if row.ts is None:
             return False
-        return _any_like(parts, self._reader.rows(_NEARBY, (row.ts, _project(self._reader, row.project))))
+        return _any_like(parts, self._reader.rows(_NEARBY, (row.ts, project_at(self._reader, row.project))))
 
     def _session(self, session_id: str) -> set[int]:
         known = self._known.get(session_id)
@@ -261,7 +268,7 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
         row.source,
         from_milliseconds(row.ts),
         row.session_id,
-        _project(reader, row.project),
+        project_at(reader, row.project),
         row.kept,
         copies=copies,
         transcript=row.path,
@@ -269,7 +276,7 @@ def _prompt(reader: Reader, row: Typed, copies: int) -> Prompt:
     )
 
 
-def _project(reader: Reader, folder: str) -> str:
+def project_at(reader: Reader, folder: str) -> str:
     """The project of a folder that history.jsonl names."""
     from hansard.index.derive import project_of
 

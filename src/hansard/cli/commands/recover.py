@@ -1,0 +1,82 @@
+"""`hansard recover`."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.dates import Moment
+from hansard.cli.list_options import limit_option
+from hansard.errors import UsageError
+
+
+@click.command(cls=Command)
+@click.argument("session", required=False)
+@click.option("--markdown", is_flag=True, help="Write SESSION as Markdown.")
+@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
+@click.option("--since", type=Moment(), help="Active at or after: 2026-05-01, 7d, monday, '3 days ago'.")
+@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
+@limit_option(50)
+@reads
+@pass_context
+def recover(
+    cli: Context,
+    session: str | None,
+    markdown: bool,
+    project: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+) -> None:
+    """List sessions whose transcripts are gone everywhere; with SESSION, show what can be reconstructed of one.
+
+    Prompts come from history.jsonl, pastes from there and from the paste cache; todos, titles and former contents of
+    files from what the client saved beside transcripts. Commits are those of the project's repository at that time.
+    Replies and tool calls cannot be recovered.
+
+    Examples:
+      hansard recover
+      hansard recover --project tidewater --since 2026-01-01
+      hansard recover 3f2a91c0
+      hansard recover @last --markdown > session.md
+    """
+    if session is None:
+        if markdown:
+            raise UsageError("--markdown needs a SESSION; `hansard recover` lists them")
+        _list(cli, project, since, until, limit)
+        return
+    if project is not None or since is not None or until is not None:
+        raise UsageError("--project, --since and --until choose from the list; they cannot be used with a SESSION")
+    if markdown and cli.as_json:
+        raise UsageError("use either --json or --markdown")
+    with cli.reading() as h:
+        found = h.reconstruct(session)
+    if cli.as_json:
+        cli.emit(found)
+    elif markdown:
+        from hansard.render.recovery import markdown_lines
+
+        cli.say(markdown_lines(found))
+    else:
+        from hansard.render.terminal.recovery import draw_reconstruction
+
+        cli.say(draw_reconstruction(found, cli.width(), cli.paint()))
+
+
+def _list(cli: Context, project: str | None, since: datetime | None, until: datetime | None, limit: int) -> None:
+    from hansard.render.terminal.recovery import lost_table
+
+    with cli.reading() as h:
+        found = h.lost_sessions(project=project, since=since, until=until, limit=limit or None)
+    if cli.as_json:
+        cli.emit(found)
+    elif found.sessions:
+        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), now()))
+        if found.total > len(found.sessions):
+            note(f"{len(found.sessions):,} of {found.total:,} lost sessions; -n 0 lists all")
+        note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")
+    if not found.sessions:
+        note("hansard: no lost session matches")
+        raise click.exceptions.Exit(1)
