@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, ledger, reading, repository, search_cases, statusline, sync_cases, web
+from benchmarks import data, hooks, ledger, reading, repository, search_cases, statusline, sync_cases, web
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline", "reading", "web", "git")
+_PARTS = ("public", "bulk", "search", "ledger", "statusline", "hooks", "reading", "web", "git")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -212,6 +212,8 @@ def main() -> None:
             sections += _ledger(options, peers)
         elif name == "statusline":
             sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
+        elif name == "hooks":
+            sections.append(Section(hooks.TITLE, *_collect(hooks.figures(scratch, tell))))
         elif name == "reading":
             sections += _reading(options, peers)
         elif name == "web":
@@ -220,7 +222,7 @@ def main() -> None:
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline", "reading", "web", "git"):
+    if options.only not in ("search", "ledger", "statusline", "hooks", "reading", "web", "git"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))
