@@ -178,6 +178,32 @@ def test_everything_that_is_left_is_put_together(tmp_path: Path, h: hansard.Hans
     assert lost.sources == ("history", "sessions-index", "title", "todos", "file-history", "other", "git")
 
 
+def test_former_lists_and_subagents_tell_of_a_session_too(root: Root, h: hansard.Hansard) -> None:
+    listed = {
+        "sessionId": LOST,
+        "firstPrompt": "Where is the buoy?",
+        "created": "2026-09-01T09:00:00.000Z",
+        "modified": "2026-09-01T10:00:00.000Z",
+        "projectPath": "/src/tide",
+    }
+    place = "projects/-src-tide/sessions-index.json"
+    root.write(place, json.dumps({"version": 1, "entries": [listed, {"sessionId": KEPT, "summary": "Sluice"}]}))
+    root.transcript(KEPT, "Check the sluice", 1)
+    agent = root.transcript(OTHER, "Look the harbour up", 90)
+    folder = agent.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    agent.rename(folder / "agent-a1b2c3d.jsonl")
+    h.sync()
+    root.write(place, json.dumps({"version": 1, "entries": []}))
+    h.sync()
+    other, lost = h.lost_sessions().sessions
+    assert (other.session_id, other.sources) == (OTHER, ("subagents",))
+    assert [file.kind for file in h.reconstruct(OTHER).files] == ["agent"]
+    assert (lost.session_id, lost.title, lost.project) == (LOST, "Where is the buoy?", "/src/tide")
+    assert (lost.started_at, lost.ended_at) == (START, START + timedelta(hours=1))
+    assert (lost.prompts, lost.sources) == (0, ("sessions-index",))
+
+
 def test_old_prompts_without_a_session_are_told_apart_by_pauses(root: Root, h: hansard.Hansard) -> None:
     for text, minutes in (("one", 0), ("two", 60), ("three", 60 + 121), ("elsewhere", 61)):
         root.typed(text, minutes, session=None, project="/src/other" if text == "elsewhere" else "/src/tide")

@@ -13,7 +13,7 @@ from hansard.errors import UsageError
 
 
 @click.command(cls=Command)
-@click.argument("session", required=False)
+@click.argument("lost", required=False, metavar="[SESSION]")  # not `session`: completion offers those that are kept
 @click.option("--markdown", is_flag=True, help="Write SESSION as Markdown.")
 @click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
 @click.option("--since", type=Moment(), help="Active at or after: 2026-05-01, 7d, monday, '3 days ago'.")
@@ -23,7 +23,7 @@ from hansard.errors import UsageError
 @pass_context
 def recover(
     cli: Context,
-    session: str | None,
+    lost: str | None,
     markdown: bool,
     project: str | None,
     since: datetime | None,
@@ -42,7 +42,7 @@ def recover(
       hansard recover 3f2a91c0
       hansard recover @last --markdown > session.md
     """
-    if session is None:
+    if lost is None:
         if markdown:
             raise UsageError("--markdown needs a SESSION; `hansard recover` lists them")
         _list(cli, project, since, until, limit)
@@ -52,7 +52,7 @@ def recover(
     if markdown and cli.as_json:
         raise UsageError("use either --json or --markdown")
     with cli.reading() as h:
-        found = h.reconstruct(session)
+        found = h.reconstruct(lost)
     if cli.as_json:
         cli.emit(found)
     elif markdown:
