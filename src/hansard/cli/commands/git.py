@@ -43,8 +43,8 @@ def git(
     that a session makes; a hook that is there already is kept and run first, and `hook remove` puts everything back.
 
     Examples:
-      git switch -c "$(hansard git branch @last)"
       hansard git message @last | git commit -F -
+      git switch -c "$(hansard git branch @last)"
       hansard git trailer @last
       hansard git branch - --json < hook-input.json
       hansard git notes HEAD --write
