@@ -13,12 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, hooks, ledger, reading, repository, search_cases, statusline, sync_cases, web
+from benchmarks import data, hooks, ledger, reading, repository, search_cases, statusline, sync_cases, tui, web
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline", "hooks", "reading", "web", "git")
+_PARTS = ("public", "bulk", "search", "ledger", "statusline", "hooks", "reading", "web", "tui", "git")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -189,6 +189,16 @@ def _web(options: argparse.Namespace, peers: Peers | None) -> Section:
     return Section(title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
 
 
+def _tui(options: argparse.Namespace) -> Section:
+    try:
+        cases = tui.App(options.scratch, options.size, lambda text: tell(f"tui: {text}"))
+    except Failed as reason:
+        return Section(tui.TITLE, notes=(str(reason),))
+    parts = [_collect(source) for source in cases.parts()]
+    title = f"{cases.dataset.title}, and a session of 50,000 records"
+    return Section(title, sum((figures for figures, _ in parts), ()), sum((notes for _, notes in parts), ()))
+
+
 def main() -> None:
     """Measure what the options ask for."""
     options = _options()
@@ -218,11 +228,13 @@ def main() -> None:
             sections += _reading(options, peers)
         elif name == "web":
             sections.append(_web(options, peers))
+        elif name == "tui":
+            sections.append(_tui(options))
         elif name == "git":
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline", "hooks", "reading", "web", "git"):
+    if options.only not in ("search", "ledger", "statusline", "hooks", "reading", "web", "tui", "git"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))
