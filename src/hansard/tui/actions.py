@@ -12,7 +12,6 @@ from textual.binding import Binding, BindingType
 from hansard.errors import HansardError
 from hansard.render.text import Paint, one_line, resume_command
 from hansard.render.words import many, title_of
-from hansard.tui.dialogs import InputDialog, MenuDialog, TextDialog
 from hansard.tui.frame import View
 
 if TYPE_CHECKING:
@@ -100,6 +99,8 @@ class SessionActions(View):
 
     def action_copy(self) -> None:
         """Copy something of the session to the clipboard."""
+        from hansard.tui.dialogs import MenuDialog
+
         if (session := self.current_session()) is None:
             return
         choices = [choice for choice in self.copy_choices(session) if choice[2]]
@@ -123,6 +124,8 @@ class SessionActions(View):
 
     def action_tag(self) -> None:
         """Change the tags."""
+        from hansard.tui.dialogs import InputDialog
+
         if (session := self.current_session()) is None:
             return
         session_id, before = session.session_id, session.tags
@@ -144,6 +147,8 @@ class SessionActions(View):
 
     def action_rename_session(self) -> None:
         """Give the session a title; none gives back the one it had."""
+        from hansard.tui.dialogs import InputDialog
+
         if (session := self.current_session()) is None:
             return
         session_id = session.session_id
@@ -156,6 +161,8 @@ class SessionActions(View):
 
     def action_note(self) -> None:
         """Add a note."""
+        from hansard.tui.dialogs import InputDialog
+
         if (session := self.current_session()) is None:
             return
         session_id = session.session_id
@@ -180,6 +187,8 @@ class SessionActions(View):
 
     def action_export(self) -> None:
         """Write the session to a file."""
+        from hansard.tui.dialogs import InputDialog
+
         if (session := self.current_session()) is None:
             return
         name = f"{session.session_id[:8]}.html"
@@ -214,6 +223,8 @@ class SessionActions(View):
     @work(exclusive=True, group="act")
     async def action_explain(self) -> None:
         """Show the figure under the cursor down to the arithmetic."""
+        from hansard.tui.dialogs import TextDialog
+
         found = self.explained()
         if found is None:
             return

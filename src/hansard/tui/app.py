@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
 
 from hansard.errors import HansardError
 from hansard.files import write_private
 from hansard.render.words import use_project_names
-from hansard.tui.dialogs import TextDialog
 from hansard.tui.engine_thread import EngineThread
 from hansard.tui.frame import TABS, View
-from hansard.tui.help import key_lines
 from hansard.tui.state import State, changed, load_state, save_state
 from hansard.tui.store_watch import StoreWatch
 from hansard.tui.views.sessions import SessionsView
@@ -110,12 +108,21 @@ class HansardApp(App[Outcome | None]):
         self.add_mode("sessions", lambda: SessionsView(setup.purpose))
         if not setup.purpose:
             self._add_views()
-        self.switch_mode(self.state.screen if self.state.screen in TABS and not setup.purpose else "sessions")
-        if setup.is_syncing:
-            self.is_syncing = True
-            self._watch = StoreWatch(self, setup.open_engine)
-            self._watch.start()
+        first = self.state.screen if self.state.screen in TABS and not setup.purpose else "sessions"
+        self.is_syncing = setup.is_syncing
+        self.switch_mode(first)
         self._name_projects()
+        if first != "sessions":
+            self.call_after_refresh(self.start_watch)
+
+    def start_watch(self) -> None:
+        """Keep the store current from now on; the first screen has been drawn."""
+        if not gc.isenabled():  # whoever started the app wanted it drawn first
+            gc.freeze()
+            gc.enable()
+        if self.is_syncing and self._watch is None:
+            self._watch = StoreWatch(self, self._setup.open_engine)
+            self._watch.start()
 
     def _add_views(self) -> None:
         def later(name: str) -> Callable[[], View]:
@@ -182,7 +189,7 @@ class HansardApp(App[Outcome | None]):
 
     def action_view(self, name: str) -> None:
         """Show one of the screens."""
-        if not self._setup.purpose and not isinstance(self.screen_stack[-1], TextDialog):
+        if not self._setup.purpose and not isinstance(self.screen_stack[-1], ModalScreen):
             self.remember(screen=name)
             self.switch_mode(name)
 
@@ -219,6 +226,8 @@ class HansardApp(App[Outcome | None]):
         self.run_worker(self._open_editor(session), exclusive=True)
 
     async def _open_editor(self, session: Session) -> None:
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="hansard-") as folder:
             path = os.path.join(folder, f"{session.session_id[:8]}.md")
             await self.engine.ask(lambda h: h.export([session], path, format="markdown"))
@@ -240,6 +249,9 @@ class HansardApp(App[Outcome | None]):
 
     def action_keys(self) -> None:
         """Show all keys of the screen."""
+        from hansard.tui.dialogs import TextDialog
+        from hansard.tui.help import key_lines
+
         bindings = self.screen.active_bindings
         self.push_screen(TextDialog("Keys", lambda columns: key_lines(bindings, columns)))
 
@@ -269,6 +281,8 @@ class HansardApp(App[Outcome | None]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Note a fault of ours in a file, and end."""
+        import traceback
+
         path = os.path.join(self._setup.home, _LOG)
         with suppress(OSError):
             write_private(path, "".join(traceback.format_exception(error)).encode("utf-8", "replace"))

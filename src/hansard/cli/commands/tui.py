@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -75,6 +76,7 @@ def start_app(
     before = os.environ.get("NO_COLOR")
     if cli.color == "never":
         os.environ["NO_COLOR"] = "1"  # Textual asks nothing else, and when it is imported
+    gc.disable()  # until the first screen is drawn
     from hansard.tui.app import Setup, run_app
 
     try:
@@ -104,6 +106,7 @@ def start_app(
     try:
         return run_app(setup)
     finally:  # the client that is run next has settings of its own
+        gc.enable()
         for server in servers:
             server.terminate()
         if cli.color == "never" and before is None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from hansard.render.highlighting import lexer_name, look_up
 from hansard.render.text import wrap
 
 Span = tuple[str, str]  # parameters of a colour sequence, or nothing; clean text
@@ -88,6 +87,8 @@ _STYLES = {
 
 def code_lines(text: str, language: str) -> list[list[Span]]:
     """The lines of clean code."""
+    from hansard.render.highlighting import lexer_name
+
     name = lexer_name(text, language)
     if not name:
         return [[("", line)] for line in text.split("\n")]
@@ -102,6 +103,8 @@ def code_lines(text: str, language: str) -> list[list[Span]]:
 
 @cache
 def _style(kind: object) -> str:
+    from hansard.render.highlighting import look_up
+
     return look_up(kind, _STYLES)
 
 

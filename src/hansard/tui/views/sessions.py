@@ -20,7 +20,6 @@ from hansard.render.words import day, many, project_name
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import Heading, View
 from hansard.tui.line_list import LineList
-from hansard.tui.preview import session_preview
 from hansard.tui.query_input import QueryInput
 from hansard.tui.session_filter import GROUPS, PAGE, SORTS, Filter, project_of
 from hansard.tui.session_rows import Group, RowStyle, group_row, heading, session_row
@@ -110,6 +109,13 @@ class SessionsView(SessionActions, View):
 
     @work(exclusive=True, group="list")
     async def _refill(self, *, first: bool = False, keep: bool = False) -> None:
+        try:
+            await self._list(first=first, keep=keep)
+        finally:
+            if first:
+                self.call_after_refresh(self.hansard.start_watch)
+
+    async def _list(self, *, first: bool, keep: bool) -> None:
         if not first:
             await asyncio.sleep(_TYPING_SECONDS)
         wanted = self._filter._replace(text=self.query_one(QueryInput).value)
@@ -136,11 +142,13 @@ class SessionsView(SessionActions, View):
     async def _first(self, wanted: Filter) -> Filter:
         """The filter with the project of the directory, which a picker begins with."""
         directory = self.hansard.directory
-        project = await self.ask(lambda h: project_of(h, directory)) if directory else None
+        project, periods = await self.ask(
+            lambda h: (project_of(h, directory) if directory else None, h.cleanup_periods())
+        )
         scope = self.hansard.state.scope if not self._purpose else "project"
         known = wanted._replace(project=project)
         self._filter = self._filter._replace(project=project, scope=scope if scope in known.scopes() else "all")
-        self._style = RowStyle(datetime.now(UTC), await self.ask(lambda h: h.cleanup_periods()))
+        self._style = RowStyle(datetime.now(UTC), periods)
         return known._replace(scope=self._filter.scope)
 
     def _put(self, page: SessionPage, *, keep: bool) -> None:
@@ -231,6 +239,8 @@ class SessionsView(SessionActions, View):
     @work(exclusive=True, group="preview")
     async def _preview(self, session: Session) -> None:
         await asyncio.sleep(_PREVIEW_SECONDS)
+        from hansard.tui.preview import session_preview
+
         view = self.query_one("#preview", TextView)
         columns = view.scrollable_content_region.width
         try:
