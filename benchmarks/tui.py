@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -46,6 +47,7 @@ class Terminal:
         self._main, other = pty.openpty()
         fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
         self._drawn = bytearray()
+        self._parts: list[tuple[int, float]] = []  # how much was drawn by when
         self._last = time.perf_counter()
         self._changed = threading.Condition()
         self.started = time.perf_counter()
@@ -66,14 +68,16 @@ class Terminal:
                 with self._changed:
                     self._drawn += part
                     self._last = time.perf_counter()
+                    self._parts.append((len(self._drawn), self._last))
                     self._changed.notify_all()
 
     def until(self, wanted: re.Pattern[bytes], since: int = 0) -> float:
         """The moment at which something has been drawn."""
         with self._changed:
-            if not self._changed.wait_for(lambda: wanted.search(self._drawn, since), _WAIT_SECONDS):
+            found = self._changed.wait_for(lambda: wanted.search(self._drawn, since), _WAIT_SECONDS)
+            if not found:
                 raise Failed(f"the app did not draw {wanted.pattern!r}: {bytes(self._drawn[-300:])!r}")
-            return self._last
+            return self._parts[bisect_left(self._parts, (found.end(), 0.0))][1]
 
     def press(self, key: bytes, effect: re.Pattern[bytes] = _ANYTHING) -> float:
         """Milliseconds from a key until its effect is drawn; the app is at rest before and afterwards."""
@@ -169,7 +173,7 @@ class App:
                 terminal.press(_DOWN)
             yield _at_95("open a session", opened)
             terminal.press(b"/")
-            typed = [terminal.press(letter.encode(), _LISTED) for letter in "error in test since:90d is:error"]
+            typed = [terminal.press(letter.encode(), _LISTED) for letter in "the test that failed in the index"]
             yield _at_95("type a filter, letter by letter", typed)
             terminal.press(_ESCAPE)
             yield Figure(f"open the session of {_RECORDS:,} records", (self._open_long(terminal),), "ms")
