@@ -1278,10 +1278,12 @@ class Hansard:
 
     def undo_move(self, move: Journal) -> Undone:
         """Undo a move: every file is as it was, but for what others have changed since."""
-        from hansard.changes.journal import journals
+        from hansard.changes.journal import Undone, journals
 
         with journals(self.home) as open_journals:
-            undone = open_journals.undo(move)
+            found = [item for item in open_journals.find(move.purpose) if item.id == move.id]
+            # It is gone where its undo had begun before: then opening the journals has finished it.
+            undone = open_journals.undo(found[0]) if found else Undone(move.title, (), (), ())
         self._remark(lambda record: record.forget_move(move.facts["old"]))
         return undone
 

@@ -181,6 +181,50 @@ def test_links_and_places_outside_are_refused(base: Path, store: Path, tmp_path:
     assert tree(base, outside) == before
 
 
+def test_an_undo_that_must_not_touch_a_place_changes_nothing(base: Path, store: Path, tmp_path: Path) -> None:
+    with journals(str(store)) as opened:
+        made = opened.apply(usual(base))
+    (base / "settings.json").rename(tmp_path / "elsewhere.json")
+    (base / "settings.json").symlink_to(tmp_path / "elsewhere.json")
+    before = tree(base)
+    with journals(str(store)) as opened, pytest.raises(UsageError, match="a link"):
+        opened.undo(made)
+    assert tree(base) == before
+    with journals(str(store)) as opened:  # other changes are not blocked
+        opened.apply(planned(base, Write(str(base / "other"), content(b"x"))))
+        assert opened.recovered == []
+
+
+def test_a_step_that_cannot_be_undone_does_not_block_others(base: Path, store: Path) -> None:
+    before = tree(base)
+    with journals(str(store)) as opened:
+        made = opened.apply(usual(base))
+        (base / "lines").rename(base / "away")
+        (base / "lines").mkdir()
+        done = opened.undo(made)
+    assert [problem.split(": ")[0] for problem in done.failed] == [str(base / "lines")]
+    assert (base / "folder" / "inside").read_bytes() == b"x"
+    (base / "settings.json").write_bytes(b"{}")
+    with journals(str(store)) as opened:
+        assert len(opened.recovered[0].failed) == 1
+        assert (base / "settings.json").read_bytes() == b"{}"
+        (base / "settings.json").write_bytes(before[str(base / "settings.json")][0])
+    (base / "lines").rmdir()
+    (base / "away").rename(base / "lines")
+    with journals(str(store)) as opened:
+        assert opened.recovered[0].failed == ()
+    assert (base / "lines").read_bytes() == before[str(base / "lines")][0]
+    assert list_journals(str(store), "test") == []
+
+
+def test_a_deleted_file_is_not_called_edited(base: Path, store: Path) -> None:
+    with journals(str(store)) as opened:
+        made = opened.apply(usual(base))
+        (base / "lines").unlink()
+        done = opened.undo(made)
+    assert done.notes("our part") == [f"{base / 'lines'} is gone: not restored"]
+
+
 def test_one_process_at_a_time(store: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with journals(str(store)):
         monkeypatch.setattr("hansard.changes.journal.file_lock", lambda path, _wait: file_lock(path, 0.0))

@@ -166,6 +166,19 @@ def test_a_link_is_not_followed(config: Path, store: Path, tmp_path: Path) -> No
     assert tree(tmp_path) == before
 
 
+def test_a_removal_that_is_refused_blocks_nothing_else(config: Path, store: Path, tmp_path: Path) -> None:
+    plugin("install", "--yes")
+    (config / "settings.json").rename(tmp_path / "dotfiles.json")
+    (config / "settings.json").symlink_to(tmp_path / "dotfiles.json")
+    assert CliRunner().invoke(hansard, ["plugin", "remove", "--yes"]).exit_code == 2
+    assert status()["changed_files"] == []
+    plugin("install", "--mcp-json", str(tmp_path), "--yes")
+    plugin("remove", "--mcp-json", str(tmp_path), "--yes")
+    (config / "settings.json").unlink()
+    (tmp_path / "dotfiles.json").rename(config / "settings.json")
+    plugin("remove", "--yes")
+
+
 def test_real_config_directories_are_byte_identical_afterwards(
     corpus: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

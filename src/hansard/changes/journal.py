@@ -38,6 +38,7 @@ class Done(Struct):
     mtime_ns: int = 0
     made: list[str] = field(default_factory=list)  # folders that had to be made, the outermost first
     entries: list[str] = field(default_factory=list)  # rename of a folder: what was in it
+    undone: bool = False  # by an undo that could not undo all steps
 
 
 class Journal(Struct):
@@ -60,6 +61,18 @@ class Undone(Struct, frozen=True):
     restored: tuple[str, ...]  # byte for byte as they were
     merged: tuple[str, ...]  # changed since: only our part was taken out
     left: tuple[str, ...]  # changed since in a way that nothing could be taken out
+    failed: tuple[str, ...] = ()  # path and reason; the journal is kept, and the next change tries these again
+
+    def notes(self, ours: str) -> list[str]:
+        """What to tell the user; `ours` is the part of an edited file that was taken out."""
+        return [
+            *(f"{path} was edited since: only {ours} was removed" for path in self.merged),
+            *(
+                f"{path} was edited since: left as it is" if os.path.lexists(path) else f"{path} is gone: not restored"
+                for path in self.left
+            ),
+            *(f"{problem}: not restored; the next change tries again" for problem in self.failed),
+        ]
 
 
 @contextlib.contextmanager
@@ -106,10 +119,10 @@ class Journals:
         self.recovered: list[Undone] = []
 
     def recover(self) -> None:
-        """Go back where a process was killed half-way, or go on where it was going back."""
+        """Go back where a process was killed half-way, or go on where it was going back; what fails does not stop others."""
         for journal in _read_all(self.folder):
             if journal.state != APPLIED:
-                self.recovered.append(self.undo(journal))
+                self.recovered.append(self._go_back(journal))
         for name in os.listdir(self.folder):
             place = os.path.join(self.folder, name)
             if os.path.isdir(place) and not os.path.exists(os.path.join(place, _JOURNAL)):
@@ -141,7 +154,7 @@ class Journals:
             journal.state = APPLIED
             self._note(journal)
         except BaseException:
-            self.undo(journal)
+            self._go_back(journal)
             raise
         return journal
 
@@ -192,24 +205,48 @@ class Journals:
     # -- going back
 
     def undo(self, journal: Journal) -> Undone:
-        """Go back to what was before; of what others changed since only our part is taken out."""
+        """Go back to what was before; of what others changed since only our part is taken out.
+
+        Raises before the first step where a place must not be touched, such as a file that is a link now.
+        """
+        for done in journal.steps:
+            if not done.undone:
+                _check_places(done, journal.bases)
+        return self._go_back(journal)
+
+    def _go_back(self, journal: Journal) -> Undone:
+        """Undo every step that can be undone; the journal is kept for those that cannot."""
         journal.state = UNDOING
         self._note(journal)
         restored: list[str] = []
         merged: list[str] = []
         left: list[str] = []
+        failed: list[str] = []
         for number, done in reversed(list(enumerate(journal.steps))):
-            check_place(done.path, journal.bases)
-            if done.kind == "rename":
-                self._rename_back(done, restored, merged, left)
-            else:
-                self._write_back(journal, number, done, restored, merged, left)
+            if done.undone:
+                continue
+            try:
+                _check_places(done, journal.bases)
+                if done.kind == "rename":
+                    self._rename_back(done, restored, merged, left)
+                else:
+                    self._write_back(journal, number, done, restored, merged, left)
+            except UsageError as error:
+                failed.append(str(error))
+                continue
+            except OSError as error:
+                failed.append(f"{done.path}: {error.strerror or error}")
+                continue
+            done.undone = True
             for folder in reversed(done.made):
                 with contextlib.suppress(OSError):  # something else is in it
                     os.rmdir(folder)
-        os.unlink(os.path.join(self._place(journal), _JOURNAL))
-        shutil.rmtree(self._place(journal))
-        return Undone(journal.title, tuple(restored), tuple(merged), tuple(left))
+        if failed:
+            self._note(journal)
+        else:
+            os.unlink(os.path.join(self._place(journal), _JOURNAL))
+            shutil.rmtree(self._place(journal))
+        return Undone(journal.title, tuple(restored), tuple(merged), tuple(left), tuple(failed))
 
     def _write_back(
         self, journal: Journal, number: int, done: Done, restored: list[str], merged: list[str], left: list[str]
@@ -303,6 +340,12 @@ class Journals:
         _copy((msgspec.json.encode(journal),), f"{path}.new", FILE_MODE)
         os.replace(f"{path}.new", path)
         _sync_folder(self._place(journal))
+
+
+def _check_places(done: Done, bases: list[str]) -> None:
+    check_place(done.path, bases)
+    if done.kind == "rename":
+        check_place(done.target, bases)
 
 
 def _copy(pieces: Iterable[bytes], path: str, mode: int) -> tuple[str, int]:

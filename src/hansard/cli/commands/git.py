@@ -12,7 +12,7 @@ from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
-    from hansard.changes.journal import Journal
+    from hansard.changes.journal import Journal, Undone
 
 _WORDS = ("branch", "message", "trailer")
 _STEPS = ("install", "remove", "status")
@@ -132,14 +132,15 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         note("Nothing was changed. Run this again with --yes to make these changes.")
         return
     with journals(home) as open_journals:
-        left: list[str] = []
+        undone: list[Undone] = []
         if changes is not None:
             open_journals.apply(changes)
         else:
             undone = [open_journals.undo(journal) for journal in reversed(mine(open_journals.find(PURPOSE)))]
-            left = [path for item in undone for path in (*item.left, *item.merged)]
-    for path in left:
-        note(f"{path} was edited since: left as it is")
+    left = [path for item in undone for path in (*item.left, *item.merged, *item.failed)]
+    for item in undone:
+        for line in item.notes("the hook's own part"):
+            note(line)
     if cli.as_json:
         cli.emit({"applied": True, "action": step, "left": left})
     elif changes is not None:

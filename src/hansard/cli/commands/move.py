@@ -85,17 +85,15 @@ def _undo(cli: Context, h: Hansard, old: str | None, yes: bool) -> None:
     undone = h.undo_move(found) if yes else None
     paths = [step.path for step in found.steps]
     if cli.as_json:
-        left = {"merged": undone.merged, "left": undone.left} if undone else {"changes": paths}
+        left = {"merged": undone.merged, "left": undone.left, "failed": undone.failed} if undone else {"changes": paths}
         cli.emit({"applied": yes, "old": found.facts["old"], "new": found.facts["new"], **left})
         return
     if undone is None:
         cli.say([f"undo the {found.title}", *(f"restore {path}" for path in paths)])
         note("Nothing was changed. Run this again with --yes to make these changes.")
         return
-    for path in undone.merged:
-        note(f"{path} was changed since: only what the move did was undone")
-    for path in undone.left:
-        note(f"{path} was changed since: left as it is")
+    for line in undone.notes("what the move did"):
+        note(line)
     note(f"Undone: the {found.title}.")
 
 

@@ -94,23 +94,28 @@ def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) 
 
 def _tell_recovered(open_journals: Journals) -> None:
     for item in open_journals.recovered:
-        note(f"hansard: {item.title}: an earlier run was interrupted; its changes were undone")
+        if item.failed:
+            note(f"hansard: {item.title}: an earlier run was interrupted; not all of its changes could be undone")
+        else:
+            note(f"hansard: {item.title}: an earlier run was interrupted; its changes were undone")
+        for problem in item.failed:
+            note(f"hansard: {problem}")
 
 
 def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
     merged = [path for item in undone for path in item.merged]
     left = [path for item in undone for path in item.left]
+    failed = [problem for item in undone for problem in item.failed]
     if cli.as_json:
-        cli.emit({"applied": True, "action": action, "merged": merged, "left": left})
+        cli.emit({"applied": True, "action": action, "merged": merged, "left": left, "failed": failed})
         return
-    for path in merged:
-        note(f"{path} was edited since: only the plugin's own part was removed")
-    for path in left:
-        note(f"{path} was edited since: left as it is")
+    for item in undone:
+        for line in item.notes("the plugin's own part"):
+            note(line)
     if action == "install":
         cli.say(["Installed. Start Claude Code again to use it; `hansard plugin remove --yes` undoes it."])
     else:
-        cli.say(["Removed." if merged or left else "Removed; every file is as it was before."])
+        cli.say(["Removed." if merged or left or failed else "Removed; every file is as it was before."])
 
 
 def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
