@@ -215,6 +215,55 @@ def test_nothing_that_a_repository_names_is_run(shop: Workshop, h: Hansard) -> N
     assert {path: path.stat().st_mtime_ns for path in shop.root.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize("name", [b"plain", b"a=b", b"caf\xe9", b"a.b=c.clean"])
+def test_no_filter_is_run_whatever_its_name(name: bytes, shop: Workshop, h: Hansard) -> None:
+    trap = shop.folder / "trap"
+    shop.session("Read it")
+    shop.save()
+    h.sync()
+    shop.type("tide.py", PARSER)
+    shop.commit("Parse")
+    (shop.root / ".git" / "info").mkdir(exist_ok=True)
+    (shop.root / ".git" / "info" / "attributes").write_bytes(b"*.py filter=" + name + b"\n")
+    with (shop.root / ".git" / "config").open("ab") as config:
+        config.write(b'[filter "' + name + f'"]\n\tclean = touch {trap}; cat\n\trequired = true\n'.encode())
+    (shop.root / "tide.py").write_text(PARSER + "# more\n")
+    shop.git("hash-object", "tide.py")
+    assert trap.exists()
+    trap.unlink()
+    assert len(h.blame(str(shop.root / "tide.py")).lines) == 8
+    assert not trap.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_in_the_place_of_files_are_not_waited_for(shop: Workshop, h: Hansard) -> None:
+    shop.session("Read it")
+    shop.save()
+    h.sync()
+    shop.type("tide.py", PARSER)
+    shop.commit("Parse")
+    (shop.root / ".agent-trace").mkdir()
+    os.mkfifo(shop.root / ".agent-trace" / "traces.jsonl")
+    assert len(h.blame(str(shop.root / "tide.py")).lines) == 7
+    (shop.root / "tide.py").unlink()
+    os.mkfifo(shop.root / "tide.py")
+    with pytest.raises(NotFound, match="not a regular file"):
+        h.blame(str(shop.root / "tide.py"))
+
+
+def test_git_that_does_not_answer_is_stopped(shop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "git"
+    program.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(repositories, "_program", lambda: str(program))
+    monkeypatch.setattr(repositories, "_TIMEOUT", 0.01)
+    with pytest.raises(GitFailed, match="git rev-parse: stopped"):
+        Repository(str(shop.root)).log()
+    monkeypatch.setattr(repositories, "_LONG_TIMEOUT", 0.01)
+    with pytest.raises(GitFailed, match="git diff-tree: stopped"):
+        list(Repository(str(shop.root)).patches(["0" * 40]))
+
+
 def test_odd_names_and_contents(shop: Workshop, h: Hansard) -> None:
     writer = shop.session("Odd files")
     for name in ("-rf.py", "a b.py", 'quo"te.py', "ümläut.py", "line\x1b[31m.py"):

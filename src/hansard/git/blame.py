@@ -15,7 +15,7 @@ from hansard.git.lines import Block, key_of, letters_in, line_hash, lines_of
 from hansard.git.marks import Marks
 from hansard.git.matching import Candidate, Claim, FileLine, Matcher
 from hansard.git.places import Places
-from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame
+from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ class Blamer:
                 raise NotFound(f"no file {path} in commit {commit[:12]}")
             return found
         try:
-            with open(os.path.join(self.repository.root, path), "rb") as file:
-                return file.read(_LARGEST)
+            return read_regular(os.path.join(self.repository.root, path), _LARGEST)
         except OSError as error:
             raise NotFound(f"{path}: {error.strerror or error}") from error
 

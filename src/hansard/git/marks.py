@@ -8,6 +8,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from hansard.git.repository import read_regular
 from hansard.model.blame import Mark
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ class Marks:
         try:
             if os.path.islink(path) or os.path.islink(os.path.dirname(path)):
                 return {}
-            with open(path, "rb") as file:
-                data = file.read(_LONGEST)
+            data = read_regular(path, _LONGEST, follow=False)
         except OSError:
             return {}
         for line in data.split(b"\n")[:_MOST]:

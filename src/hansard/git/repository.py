@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -14,6 +17,9 @@ from hansard.errors import HansardError, NotFound, UsageError
 NOT_COMMITTED = "0" * 40
 _HASH = 40
 _LONGEST_BLOB = 32 << 20  # bytes of a file that are looked at
+_TIMEOUT = 600  # seconds for one answer of git
+_LONG_TIMEOUT = 3600  # seconds for the patches of many commits
+_FILTER = re.compile(rb"filter\.(.+)\.(?:clean|process)", re.DOTALL)
 # A repository's own configuration may name programs to run; none of these is wanted for reading.
 _SAFE = (
     "-c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.attributesFile=/dev/null -c core.pager=cat"
@@ -77,6 +83,19 @@ class FilePatch(NamedTuple):
         return sum(line.startswith("-") for _, lines in self.hunks for line in lines)
 
 
+def _late(command: str, minutes: int = _TIMEOUT // 60) -> GitFailed:
+    return GitFailed(f"git {command}: stopped, since it did not end within {minutes} minutes")
+
+
+def read_regular(path: str, most: int, *, follow: bool = True) -> bytes:
+    """What a regular file holds, up to some bytes; anything else, such as a pipe that would never answer, is an OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0))), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        return file.read(most)
+
+
 @cache
 def _program() -> str:
     found = shutil.which("git")
@@ -118,27 +137,30 @@ class Repository:
         found = here._try("rev-parse", "--show-toplevel") or here._try("rev-parse", "--absolute-git-dir")
         return cls(found.decode("utf-8", "surrogateescape").rstrip("\n")) if found else None
 
-    def _command(self, words: Iterable[str], settings: Iterable[str] = ()) -> list[str]:
-        return [_program(), "--no-pager", *_SAFE, *settings, "-C", self.root, *words]
+    def _command(self, words: Iterable[str]) -> list[str]:
+        return [_program(), "--no-pager", *_SAFE, "-C", self.root, *words]
 
     def _run(
-        self, *words: str, given: bytes | None = None, settings: Iterable[str] = ()
+        self, *words: str, given: bytes | None = None, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(  # noqa: S603 - no shell, and options are ours
-                self._command(words, settings),
+                self._command(words),
                 input=given,
                 stdin=subprocess.DEVNULL if given is None else None,
                 capture_output=True,
                 check=False,
-                env=_environment(),
+                env=_environment() | dict(environment or {}),
+                timeout=_TIMEOUT,
             )
         except OSError as error:
             raise GitFailed(f"git could not be run: {error.strerror or error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise _late(words[0]) from error
 
-    def ask(self, *words: str, given: bytes | None = None, settings: Iterable[str] = ()) -> bytes:
+    def ask(self, *words: str, given: bytes | None = None, environment: Mapping[str, str] | None = None) -> bytes:
         """What git answers."""
-        done = self._run(*words, given=given, settings=settings)
+        done = self._run(*words, given=given, environment=environment)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
             raise GitFailed(f"git {words[0]}: {said or 'failed'}")
@@ -229,16 +251,27 @@ class Repository:
             words.append(f"-L{lines[0]},{lines[1]}")
         if rev is not None:
             words.append(rev)
-        settings = self._without_filters() if rev is None else ()
-        return self.ask(*words, "--", path, settings=settings)
+        environment = self._without_filters() if rev is None else None
+        return self.ask(*words, "--", path, environment=environment)
 
-    def _without_filters(self) -> list[str]:
-        """Settings that keep git from running what the repository says that a file of the working tree must go through."""
-        told = self._try("config", "--name-only", "-z", "--get-regexp", r"^filter\..*\.(clean|process)$") or b""
-        names = {key[7:].rpartition(".")[0] for key in told.decode("utf-8", "replace").split("\0") if key}
-        without = [f"filter.{name}.{what}=" for name in sorted(names) for what in ("clean", "smudge", "process")]
-        without += [f"filter.{name}.required=false" for name in sorted(names)]
-        return [word for setting in without for word in ("-c", setting)]
+    def _without_filters(self) -> dict[str, str]:
+        """Settings that keep git from running what the repository says that a file of the working tree must go through.
+
+        They go through the environment: `-c` cannot name a filter whose name has an equals sign.
+        """
+        names = {found[1] for key in self._settings() if (found := _FILTER.fullmatch(key))}
+        values = {"clean": "", "smudge": "", "process": "", "required": "false"}
+        settings = [(f"filter.{os.fsdecode(name)}.{key}", values[key]) for name in sorted(names) for key in values]
+        environment = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for number, (key, value) in enumerate(settings):
+            environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        if any(value for key, value in self._settings(environment).items() if _FILTER.fullmatch(key)):
+            raise GitFailed("the filters of this repository can only be switched off with git 2.31 or later")
+        return environment
+
+    def _settings(self, environment: Mapping[str, str] | None = None) -> dict[bytes, bytes]:
+        listed = self.ask("config", "--list", "-z", environment=environment)
+        return {key: value for key, _, value in (item.partition(b"\n") for item in listed.split(b"\0"))}
 
     # -- commits
 
@@ -282,13 +315,27 @@ class Repository:
             stderr=subprocess.DEVNULL,
             env=_environment(),
         ) as process:
-            from threading import Thread
+            from threading import Thread, Timer
 
             feeder = Thread(target=_feed, args=(process.stdin, commits), daemon=True)
             feeder.start()
-            if process.stdout is not None:
-                yield from _patches(process.stdout)
-            feeder.join()
+            stopped: list[bool] = []
+
+            def stop() -> None:
+                stopped.append(True)
+                process.kill()
+
+            watchdog = Timer(_LONG_TIMEOUT, stop)
+            watchdog.daemon = True
+            watchdog.start()
+            try:
+                if process.stdout is not None:
+                    yield from _patches(process.stdout)
+                feeder.join()
+                if stopped:
+                    raise _late("diff-tree", _LONG_TIMEOUT // 60)
+            finally:
+                watchdog.cancel()
 
     def has_ref(self, name: str) -> bool:
         """Whether there is such a ref."""
@@ -312,6 +359,7 @@ class Repository:
             capture_output=True,
             check=False,
             env=_environment(),
+            timeout=_TIMEOUT,
         )
         if found.returncode:
             raise GitFailed(f"{self.root}: git does not say where its hooks are")
