@@ -233,6 +233,62 @@ def test_a_link_is_not_followed(root: Path, store: Path, tmp_path: Path) -> None
     assert tree(root, outside) == before
 
 
+def test_sessions_of_another_project_in_the_same_folder_stay(root: Path, store: Path) -> None:
+    other = "66666666-ffff-4fff-8fff-666666666666"
+    write_log(root, other, [said(1, "Whose?", session=other, cwd="/src-tide")])
+    before = tree(root)
+    refused = move(root, store, OLD, NEW, "--rename", "--yes")
+    assert refused.exit_code == 2
+    assert "also holds sessions of /src-tide" in refused.output
+    assert tree(root) == before
+    told = move(root, store, OLD, NEW, "--yes")
+    assert told.exit_code == 0
+    assert "also holds sessions of /src-tide" in told.stderr
+
+
+def aliases(root: Path, folder: str) -> list[str]:
+    lines = (root / "projects" / folder / ".session-aliases").read_text().splitlines()
+    return [Path(line).name for line in lines]
+
+
+def test_aliases_are_carried_on(root: Path, store: Path) -> None:
+    before = tree(root)
+    made(move(root, store, OLD, NEW, "--yes"))
+    made(move(root, store, NEW, "/third", "--yes"))
+    assert aliases(root, "-third") == ["-work-sea", "-src-tide"]
+    made(move(root, store, OLD, "/fourth", "--rename", "--yes"))
+    assert aliases(root, "-third") == ["-work-sea", "-fourth"]
+    assert aliases(root, "-work-sea") == ["-fourth"]
+    made(move(root, store, NEW, "/fifth", "--rename", "--yes"))
+    assert aliases(root, "-third") == ["-fifth", "-fourth"]
+    assert aliases(root, "-fifth") == ["-fourth"]
+    for _ in range(4):
+        made(move(root, store, "--undo", "--yes"))
+    assert tree(root) == before
+
+
+def test_an_alias_of_what_was_merged_goes(root: Path, store: Path) -> None:
+    made(move(root, store, OLD, NEW, "--yes"))
+    before = tree(root)
+    made(move(root, store, OLD, NEW, "--rename", "--yes"))
+    assert aliases(root, "-work-sea") == []
+    made(move(root, store, "--undo", "--yes"))
+    assert tree(root) == before
+
+
+@pytest.mark.parametrize("options", [[], ["--rename"]])
+def test_projects_may_be_a_link(options: list[str], root: Path, store: Path, tmp_path: Path) -> None:
+    (root / "projects").rename(tmp_path / "elsewhere")
+    (root / "projects").symlink_to(tmp_path / "elsewhere")
+    before = tree(root, tmp_path / "elsewhere")
+    made(move(root, store, OLD, NEW, "--yes", *options))
+    if not options:
+        alias = tmp_path / "elsewhere" / "-work-sea" / ".session-aliases"
+        assert alias.read_text() == f"{tmp_path}/elsewhere/-src-tide\n"
+    made(move(root, store, "--undo", "--yes"))
+    assert tree(root, tmp_path / "elsewhere") == before
+
+
 @pytest.mark.parametrize("target", [OLD, f"{OLD}/inside", "/src", "/"])
 def test_a_folder_cannot_be_moved_into_itself(target: str, root: Path) -> None:
     with pytest.raises(UsageError):

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hansard.errors import UsageError
+from hansard.guard.redaction import redact
+
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.thread.store import ThreadStore
@@ -19,7 +22,12 @@ _BRANCH = 50  # characters
 _SUBJECT = 72
 _WIDTH = 76
 _MOST_FILES = 12
+_MOST_TESTS = 6
 _WORDS = re.compile(r"[a-z0-9]+")
+_REDACTED = re.compile(r"\[redacted: [^\]]*\]")
+_LONGEST_ID = 200
+# What git-check-ref-format(1) forbids.
+_NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|(?:^|/)\.|\.(?:lock)?(?:/|$)|/$")
 _SMALL = frozenset(
     "a an and at be by can could do for from give i in is it let make me of on or our please should so that the then there this to us we will with would you".split()
 )
@@ -39,8 +47,10 @@ class SessionWords(Struct, frozen=True):
 
 
 def branch_name(title: str, session_id: str, prefix: str = "") -> str:
-    """A name for a branch that git allows, of the words of a title that say something."""
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    """A name for a branch that git allows, of the words of a title that say something; no secret is in it."""
+    if _NO_REF.search(f"{prefix}x"):
+        raise UsageError(f"invalid prefix {prefix!r}: git does not allow it in the name of a branch")
+    plain = unicodedata.normalize("NFKD", _REDACTED.sub(" ", redact(title))).encode("ascii", "ignore").decode().lower()
     words = _WORDS.findall(plain)
     telling = [word for word in words if word not in _SMALL] or words
     name = ""
@@ -48,11 +58,13 @@ def branch_name(title: str, session_id: str, prefix: str = "") -> str:
         if name and len(name) + len(word) + 1 > _BRANCH:
             break
         name = f"{name}-{word}" if name else word[:_BRANCH]
-    return prefix + (name or f"session-{session_id[:8]}")
+    return prefix + (name or "-".join(["session", *_WORDS.findall(session_id[:8].lower())]))
 
 
 def trailer(session_id: str) -> str:
     """The trailer that names a session."""
+    if not session_id.isprintable() or not 0 < len(session_id) <= _LONGEST_ID:
+        raise UsageError(f"invalid session id {session_id[:_LONGEST_ID]!r}")
     return f"{TRAILER}: {session_id}"
 
 
@@ -61,12 +73,12 @@ def commit_message(
 ) -> str:
     """A message for what a session did: its title, the files with their lines, decisions, the tests that were run.
 
-    `files` are paths with added and removed lines; `calls` are commands of its shell.
+    `files` are paths with added and removed lines; `calls` are commands of its shell. Secrets are redacted.
     """
     subject = _subject(session)
     parts = [subject]
     if files:
-        shown = [f"- {path} (+{added} -{removed})" for path, added, removed in files[:_MOST_FILES]]
+        shown = [f"- {_clean(path)} (+{added} -{removed})" for path, added, removed in files[:_MOST_FILES]]
         if len(files) > _MOST_FILES:
             shown.append(f"- and {len(files) - _MOST_FILES} more")
         parts.append("\n".join(shown))
@@ -81,24 +93,31 @@ def commit_message(
 
 def commands_of_tests(commands: Sequence[str]) -> list[str]:
     """The commands that ran tests, each once, on one line."""
-    found = [" ".join(command.split())[:100] for command in commands if _TESTS.search(command[:4000])]
-    return list(dict.fromkeys(found))[:6]
+    found: dict[str, None] = {}
+    for command in dict.fromkeys(commands):
+        if len(found) < _MOST_TESTS and _TESTS.search(command[:4000]):
+            found[_clean(command)[:100]] = None
+    return list(found)
 
 
 def _subject(session: Session) -> str:
-    text = " ".join((session.title or session.first_prompt or "Work of a session").split())
-    text = "".join(character for character in text if character.isprintable()).rstrip(".")
+    text = _clean(session.title or session.first_prompt or "Work of a session").rstrip(".")
     text = text[:1].upper() + text[1:]
     if len(text) <= _SUBJECT:
         return text
     return text[: _SUBJECT - 1].rsplit(" ", 1)[0] + "…"
 
 
+def _clean(text: str) -> str:
+    """A text on one line, its secrets redacted: before anything is cut, since half a secret is not recognized."""
+    printable = "".join(character if character.isprintable() else " " for character in redact(text))
+    return " ".join(printable.split())
+
+
 def _item(text: str) -> str:
     import textwrap
 
-    clean = "".join(character if character.isprintable() else " " for character in " ".join(text.split()))[:400]
-    return "\n".join(textwrap.wrap(clean, _WIDTH, initial_indent="- ", subsequent_indent="  "))
+    return "\n".join(textwrap.wrap(_clean(text)[:400], _WIDTH, initial_indent="- ", subsequent_indent="  "))
 
 
 def relative_files(changes: Sequence[tuple[str, int, int]], folders: Sequence[str]) -> list[tuple[str, int, int]]:

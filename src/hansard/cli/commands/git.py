@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _WORDS = ("branch", "message", "trailer")
 _STEPS = ("install", "remove", "status")
 _LONGEST = 1 << 20  # bytes of a hook's input
+_ID = re.compile(r"[0-9A-Za-z_-]{1,200}")
 
 
 @click.command(cls=Command)
@@ -93,6 +95,8 @@ def _from_hook() -> str:
     session = given.get("session_id") if isinstance(given, dict) else None
     if not isinstance(session, str) or not session:
         raise UsageError("stdin has no JSON with a session_id, as the client gives it to hooks")
+    if not _ID.fullmatch(session):
+        raise UsageError(f"invalid session_id {session[:200]!r} in the JSON from stdin")
     return session
 
 
