@@ -16,11 +16,11 @@ from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
 from hansard.errors import UsageError
 from hansard.model.moves import is_windows, moved_path
+from hansard.move.aliases import ALIASES, add_alias, follow_renames
 from hansard.move.rewriting import count_lines, rewrite_lines
 from hansard.sources.claude_code import Root, encode_project, running_sessions
 
 PURPOSE = "move"
-ALIASES = ".session-aliases"
 _IGNORED = frozenset({ALIASES})
 
 
@@ -65,12 +65,20 @@ def plan_move(
         found = _history_folders(root, known, old, new)
         if not found:
             continue
-        bases.append(root.config or root.projects)
+        projects = os.path.realpath(root.projects)
+        bases += [root.config or projects] if projects == root.projects else [root.config or projects, projects]
         if rename:
             _refuse_running(root, old)
         for source, target in found:
+            if others := _other_projects(root, known, os.path.basename(source), old):
+                told = f"{source} also holds sessions of {', '.join(others)}, whose history folder has the same name"
+                if rename:
+                    raise UsageError(f"{told}; --rename would move them too: leave it out")
+                warnings.append(f"{told}: the client will list them in {new} too")
             pairs.append((source, target))
-            steps += _moved_folder(source, target, old, new, rewrite_cwd) if rename else _alias(source, target)
+            steps += _moved_folder(source, target, old, new, rewrite_cwd) if rename else add_alias(source, target)
+        if rename:
+            steps += follow_renames(projects, dict(found))
         if rename and root.config is not None:
             steps += _config_steps(root.config, old, new, bases, warnings)
     changes = ChangeSet(PURPOSE, f"move of {old} to {new}", tuple(bases), tuple(steps), {"old": old, "new": new})
@@ -95,23 +103,22 @@ def _history_folders(root: Root, known: Iterable[tuple[str, str, str]], old: str
         # The name of a history folder is that of the first working directory; others lead nowhere.
         if path == root.path and target is not None and encode_project(cwd) == folder:
             names[folder] = target
+    projects = os.path.realpath(root.projects)
     found = []
     for folder, target in sorted(names.items()):
-        source = os.path.join(root.projects, folder)
+        source = os.path.join(projects, folder)
         if os.path.isdir(source) and folder != encode_project(target):
-            found.append((source, os.path.join(root.projects, encode_project(target))))
+            found.append((source, os.path.join(projects, encode_project(target))))
     return found
 
 
-def _alias(source: str, target: str) -> list[Step]:
-    path = os.path.join(target, ALIASES)
-    before = read_file(path)
-    lines = (before or b"").splitlines()
-    line = os.fsencode(source)
-    if line in lines:
-        return []
-    start = before + b"\n" if before and not before.endswith(b"\n") else before or b""
-    return [Write(path, content(start + line + b"\n"), merge="lines")]
+def _other_projects(root: Root, known: Iterable[tuple[str, str, str]], folder: str, old: str) -> list[str]:
+    """Working directories outside of the moved folder whose history folder has the same name."""
+    return sorted(
+        cwd
+        for path, name, cwd in known
+        if path == root.path and name == folder and encode_project(cwd) == folder and moved_path(cwd, old, old) is None
+    )
 
 
 def _moved_folder(source: str, target: str, old: str, new: str, rewrite_cwd: bool) -> list[Step]:
