@@ -80,6 +80,47 @@ def test_a_message_says_what_was_done(shop: Workshop, h: Hansard) -> None:
     assert run(shop, "branch", "-", given="[]")[0] == 2
 
 
+KEY = "sk-ant-api03-" + "q7Rm2Xv9Lk4Tz8Wb" * 5
+
+
+def test_no_secret_gets_into_a_message_or_a_name(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session(f"Log in with {KEY} and write the tide tables of the year")
+    shop.write(writer, f"{KEY}/tide.py", PARSER)
+    shop.call(writer, bash(f"API_KEY={KEY} TOKEN={'x' * 20} pytest -q", "3 passed"))
+    shop.call(writer, ask("Which key?", "Key", [(KEY, ""), ("none", "")], KEY))
+    shop.save()
+    h.sync()
+    words = h.git_words(writer.session_id)
+    assert "Decisions:" in words.message
+    assert "pytest" in words.message
+    assert "/tide.py" in words.message
+    assert KEY[13:23] not in words.message
+    assert KEY[13:23].lower() not in words.branch
+    assert "redacted" not in words.branch
+
+
+@pytest.mark.parametrize("action", ["message", "trailer", "branch"])
+@pytest.mark.parametrize("odd", ["x\nSigned-off-by: Mira", "x\u2028y", "@last", "a b", "x" * 300])
+def test_an_odd_session_id_of_a_hook_is_refused(action: str, odd: str, shop: Workshop) -> None:
+    code, output = run(shop, action, "-", given=json.dumps({"session_id": odd}))
+    assert code == 2
+    assert "invalid session_id" in output
+    assert "\nSigned-off-by" not in output
+
+
+@pytest.mark.parametrize("prefix", ["wip/", "a/b-", "v1."])
+def test_a_prefix_may_be_what_git_takes(prefix: str, shop: Workshop) -> None:
+    shop.git("check-ref-format", "--branch", branch_name("Tides", "1", prefix))
+
+
+@pytest.mark.parametrize(
+    "prefix", ["-x/", "a b/", "a..", "/a", "a//", "a~", "a.lock/", ".a", "a/.", "x\ny", "a@{", "a\\"]
+)
+def test_a_prefix_that_git_does_not_take_is_refused(prefix: str) -> None:
+    with pytest.raises(UsageError, match="invalid prefix"):
+        branch_name("Tides", "1", prefix)
+
+
 def test_notes_are_as_git_ai_writes_them(shop: Workshop, h: Hansard) -> None:
     writer = shop.session("Write a parser for tide tables")
     shop.write(writer, "tide.py", PARSER)
