@@ -244,16 +244,35 @@ def test_a_preview_is_a_diff(base: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b'{\n  "a": 1\n}\n', b'{"a":1}', b'{"a": 1, "\xc3\xa9": [1, 2]}', b'{\n\t"a": {}\n}', b'{\n    "u": "\\u00e9"\n}'],
+    [
+        b'{"a": 1e-7, "b": 1e400, "c": -0, "d": 1.50, "e": 12345678901234567890123, "f": -1}',
+        b'{"a": "\\ud83d", "\\udc00": "\xc3\xa9"}',
+        b'\xef\xbb\xbf{\r\n  "a": 1,\r\n  "b": "x\\r\\n"\r\n}\r\n',
+        b'{\n  "a": 1\n}\n',
+        b'{"a":1}',
+        b'{"a": 1, "\xc3\xa9": [1, 2]}',
+        b'{\n\t"a": {}\n}',
+        b'{\n    "u": "\\u00e9"\n}',
+    ],
 )
 def test_json_is_written_as_it_was(text: bytes) -> None:
     assert dump_like(load_object(text, "x"), text) == text
 
 
-@pytest.mark.parametrize("text", [b"{", b"[1]", b'{"a": 1, "a": 2}', b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [b"{", b"[1]", b'{"a": 1, "a": 2}', b"\xff", b'{"a": NaN}', b'{"a": -Infinity}'],
+)
 def test_json_that_cannot_be_written_again_is_refused(text: bytes) -> None:
     with pytest.raises(UsageError):
         load_object(text, "x")
+
+
+def test_an_added_key_keeps_what_is_beside_it() -> None:
+    text = b'\xef\xbb\xbf{\r\n  "a": 1e400,\r\n  "b": "\\ud83d"\r\n}'
+    value = load_object(text, "x")
+    value["c"] = True
+    assert dump_like(value, text) == text[:-3] + b',\r\n  "c": true\r\n}'
 
 
 values = st.recursive(
