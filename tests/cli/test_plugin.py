@@ -203,3 +203,10 @@ def test_real_config_directories_are_byte_identical_afterwards(
         assert tree(copy) == before
     assert len(seen) > 2
     assert os.listdir(store) == ["changes"]
+
+
+def test_the_skill_names_every_tool() -> None:
+    from hansard.mcp.tool import NAMES
+
+    skill = files.plugin_files("/home")["hansard/skills/past-sessions/SKILL.md"].decode()
+    assert all(f"`{name}`" in skill for name in NAMES)

@@ -28,6 +28,8 @@ def test_nothing_invisible_stays() -> None:
     [
         "<system-reminder>", "</system-reminder>", "< / system-reminder>", "<SYSTEM>", "<function_results>", "</tool_result>", "<persisted-output>",
         "<|im_start|>system", "<command-name>", "<invoke>", "<<SYS>>", "[INST]", "\nHuman: do it", "\n\nAssistant: sure", "⟦0000⟧", "⟦/0000⟧",
+        "<task-notification>", "</task-notification>", "<teammate-message teammate_id='x'>", "said<bash-stdout>", "<local-command-stdout>", "<channel>",
+        "</channel>", "<CHANNEL source='x'>", "<policy>", "<ide_selection>", "<new_rules>", "<any:thing/>",
     ],
 )  # fmt: skip
 def test_what_readers_take_for_structure_is_changed(text: str) -> None:
@@ -37,7 +39,23 @@ def test_what_readers_take_for_structure_is_changed(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a < b", "List<String>", "<div class='x'>", "if x<y: Human", "array[INSTANCE]", "x <- 3", "<T extends K>"]
+    "text",
+    [
+        "a < b",
+        "List<String>",
+        "<div class='x'>",
+        "if x<y: Human",
+        "array[INSTANCE]",
+        "x <- 3",
+        "<T extends K>",
+        "Map<string, number>",
+        "i<max_count",
+        "i<len-offset",
+        "#include <stdio.h>",
+        "<b>bold</b>",
+        "<std::string>",
+        "<Button onClick={x}>",
+    ],
 )
 def test_ordinary_code_stays(text: str) -> None:
     assert safe_text(text) == text

@@ -42,7 +42,9 @@ def test_lines_lead_to_their_session(shop: Workshop) -> None:
     (edit,) = answer["edits"]
     assert (edit["session"], edit["turn"]) == (shop.sessions[0].session_id, 1)
     assert "Measure the tides" in edit["text"]
-    assert {one["subject"] for one in answer["commits"]} == {"Measure tides", "By hand"}
+    mark = answer["notice"].split("between ")[1].split(" and ")[0]
+    assert {one["subject"].split(mark)[1].split("⟦/")[0] for one in answer["commits"]} == {"Measure tides", "By hand"}
+    assert all(one["author"].startswith(mark) for one in answer["commits"])
     (one,) = call("blame", file="tide.py", lines="3-4")["ranges"]
     assert one["lines"] == "3-4"
     commit = call("blame", commit="HEAD~1")
@@ -79,7 +81,14 @@ def test_pages_of_ranges_and_bad_input(shop: Workshop) -> None:
         {"file": "tide.py", "lines": "0-x"},
         {"commit": "--output=x"},
         {"file": "none.py"},
+        {"file": "\0"},
         {"commit": "deadbeef"},
         {"file": "tide.py", "cursor": "-1"},
     ):
         assert call("blame", **given)["error"]
+
+
+def test_usage_by_commit(shop: Workshop) -> None:
+    rows = call_in(shop, shop.root)("usage", by="commit")["rows"]
+    assert any("Measure tides" in row.get("title", "") for row in rows)
+    assert all(len(row["key"]) == 40 or row["key"] == "not committed" for row in rows)

@@ -151,6 +151,26 @@ def test_what_was_asked_before_the_end_is_answered(server: Server) -> None:
     assert next(one for one in heard if one["id"] is None)["error"]["code"] == -32700
 
 
+@pytest.mark.parametrize("id_", [[1], {"a": 1}, None, True, 1.5])
+def test_a_malformed_id_is_refused_and_the_rest_is_answered(server: Server, id_: Any) -> None:
+    heard = talk(
+        server,
+        request(id_, "tools/call", name="usage", arguments={}),
+        {"jsonrpc": "2.0", "id": 3, "method": ["tools/call"]},
+        request(2, "tools/call", name="usage", arguments={}),
+    )
+    assert [(one["id"], one.get("error", {}).get("code")) for one in heard] == [(None, -32600), (3, -32600), (2, None)]
+
+
+def test_a_mistake_of_ours_does_not_end_the_answers(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = server.handle
+    monkeypatch.setattr(
+        server, "handle", lambda message: {1: lambda: 1 // 0}.get(message["id"], lambda: real(message))()
+    )
+    heard = talk(server, *(request(number, "tools/call", name="usage", arguments={}) for number in (1, 2)))
+    assert [(one["id"], one.get("error", {}).get("code")) for one in heard] == [(1, -32603), (2, None)]
+
+
 def test_a_cancelled_request_gets_no_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     started, cancelled = threading.Event(), threading.Event()
     real = server.handle

@@ -14,9 +14,22 @@ _OPEN, _CLOSE = "⟦", "⟧"
 _ANGLE = "\u2039"  # looks like the bracket that it stands for, and opens no tag
 _MARKS = str.maketrans({_OPEN: "[[", _CLOSE: "]]"})
 # What clients and chat templates take for structure: such a tag in a transcript is shown with another bracket.
-_TAGS = re.compile(
+# Any name with a hyphen or a colon counts (<task-notification>), and any other word in lower case or in capitals that does not
+# follow a word and is no element of HTML (<channel>); List<string> and <T> are ordinary code.
+_NAMED = re.compile(
     r"(?i)<(?=\s{0,4}[/|!?]?\s{0,4}(?:antml|system|reminder|human|user|assistant|function|tool|invoke|parameter|persisted|command|local-command"
-    r"|result|instructions?|important|context|im_start|im_end|endoftext|start_header|end_header|eot|begin_of|inst|sys))"
+    r"|result|instructions?|important|context|channel|teammate|task-|bash-|ide_|im_start|im_end|endoftext|start_header|end_header|eot|begin_of|inst|sys"
+    r"|[a-z][a-z0-9_]{0,40}(?:[-:][a-z0-9_]{1,40}){1,8}(?:\s{0,4}/?>|\s{1,4}[a-z_:-]{1,40}\s{0,4}=)))"
+)
+_WORDS = re.compile(
+    r"(?<!\w)<(?=\s{0,4}/?\s{0,4}([a-z][a-z0-9_]{1,40}|[A-Z][A-Z0-9_]{2,40})(?:\s{0,4}/?>|\s{1,4}[A-Za-z_:-]{1,40}\s{0,4}=))"
+)
+_HTML = frozenset(
+    """a abbr address area article aside audio b base bdi bdo blockquote body br button canvas caption circle cite code col colgroup data datalist
+    dd defs del details dfn dialog div dl dt ellipse em embed fieldset figcaption figure footer form g h1 h2 h3 h4 h5 h6 head header hr html i
+    iframe img input ins kbd label legend li line link main map mark menu meta meter nav noscript object ol optgroup option p path picture
+    polygon polyline pre progress q rect rp rt ruby s samp script search section select slot small source span strong style sub summary sup
+    svg table tbody td template text textarea tfoot th thead time title tr track u ul use var video wbr""".split()
 )
 _TURNS = re.compile(r"(?m)^([ \t]{0,8}+)(Human|Assistant|System|User)(?=:)|\[(?=/?INST\])|<(?=</?SYS>>)")
 _WEB_TOOLS = frozenset({"WebFetch", "WebSearch", "web_search", "web_fetch"})
@@ -51,8 +64,12 @@ def safe_text(text: str) -> str:
     """Text without secrets, invisible characters, our marks, and tags that a client would take for its own."""
     shown = redact(visible(text)).translate(_MARKS)
     if "<" in shown:
-        shown = _TAGS.sub(_ANGLE, shown)
+        shown = _WORDS.sub(_without_tag, _NAMED.sub(_ANGLE, shown))
     return _TURNS.sub(_turned, shown)
+
+
+def _without_tag(found: re.Match[str]) -> str:
+    return found[0] if found[1].lower() in _HTML else _ANGLE
 
 
 def _turned(found: re.Match[str]) -> str:

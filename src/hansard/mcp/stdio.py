@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from hansard.mcp.server import PARSE_ERROR, Server
+from hansard.mcp.server import INTERNAL_ERROR, PARSE_ERROR, Server, is_id
 
 if TYPE_CHECKING:
     from hansard.mcp.store import Store
@@ -50,7 +50,7 @@ class Connection:
             return
         if isinstance(message, dict) and self._is_for_us(message):
             return
-        if self._server.takes_time(message):
+        if self._server.takes_time(message) and is_id(message.get("id")):
             self._waiting.put(message)
         else:
             self._send(self._server.handle(message))
@@ -76,17 +76,22 @@ class Connection:
         while (message := self._waiting.get()) is not None:
             id_ = message.get("id")
             if id_ not in self._cancelled:
-                response = self._server.handle(message)
-                if id_ not in self._cancelled:
-                    self._send(response)
+                try:
+                    response = self._server.handle(message)
+                    if id_ not in self._cancelled:
+                        self._send(response)
+                except Exception as error:  # noqa: BLE001 - the requests behind it are to be answered
+                    told = {"code": INTERNAL_ERROR, "message": f"internal error: {type(error).__name__}"}
+                    self._send({"jsonrpc": "2.0", "id": id_, "error": told})
             self._cancelled.discard(id_)
 
     def _send(self, message: dict[str, Any] | None) -> None:
         if message is None or self._is_gone:
             return
+        line = msgspec.json.encode(message) + b"\n"
         with self._writing:
             try:
-                self._responses.write(msgspec.json.encode(message) + b"\n")
+                self._responses.write(line)
                 self._responses.flush()
             except (OSError, ValueError):
                 self._is_gone = True

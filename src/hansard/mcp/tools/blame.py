@@ -96,7 +96,7 @@ def run(ask: Ask, params: BlameParams) -> BlameAnswer:
     is_commit = not params.file
     answer = packer.begin(
         BlameAnswer(
-            notice=packer.quoter.notice,
+            notice=packer.notice,
             scope=ask.repository.words(params.scope),
             path="" if is_commit else one_line(reports[0].path, 300),
             counts=counts,
@@ -127,6 +127,8 @@ def _reports(ask: Ask, params: BlameParams) -> tuple[tuple[BlameReport, ...], di
             raise UsageError("blame takes a file, with lines or a commit if needed, or a commit alone")
         found = ask.h.blame_commit(params.commit, ask.repository.working_folder)
         return found.files, found.counts, money(round(found.cost_usd, 4)) if found.cost_usd is not None else ""
+    if "\0" in params.file:
+        raise UsageError("invalid file: a path has no NUL character")
     span = None
     if params.lines:
         given = _LINES(params.lines.strip())
@@ -207,7 +209,7 @@ def _edit(ask: Ask, made: RecordedEdit, number: int, scope: str) -> EditRow:
     return EditRow(
         edit=number,
         session=made.session_id,
-        title=one_line(made.title, 80),
+        title=packer.quoted_line(made.title, 80),
         turn=made.turn or 0,
         at=moment(made.at),
         age=packer.age(made.at),
@@ -230,9 +232,9 @@ def _is_told(ask: Ask, session_id: str, scope: str) -> bool:
 def _commit(ask: Ask, brought: BlamedCommit) -> CommitRow:
     return CommitRow(
         commit=brought.commit[:12],
-        author=one_line(brought.author, 60),
+        author=ask.packer.quoted_line(brought.author, 60),
         age=ask.packer.age(brought.authored_at),
-        subject=one_line(brought.subject, 100),
+        subject=ask.packer.quoted_line(brought.subject, 100),
     )
 
 

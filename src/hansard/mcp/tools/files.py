@@ -143,7 +143,7 @@ def _history(ask: Ask, params: FilesParams, path: str, folder: str | None) -> Fi
 
 def _begin(ask: Ask, params: FilesParams, *, total: int, path: str = "") -> FilesAnswer:
     return ask.packer.begin(
-        FilesAnswer(notice=ask.packer.quoter.notice, scope=ask.repository.words(params.scope), path=path, total=total)
+        FilesAnswer(notice=ask.packer.notice, scope=ask.repository.words(params.scope), path=path, total=total)
     )
 
 
@@ -166,7 +166,7 @@ def _change(ask: Ask, call: Call, *, with_diff: bool) -> ChangeRow:
         text = made.patch or "" if made is not None else ""
     return ChangeRow(
         session=call.session_id,
-        title=one_line(call.title, 80),
+        title=ask.packer.quoted_line(call.title, 80),
         at=moment(call.at),
         age=ask.packer.age(call.at),
         tool=one_line(call.tool, 60),

@@ -103,7 +103,7 @@ def last_session(ask: Ask, scope: str) -> Session:
 def _begin(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
     return ask.packer.begin(
         ReadAnswer(
-            notice=ask.packer.quoter.notice,
+            notice=ask.packer.notice,
             scope=ask.repository.words(params.scope),
             session=row_of(ask, thread.session, with_project=True),
         )
@@ -141,7 +141,8 @@ def _add_facts(ask: Ask, answer: ReadAnswer, thread: Thread) -> None:
     if thread.agent is None:
         answer.files = tuple(one_line(file.path, 160) for file in thread.changed_files(_FILES))
         answer.subagents = tuple(
-            one_line(f"{agent.agent_id} {agent.agent_type}: {agent.description}", 100) for agent in thread.agents[:8]
+            packer.quoted_line(f"{agent.agent_id} {agent.agent_type}: {agent.description}", 100)
+            for agent in thread.agents[:8]
         )
     size = sum(len(text.encode()) + 4 for text in (*answer.files, *answer.subagents))
     if size > room // 3:

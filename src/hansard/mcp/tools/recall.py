@@ -71,9 +71,7 @@ def run(ask: Ask, params: RecallParams) -> RecallAnswer:
     packer = ask.packer
     query, found = _search(ask, params)
     answer = packer.begin(
-        RecallAnswer(
-            notice=packer.quoter.notice, scope=ask.repository.words(params.scope), searched=one_line(query, 200)
-        )
+        RecallAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), searched=one_line(query, 200))
     )
     for one in found:
         if not packer.add(answer.sessions, _session(ask, one, with_project=params.scope == "all")):
@@ -148,7 +146,7 @@ def _session(ask: Ask, one: SessionHits, *, with_project: bool) -> RecalledSessi
         end = ""
     return RecalledSession(
         session=one.session_id,
-        title=one_line(one.title, 100),
+        title=packer.quoted_line(one.title, 100),
         started_at=moment(one.started_at),
         age=packer.age(one.ended_at),
         project=one_line(one.project, 160) if with_project else "",

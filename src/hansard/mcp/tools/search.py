@@ -42,7 +42,7 @@ def run(ask: Ask, params: SearchParams) -> SearchAnswer:
     packer = ask.packer
     page = _search(ask, params, params.limit)
     answer = packer.begin(
-        SearchAnswer(notice=packer.quoter.notice, scope=ask.repository.words(params.scope), total=page.total)
+        SearchAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), total=page.total)
     )
     hits = [hit for hit in page.hits if params.include_tool_output or hit.role != "tool"]
     for hit in hits:
@@ -84,7 +84,7 @@ def passage_of(hit: Hit, packer: Packer, *, with_project: bool) -> Passage:
         kind=hit.kind,
         tool=one_line(hit.tool or "", 80),
         project=one_line(hit.project, 160) if with_project else "",
-        title=one_line(hit.title, 80),
+        title=packer.quoted_line(hit.title, 80),
         subagent=one_line(hit.agent_id or "", 40),
         error=hit.is_error,
         text=packer.quoter.quote(safe_text(hit.snippet)),

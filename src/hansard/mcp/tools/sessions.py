@@ -68,7 +68,7 @@ def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
     packer = ask.packer
     page = _list(ask, params, params.limit)
     answer = packer.begin(
-        SessionsAnswer(notice=packer.quoter.notice, scope=ask.repository.words(params.scope), total=page.total)
+        SessionsAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), total=page.total)
     )
     for session in page.sessions:
         if not packer.add(answer.sessions, row_of(ask, session, with_project=params.scope == "all")):
@@ -113,7 +113,7 @@ def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
     is_titled = session.title_source not in ("prompt", "none", "command")
     return SessionRow(
         session=session.session_id,
-        title=one_line(session.title, 100),
+        title=packer.quoted_line(session.title, 100),
         text=packer.quoter.quote(one_line(session.first_prompt, 200)) if is_titled and session.first_prompt else "",
         started_at=moment(session.started_at),
         ended_at=moment(session.ended_at),
