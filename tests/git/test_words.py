@@ -195,3 +195,85 @@ def test_hooks_that_several_repositories_share_are_left_alone(shop: Workshop) ->
     assert (shop.root / ".githooks" / "prepare-commit-msg").exists()
     assert run(shop, "hook", "remove", "--yes", "--repository", str(shop.root))[0] == 0
     assert not (shop.root / ".githooks").exists()
+
+
+HUSKY = """#!/usr/bin/env sh
+n=$(basename "$0")
+s=$(dirname "$(dirname "$0")")/$n
+[ ! -f "$s" ] && exit 0
+sh -e "$s" "$@"
+c=$?
+exit $c
+"""
+
+
+def husky(shop: Workshop) -> Path:
+    """Hooks as husky 9 writes them: a stub that reads a file beside it, which looks for the hook by the name of the stub."""
+    stubs = shop.root / ".husky" / "_"
+    stubs.mkdir(parents=True, exist_ok=True)
+    (stubs / "h").write_text(HUSKY)
+    stub = stubs / "prepare-commit-msg"
+    stub.write_text('#!/usr/bin/env sh\n. "${0%/*}/h"')
+    stub.chmod(0o755)
+    shop.git("config", "core.hooksPath", ".husky/_")
+    return stub
+
+
+def test_hooks_that_go_by_their_name_still_run(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = husky(shop)
+    before = stub.read_bytes()
+    own = shop.root / ".husky" / "prepare-commit-msg"
+    own.write_text("echo 'From husky' >> \"$1\"\n")
+    place = ("--repository", str(shop.root))
+    assert run(shop, "hook", "install", "--yes", *place)[0] == 0
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "3f2a91c0-0000-4000-8000-000000000001")
+    shop.commit("One")
+    said = shop.git("log", "-1", "--format=%B")
+    assert "From husky" in said
+    assert said.strip().endswith("Hansard-Session: 3f2a91c0-0000-4000-8000-000000000001")
+    own.write_text("exit 3\n")
+    with pytest.raises(AssertionError):
+        shop.commit("Two")
+    own.unlink()
+    husky(shop)  # as `npm install` does
+    assert "not installed" in run(shop, "hook", "status", *place)[1]
+    assert run(shop, "hook", "install", "--yes", *place)[0] == 0
+    assert "is installed" in run(shop, "hook", "status", *place)[1]
+    shop.commit("Three")
+    assert "Hansard-Session" in shop.git("log", "-1", "--format=%B")
+    assert run(shop, "hook", "remove", "--yes", *place)[0] == 0
+    assert stub.read_bytes() == before
+    assert sorted(os.listdir(stub.parent)) == ["h", "prepare-commit-msg"]
+
+
+@pytest.mark.parametrize(
+    ("script", "mode", "words"),
+    [
+        ("#!/usr/bin/env ruby\nputs $0\n", 0o755, "not a shell script"),
+        ("#!/usr/bin/fish\n", 0o755, "not a shell script"),
+        ("#!/usr/bin/python3 /bin/sh\n", 0o755, "not a shell script"),
+        ("#!/bin/sh\n", 0o644, "not executable"),
+    ],
+)
+def test_a_hook_that_cannot_be_added_to_is_left_alone(script: str, mode: int, words: str, shop: Workshop) -> None:
+    hook = shop.root / ".git" / "hooks" / "prepare-commit-msg"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(script)
+    hook.chmod(mode)
+    code, output = run(shop, "hook", "install", "--yes", "--repository", str(shop.root))
+    assert code == 2
+    assert words in output
+    assert hook.read_text() == script
+
+
+def test_a_hook_that_was_edited_since_loses_our_lines_alone(shop: Workshop) -> None:
+    hook = shop.root / ".git" / "hooks" / "prepare-commit-msg"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/bash -eu\necho one\n")
+    hook.chmod(0o755)
+    assert run(shop, "hook", "install", "--yes", "--repository", str(shop.root))[0] == 0
+    shop.commit("One")
+    more = "if true; then\n    echo two\nfi\nexit 0\n"
+    hook.write_text(hook.read_text().replace("echo one\n", more))
+    assert run(shop, "hook", "remove", "--yes", "--repository", str(shop.root))[0] == 0
+    assert hook.read_text() == "#!/bin/bash -eu\n" + more

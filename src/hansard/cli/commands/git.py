@@ -106,7 +106,7 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
     from hansard.changes.journal import journals, list_journals
     from hansard.changes.plan import preview
     from hansard.git.repository import Repository
-    from hansard.git.trailer_hook import PURPOSE, plan_hook
+    from hansard.git.trailer_hook import PURPOSE, is_installed, plan_hook
 
     home = os.path.realpath(cli.settings().home)
     found = Repository.find(folder)
@@ -116,13 +116,14 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         return [journal for journal in known if journal.facts.get("repository") == here]
 
     installed = mine(list_journals(home, PURPOSE))
+    works = bool(installed) and is_installed(found)
     if step == "status":
-        told = f"The hook is {'installed' if installed else 'not installed'} in {found.root}."
-        cli.emit({"repository": found.root, "installed": bool(installed)}) if cli.as_json else cli.say([told])
+        told = f"The hook is {'installed' if works else 'not installed'} in {found.root}."
+        cli.emit({"repository": found.root, "installed": works}) if cli.as_json else cli.say([told])
         return
     if step == "remove" and not installed:
         raise NotFound(f"the hook is not installed in {found.root}")
-    if step == "install" and installed:
+    if step == "install" and works:
         note("hansard: the hook is installed already")
         return
     changes = plan_hook(found) if step == "install" else None
