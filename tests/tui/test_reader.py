@@ -93,10 +93,10 @@ def test_it_opens_at_the_end_and_reads_on_towards_the_beginning(long: Path) -> N
         for _ in range(40):
             await driver.press("pageup")
         assert turn(driver) < TURNS - 30
-        await driver.press("g")
+        await driver.press("home")
         assert turn(driver) == 1
         assert "Question 1" in driver.text
-        await driver.press("G")
+        await driver.press("end")
         assert turn(driver) == TURNS
 
     drive(long, steps)
@@ -131,7 +131,8 @@ def test_find_goes_to_matches_wherever_they_are_and_unfolds_them(long: Path) -> 
         assert turn(driver) == 201
         assert "a needle" in driver.text
         await driver.press("n")
-        assert "no more matches" in driver.text
+        assert "again from the top" in driver.text
+        assert turn(driver) == 201
         await driver.press("slash")
         await driver.type("question 12")
         await driver.press("enter")
@@ -284,3 +285,43 @@ def test_branches_are_switched(demo: Path) -> None:
         assert "branch 1" in driver.text
 
     drive(demo, steps)
+
+
+def test_broken_pictures_and_huge_texts_end_nothing(tmp_path: Path) -> None:
+    log = Log()
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "!!!"}}
+    log.say([picture, {"type": "text", "text": "Look"}])
+    log.call("Bash", {"command": "cat"}, "a line\n" * 40_000)
+    write_log(tmp_path / "claude", SESSION, log.lines)
+    with hansard.open(tmp_path / "store", roots=[tmp_path / "claude"]) as h:
+        h.sync()
+
+    async def steps(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("enter")  # unfolds the output
+        assert len(view(driver).content.lines) < 12_000
+        assert "more characters" in view(driver).content.lines[-1] or any(
+            "more characters" in line for line in view(driver).content.lines
+        )
+        await driver.press("g", "I")
+        assert "no pictures here" in driver.text
+
+    drive(tmp_path / "store", steps)
+
+
+def test_a_session_of_which_only_subagents_are_left_says_so(tmp_path: Path) -> None:
+    log = Log()
+    log.say("Do it", isSidechain=True, agentId="a1b2c3d4")
+    path = tmp_path / "claude" / "projects" / "-src-tide" / SESSION / "subagents" / "agent-a1b2c3d4.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in log.lines))
+    with hansard.open(tmp_path / "store", roots=[tmp_path / "claude"]) as h:
+        h.sync()
+        session = h.sessions(debris=True).sessions[0]
+
+    async def steps(driver: Driver) -> None:
+        driver.app.choose(session)
+        await driver.settle()
+        assert "only subagents are left" in driver.text
+
+    drive(tmp_path / "store", steps)

@@ -71,6 +71,7 @@ def test_an_error_stands_under_the_box_and_the_list_stays(store: Path) -> None:
         driver.app.screen.query_one(QueryInput).value = "kind:nothing"
         await driver.settle()
         assert driver.app.screen.query_one("#problem", Static).display
+        assert "     ^ " in driver.lines[3]
         assert "nothing" in driver.lines[3]
         assert len(listed(driver)) == 2
         driver.app.screen.query_one(QueryInput).value = "nowhere-to-be-found"
@@ -259,3 +260,19 @@ def test_fields_and_values_are_completed(store: Path) -> None:
         assert len(listed(driver)) == 2
 
     drive(store, steps)
+
+
+def test_the_query_is_remembered_and_groups_count_what_is_listed(store: Path) -> None:
+    async def first(driver: Driver) -> None:
+        await driver.press("v", "slash")
+        await driver.type("noon")
+        await driver.press("enter")
+        heading = next(line for line in driver.lines if "May" in line and "session" in line)
+        assert "1 session " in heading
+
+    async def second(driver: Driver) -> None:
+        assert driver.app.screen.query_one(QueryInput).value == "noon"
+        assert listed(driver) == [SESSION]
+
+    drive(store, first)
+    drive(store, second, remembers=True)

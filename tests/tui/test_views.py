@@ -65,13 +65,59 @@ def test_search_is_narrowed_by_facets(demo: Path) -> None:
     drive(demo, steps)
 
 
-def test_a_message_is_picked(store: Path) -> None:
+def test_a_message_is_picked_in_the_reader(store: Path) -> None:
     async def steps(driver: Driver) -> None:
         await driver.press("enter")
+        assert isinstance(driver.app.screen, ReaderView)
+        await driver.press("enter")
 
-    _, outcome = drive(store, steps, purpose="pick", picks="session")
+    _, outcome = drive(store, steps, picks="message")
     assert outcome is not None
     assert outcome.session_id == OTHER
+    assert outcome.offset
+
+
+def test_an_invalid_query_cannot_be_narrowed_down(store: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await driver.press("3")
+        await driver.type("since:foo")
+        assert any(line.strip().startswith("^") for line in driver.lines)  # below the column
+        await driver.press("escape", "f")
+        assert driver.app.is_running
+
+    drive(store, steps)
+
+
+def test_the_reader_goes_back_to_where_it_was_opened(store: Path) -> None:
+    async def steps(driver: Driver) -> None:
+        await driver.press("6", "enter", "escape")
+        screen = driver.app.screen
+        assert isinstance(screen, View)
+        assert screen.TAB == "prompts"
+
+    drive(store, steps)
+
+
+def test_an_editor_that_cannot_be_run_is_told(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "vi '")
+
+    async def steps(driver: Driver) -> None:
+        await driver.press("E")
+        assert "$EDITOR" in driver.lines[-1]
+
+    drive(store, steps)
+
+
+def test_the_cursor_can_be_seen_without_colours(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def steps(driver: Driver) -> None:
+        monkeypatch.setattr(driver.app, "no_color", True)
+        driver.app.screen.query_one(LineList).refresh()
+        await driver.settle()
+        styles = [segment.style for strip in driver.app.screen._compositor.render_strips() for segment in strip]
+        assert any(style is not None and style.reverse and style.bold for style in styles)
+
+    drive(store, steps)
 
 
 def test_usage_shows_the_same_figures_as_the_command(demo: Path) -> None:

@@ -111,7 +111,9 @@ class SessionActions(View):
                 self.app.copy_to_clipboard(text)
                 self.say(f"copied the {name} ({many(len(text), 'character')})")
 
-        self.app.push_screen(MenuDialog("Copy", [(key, f"{name}  {text[:60]}") for key, name, text in choices]), done)
+        self.app.push_screen(
+            MenuDialog("Copy", [(key, f"{name:<24}  {one_line(text[:60])}") for key, name, text in choices]), done
+        )
 
     # -- remarks
 
@@ -157,7 +159,7 @@ class SessionActions(View):
             if text is not None:
                 self._remark(lambda h: h.rename(session_id, text.strip() or None), "renamed")
 
-        self.app.push_screen(InputDialog("Title", one_line(title_of(session)), "empty: the original title"), done)
+        self.app.push_screen(InputDialog("Title", one_line(session.title), "empty: the original title"), done)
 
     def action_note(self) -> None:
         """Add a note."""

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -87,6 +86,7 @@ class HansardApp(App[Outcome | None]):
         self._watch: StoreWatch | None = None
         self.is_syncing = False
         self.interrupted = False
+        self._came_from = "sessions"
         self.crash_log: str | None = None
         self.theme = self.state.theme if self.state.theme in THEMES else THEMES[0]
 
@@ -94,6 +94,11 @@ class HansardApp(App[Outcome | None]):
     def directory(self) -> str | None:
         """Where the user is."""
         return self._setup.directory
+
+    @property
+    def picks(self) -> str:
+        """What is to be picked: session, message, or nothing."""
+        return self._setup.picks
 
     @property
     def zone(self) -> Zone:
@@ -151,11 +156,11 @@ class HansardApp(App[Outcome | None]):
         self.state = changed(self.state, **values)
 
     def _name_projects(self) -> None:
-        def name(h: Hansard) -> None:
-            with suppress(HansardError):
-                use_project_names(h.project_names())
+        async def name() -> None:
+            with suppress(HansardError):  # the screens tell what is wrong
+                use_project_names(await self.engine.ask(lambda h: h.project_names()))
 
-        self.run_worker(self.engine.ask(name), exclusive=False)
+        self.run_worker(name(), exclusive=False)
 
     # -- the store
 
@@ -195,14 +200,13 @@ class HansardApp(App[Outcome | None]):
 
     def choose(self, session: Session, *, agent: str | None = None, offset: int | None = None, find: str = "") -> None:
         """Read a session, at a place of it; or pick it."""
-        if self._setup.picks == "session" or (self._setup.picks == "message" and offset is not None):
+        if self.picks == "session" or (self.picks == "message" and offset is not None):
             self.exit(Outcome("pick", session.session_id, offset, agent))
-            return
-        if self._setup.purpose:
-            self.exit(Outcome("pick", session.session_id))
             return
         from hansard.tui.views.reader import ReaderView
 
+        if self.current_mode != "reader":
+            self._came_from = self.current_mode
         self.remember(screen="reader")
         self.switch_mode("reader")
         while not isinstance(self.screen, ReaderView) or self.screen.agent is not None:
@@ -211,6 +215,10 @@ class HansardApp(App[Outcome | None]):
             self.pop_screen()
         if isinstance(self.screen, ReaderView):
             self.screen.read(session, agent=agent, offset=offset, find=find)
+
+    def go_back(self) -> None:
+        """Show the screen that the reader was opened from."""
+        self.action_view(self._came_from)
 
     def leave(self, action: str, session_id: str) -> None:
         """End the app and do something in its place."""
@@ -228,21 +236,23 @@ class HansardApp(App[Outcome | None]):
     async def _open_editor(self, session: Session) -> None:
         import tempfile
 
-        with tempfile.TemporaryDirectory(prefix="hansard-") as folder:
-            path = os.path.join(folder, f"{session.session_id[:8]}.md")
-            await self.engine.ask(lambda h: h.export([session], path, format="markdown"))
-            self.edit_file(path)
+        try:
+            with tempfile.TemporaryDirectory(prefix="hansard-") as folder:
+                path = os.path.join(folder, f"{session.session_id[:8]}.md")
+                await self.engine.ask(lambda h: h.export([session], path, format="markdown"))
+                self.edit_file(path)
+        except (HansardError, OSError, ValueError) as error:  # ValueError: quotes of $EDITOR that do not end
+            if isinstance(self.screen, View):
+                self.screen.fail(error if isinstance(error, HansardError) else HansardError(f"$EDITOR: {error}"))
 
     def edit_file(self, path: str) -> None:
-        """Run the user's editor on a file."""
+        """Run the user's editor on a file; raises where it cannot be run."""
         import shlex
 
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+        words = shlex.split(editor)
         with self.suspend():
-            try:
-                subprocess.run([*shlex.split(editor), path], check=False)  # noqa: S603 - the user's own editor
-            except OSError as error:
-                print(f"{editor}: {error.strerror or error}", file=sys.stderr)  # noqa: T201 - the app is suspended
+            subprocess.run([*words, path], check=False)  # noqa: S603 - the user's own editor
         self.refresh()
 
     # -- keys

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from hansard.render.text import fit, one_line
+from hansard.render.text import clean, fit, one_line
 from hansard.tui.line_list import LineList
 from hansard.tui.text_view import TextView
 
@@ -63,7 +63,7 @@ class MenuDialog(ModalScreen[int | None]):
         with Vertical():
             yield Static(Content(one_line(self._title)).stylize("bold"))
             yield LineList[tuple[str, str]](
-                lambda entry, columns: [fit(f" {entry[0]:<3} {one_line(entry[1])}", columns)]
+                lambda entry, columns: [fit(f" {entry[0]:<3} {clean(entry[1]).replace(chr(10), ' ')}", columns)]
             )
 
     def on_mount(self) -> None:

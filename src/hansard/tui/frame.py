@@ -111,10 +111,15 @@ class KeyBar(Widget):
         if self._problem:
             return Content(" " + fit(self._problem, room))
         made, taken = Content(" "), 0
-        for key, words in self._keys:
+        *others, last = self._keys
+        reserved = width(last[0]) + width(last[1]) + 3
+        shown = []
+        for key, words in others:
             taken += width(key) + width(words) + 3
-            if taken > room:
+            if taken > room - reserved:
                 break
+            shown.append((key, words))
+        for key, words in [*shown, last]:
             made += Content(key).stylize("bold") + Content(f" {words}  ").stylize("dim")
         return made
 
@@ -142,6 +147,13 @@ def key_name(binding: Binding) -> str:
     }
     key = binding.key.split(",")[0]
     return names.get(key, key.replace("+", "-"))
+
+
+def problem_text(error: HansardError) -> str:
+    """What is wrong, below the column of the query where it is."""
+    if isinstance(error, QueryError):
+        return f"{' ' * error.column}^ {one_line(error.problem)}"
+    return one_line(str(error))
 
 
 class View(Screen[None]):

@@ -18,11 +18,18 @@ def key_lines(bindings: Mapping[str, ActiveBinding], columns: int) -> list[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for active in bindings.values():
         binding = active.binding
-        if binding.description and not binding.system:
+        if binding.description and not binding.system and _is_ours(active):
             keys = found.setdefault((binding.description, binding.action), [])
             if (name := key_name(binding)) not in keys:
                 keys.append(name)
     return [_line(keys, words, columns) for (words, _), keys in found.items()]
+
+
+def _is_ours(active: ActiveBinding) -> bool:
+    """Whether a binding is one of ours, and not one that every widget of Textual has."""
+    kinds = [kind for kind in type(active.node).__mro__ if kind.__module__.startswith("hansard.")]
+    named = (active.binding.action, active.binding.description)
+    return any((one.action, one.description) == named for kind in kinds for one in bindings_of(kind))
 
 
 def _line(keys: list[str], words: str, columns: int) -> str:

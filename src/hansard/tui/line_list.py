@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -137,8 +138,11 @@ class LineList(ScrollView, Generic[T], can_focus=True):
         lines = self._drawn[place]
         strip = (lines[row] if row < len(lines) else Strip.blank(0)).crop_extend(0, columns, None)
         if place == self._cursor and not self._is_heading(self._items[place]):
-            name = "line-list--cursor" if self.has_focus else "line-list--cursor-blurred"
+            is_plain = self.app.no_color
+            name = "line-list--cursor" if self.has_focus and not is_plain else "line-list--cursor-blurred"
             cursor = self.get_component_rich_style(name)
+            if is_plain and self.has_focus:
+                cursor += Style(bold=True)
             if self.has_focus:
                 return Strip([type(part)(part.text, cursor) for part in strip], strip.cell_length)
             return strip.apply_style(cursor)

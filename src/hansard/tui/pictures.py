@@ -32,10 +32,19 @@ def read_pictures(h: Hansard, key: ThreadKey, item: Item) -> list[Picture]:
         for one in turn.items:
             if one.anchor == item.anchor:
                 parts = (*one.parts, *one.results)
-                return [
-                    part for part in parts if isinstance(part, Picture) and part.media_type in _ENDINGS and part.data
-                ]
+                return [part for part in parts if isinstance(part, Picture) and _is_whole(part)]
     return []
+
+
+def _is_whole(picture: Picture) -> bool:
+    """Whether a picture is of a kind that is shown, and its data can be read."""
+    if picture.media_type not in _ENDINGS or not picture.data:
+        return False
+    try:
+        base64.b64decode(picture.data, validate=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _budget() -> Any:

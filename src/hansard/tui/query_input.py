@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from hansard.errors import HansardError
 from hansard.query.language.fields import FIELDS
 from hansard.render.words import project_name
 
@@ -37,7 +38,10 @@ class QuerySuggester(Suggester):
             return None
         known: Iterable[str] = getattr(FIELDS[field], "values", ())
         if not known:
-            known = await self._engine.ask(lambda h: h.field_values(field))
+            try:
+                known = await self._engine.ask(lambda h: h.field_values(field))
+            except HansardError:  # the list tells what is wrong
+                return None
             if field == "project":  # by its name, which is enough
                 known = [project_name(path) for path in known]
         values = (text for text in known if text.startswith(beginning) and text != beginning and " " not in text)

@@ -32,15 +32,18 @@ class Filter(NamedTuple):
         """The scopes that there are."""
         return ["project"] * (self.project is not None) + ["all", "pinned", "deleted", "everything"]
 
-    def ask(self, h: Hansard, cursor: str | None = None) -> SessionPage:
-        """A page of the sessions; the word that is being typed is the beginning of one."""
+    def query(self) -> tuple[str | None, str | None]:
+        """The query, and words of a title; the word that is being typed is the beginning of one."""
         query, title = typed_query(self.text)
+        scope = _SCOPES.get(self.scope)
+        return " ".join(filter(None, (f"({query})" if query and scope else query, scope))) or None, title
+
+    def ask(self, h: Hansard, cursor: str | None = None) -> SessionPage:
+        """A page of the sessions."""
+        query, title = self.query()
         within = ("project", self.project) if self.scope == "project" and self.project is not None else None
-        query = " ".join(
-            filter(None, (f"({query})" if query and self.scope in _SCOPES else query, _SCOPES.get(self.scope)))
-        )
         return h.sessions(
-            query or None,
+            query,
             text=title,
             within=within,
             debris=self.scope == "everything",

@@ -27,7 +27,7 @@ class Group(NamedTuple):
     """A heading among sessions."""
 
     name: str
-    sums: SessionGroup
+    sums: SessionGroup | None  # None: of another selection than the one that is listed
 
 
 class RowStyle(NamedTuple):
@@ -46,6 +46,8 @@ def heading(columns: int) -> str:
 def group_row(group: Group, columns: int) -> str:
     """A heading with what its sessions add up to."""
     sums = group.sums
+    if sums is None:
+        return painted([(BOLD, fit(one_line(group.name), columns))])
     amount = cost(sums.cost_usd, lower_bound=sums.is_lower_bound, unpriced=False)
     facts = f"{many(sums.total, 'session')}  {amount}"
     name = fit(one_line(group.name), max(8, columns - width(facts) - 3))

@@ -60,12 +60,15 @@ class StoreWatch:
                 if not h.roots:
                     self._tell(changed=False)
                     return
+                early = h.sync(newest_only=True, listener=self._listen)
+                if early.partial:  # a large first sync: its newest part can be listed
+                    self._app.post_message(self.Progressed("reading older sessions", is_news=True))
                 for report in h.watch(self._stop, listener=self._listen):
                     self._tell(changed=bool(report.changed or report.gone or report.busy))
         except _Stopped:
             return
-        except HansardError as error:
-            self._tell(changed=True, problem=str(error))
+        except Exception as error:  # noqa: BLE001 - nothing is to end this thread in silence
+            self._tell(changed=True, problem=str(error) if isinstance(error, HansardError) else repr(error))
 
     def _tell(self, *, changed: bool, problem: str = "") -> None:
         if not self._stop.is_set():

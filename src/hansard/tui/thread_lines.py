@@ -19,13 +19,14 @@ from hansard.tui.ansi import plain
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model.display import Item, Turn
+    from hansard.model.display import Item, Part, Turn
     from hansard.model.threads import Agent
     from hansard.thread.thread import Thread
 
 BUDGET = Budget(records=120, bytes=512 << 10, turns=25)
 _MOST = 12  # windows that are kept
 _WIDEST = 110
+_LONGEST_TEXT = 60_000  # characters of a part that are drawn
 _MOST_PLACES = 500  # errors or edits that are listed by themselves
 
 
@@ -264,7 +265,8 @@ class ThreadLines:
             waiting: list[str] = ["", drawing.header(turn)] if items and not _is_cut(loaded, turn) else []
             drawing.forget()
             for item in items:
-                drawn = [*waiting, *drawing.item(item, whole=item.anchor in self.unfolded)]
+                is_unfolded = item.anchor in self.unfolded
+                drawn = [*waiting, *drawing.item(_bounded(item) if is_unfolded else item, whole=is_unfolded)]
                 if len(drawn) == len(waiting):
                     continue  # a kind that is not shown
                 waiting = []
@@ -282,6 +284,21 @@ class ThreadLines:
         turns = [turn for loaded in self._loaded for turn in loaded.turns]
         self._items = {item.anchor: item for turn in turns for item in turn.items}
         self._turns = {item.anchor: turn for turn in turns for item in turn.items}
+
+
+def _bounded(item: Item) -> Item:
+    """An item whose texts are not too long to be drawn at once."""
+    parts, results = tuple(map(_cut, item.parts)), tuple(map(_cut, item.results))
+    return item if (parts, results) == (item.parts, item.results) else replace(item, parts=parts, results=results)
+
+
+def _cut(part: Part) -> Part:
+    text = getattr(part, "text", "")
+    if len(text) <= _LONGEST_TEXT:
+        return part
+    return replace(
+        part, text=f"{text[:_LONGEST_TEXT]}\n… {len(text) - _LONGEST_TEXT:,} more characters: . shows the raw line"
+    )
 
 
 def _is_cut(loaded: Loaded, turn: Turn) -> bool:

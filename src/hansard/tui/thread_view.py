@@ -36,6 +36,8 @@ class ThreadView(ScrollView, can_focus=True):
         Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
         Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
         Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+        Binding("home", "screen.top", "First turn", show=False),
+        Binding("end", "screen.bottom", "Last turn", show=False),
         Binding("ctrl+e,J", "lines(1)", "Line down", show=False),
         Binding("ctrl+y,K", "lines(-1)", "Line up", show=False),
     ]

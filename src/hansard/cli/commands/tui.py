@@ -45,10 +45,10 @@ def tui(cli: Context, pick: str | None) -> None:
     with cli.engine(settings) as h:
         if not h.roots and not has_store(h):
             raise no_roots()
-    outcome = start_app(cli, settings, picks=pick or "", purpose="pick" if pick else "")
+    outcome = start_app(cli, settings, picks=pick or "", purpose="pick" if pick == "session" else "")
     if pick:
         _print(cli, outcome, pick)
-    elif outcome is not None:
+    elif outcome is not None and outcome.action != "pick":
         from hansard.cli.commands.resume import resume_session
 
         resume_session(cli, outcome.session_id, ["--fork-session"] if outcome.action == "fork" else [])
@@ -60,7 +60,7 @@ def _print(cli: Context, outcome: Outcome | None, pick: str) -> None:
     if cli.as_json:
         cli.emit({"session_id": outcome.session_id, "agent": outcome.agent, "offset": outcome.offset})
     elif pick == "message":
-        place = [outcome.session_id, "--at", str(outcome.offset or 0)]
+        place = [outcome.session_id, *(["--at", str(outcome.offset)] if outcome.offset is not None else [])]
         cli.say([" ".join([*place, *(["--agent", outcome.agent] if outcome.agent else [])])])
     else:
         cli.say([outcome.session_id])

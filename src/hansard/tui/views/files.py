@@ -111,7 +111,7 @@ class FilesView(ListView):
         """Back to the files."""
         if self._path is not None:
             self._path = None
-            self.refill(wait=False)
+            self.refill(wait=False, cursor=self._place)
 
     def action_sort(self) -> None:
         """By the last change, the number of changes, of lines, or the path."""

@@ -48,7 +48,8 @@ class HealthView(View):
         self._read()
 
     def store_changed(self) -> None:
-        """Tell what is new."""
+        """Tell what is new, without looking for problems again."""
+        self._is_diagnosed = False
         self._read()
 
     def action_diagnose(self) -> None:

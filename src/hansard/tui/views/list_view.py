@@ -13,9 +13,9 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from hansard.errors import HansardError, NotFound
-from hansard.query.language import QueryError
 from hansard.render.text import fit, one_line
 from hansard.tui.actions import SessionActions
+from hansard.tui.frame import problem_text
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
 from hansard.tui.text_view import TextView
@@ -110,8 +110,8 @@ class ListView(SessionActions):
     # -- the list
 
     @work(exclusive=True, group="list")
-    async def refill(self, *, wait: bool = True, keep: bool = False) -> None:
-        """Ask for the list anew; with `keep` the cursor stays where it is."""
+    async def refill(self, *, wait: bool = True, keep: bool = False, cursor: int = 0) -> None:
+        """Ask for the list anew; with `keep` the cursor stays where it is, else it goes to `cursor`."""
         if wait:
             await asyncio.sleep(_TYPING_SECONDS)
         text = self.query_one(QueryInput).value
@@ -127,7 +127,7 @@ class ListView(SessionActions):
         self.query_one("#problem").display = False
         self._asked, self._next = text, rows.next_cursor
         found = self.query_one(LineList)
-        cursor = found.cursor if keep else 0
+        cursor = found.cursor if keep else cursor
         found.fill(rows.items, has_more=rows.next_cursor is not None, cursor=cursor)
         self._head(rows.head)
         if not rows.items:
@@ -149,7 +149,7 @@ class ListView(SessionActions):
 
     def _problem(self, error: HansardError) -> None:
         problem = self.query_one("#problem", Static)
-        problem.update(Content(one_line(error.problem if isinstance(error, QueryError) else str(error))))
+        problem.update(Content(problem_text(error)))
         problem.display = True
 
     def _head(self, words: str) -> None:

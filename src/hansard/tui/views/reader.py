@@ -55,7 +55,6 @@ class ReaderView(SessionActions, View):
     ReaderView #find { border: none; height: 1; padding: 0 1; display: none; }
     ReaderView #outline { width: 34; border-right: solid $primary; display: none; }
     ReaderView ThreadView { width: 1fr; }
-    ReaderView #nothing { width: 1fr; height: 1fr; padding: 1 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "unfold", "Unfold or open"),
@@ -77,8 +76,8 @@ class ReaderView(SessionActions, View):
         Binding("full_stop", "raw", "Raw line", show=False),
         Binding("I", "picture", "Show pictures", show=False),
         Binding("f", "follow", "Follow", show=False),
-        Binding("home,g", "top", "First turn", show=False),
-        Binding("end,G", "bottom", "Last turn", show=False),
+        Binding("g", "top", "First turn", show=False),
+        Binding("G", "bottom", "Last turn", show=False),
         Binding("escape,backspace", "back", "Back", show=False),
     ]
 
@@ -159,6 +158,8 @@ class ReaderView(SessionActions, View):
         view.content = ThreadLines(self._look())
         view.content.reset(loaded)
         view.changed()
+        if loaded is None:
+            self.say("only subagents are left of this session: A lists them")
         if offset is None:
             view.to_end()
         else:
@@ -364,7 +365,11 @@ class ReaderView(SessionActions, View):
         key, item = self._key, self.query_one(ThreadView).item
         if key is None:
             return
-        places = await self.ask(_places(key, kind))
+        try:
+            places = await self.ask(_places(key, kind))
+        except HansardError as error:
+            self.fail(error)
+            return
         here = item.offset if item is not None else 0
         place = bisect_right(places, here) if step > 0 else bisect_left(places, here) - 1
         if not 0 <= place < len(places):
@@ -398,7 +403,7 @@ class ReaderView(SessionActions, View):
         elif len(self.app.screen_stack) > 1:
             self.app.pop_screen()
         else:
-            self.hansard.action_view("sessions")
+            self.hansard.go_back()
 
     # -- finding
 
@@ -446,13 +451,19 @@ class ReaderView(SessionActions, View):
         here = item.offset if item is not None else 0
         places = self._matches
         place = (bisect_left if new else bisect_right)(places, here) if step > 0 else bisect_left(places, here) - 1
-        order = range(place, len(places)) if step > 0 else range(place, -1, -1)
+        order = (
+            [*range(place, len(places)), *range(place)]
+            if step > 0
+            else [*range(place, -1, -1), *range(len(places) - 1, place, -1)]
+        )
         for number in order:
             await self._load_at(places[number])
             if self._show_match(places[number], pattern):
-                self.say(f"match {number + 1:,} of {many(len(places), 'line')}")
+                is_round = (number < place) if step > 0 else (number > place)
+                again = (", again from the top" if step > 0 else ", again from the end") if is_round else ""
+                self.say(f"match {number + 1:,} of {many(len(places), 'line')}{again}")
                 return
-        self.say(f"no {'more ' * bool(places)}match{'es' * bool(places)} for {needle!r}")
+        self.say(f"no match for {needle!r}")
 
     def _show_match(self, offset: int, pattern: re.Pattern[str]) -> bool:
         """Unfold and show an item at a place that has a match; whether there is one."""
@@ -493,6 +504,9 @@ class ReaderView(SessionActions, View):
             return
         item = view.item
         if item is None:
+            return
+        if self.hansard.picks == "message" and self._session is not None:
+            self.hansard.choose(self._session, agent=self.agent, offset=item.offset)
             return
         if item.thread is not None and item.thread.agent is not None and self._session is not None:
             self.app.push_screen(ReaderView(self._session, item.thread.agent.agent_id, 0))
@@ -617,7 +631,10 @@ class ReaderView(SessionActions, View):
                 self.app.push_screen(ReaderView(session, agents[place].agent_id, 0))
 
         entries = [
-            ("", f"{'  ' * min(agent.depth - 1, 4)}{agent.agent_type or 'subagent'}: {agent.description}")
+            (
+                "",
+                f"{'  ' * min(agent.depth - 1, 4)}{agent.agent_type or 'subagent'}: {agent.description or agent.agent_id}",
+            )
             for agent in agents
         ]
         self.app.push_screen(MenuDialog("Subagents", entries), done)
@@ -651,7 +668,7 @@ class ReaderView(SessionActions, View):
         if found:
             show_pictures(self.app, found)
         else:
-            self.say("no pictures here")
+            self.say("no pictures here that can be shown")
 
     # -- what is at hand
 

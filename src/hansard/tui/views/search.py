@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import work
 from textual.binding import Binding, BindingType
 
+from hansard.errors import HansardError
 from hansard.model.search import Hit
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
@@ -100,12 +102,17 @@ class SearchView(ListView):
         self._sort = {"best": "newest", "newest": "oldest"}.get(self._sort, "best")
         self.refill(wait=False)
 
+    @work(exclusive=True, group="act")
     async def action_facets(self) -> None:
         """Narrow the search by project, kind, tool, model or month."""
         query = self.query_one(QueryInput).value.strip()
         if not query:
             return
-        facets = await self.ask(lambda h: h.facets(query))
+        try:
+            facets = await self.ask(lambda h: h.facets(query))
+        except HansardError as error:
+            self.fail(error)
+            return
         entries = list(_entries(facets))
 
         def done(place: int | None) -> None:

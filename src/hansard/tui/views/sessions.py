@@ -14,11 +14,10 @@ from textual.widgets import Input, Static
 
 from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
-from hansard.query.language import QueryError
 from hansard.render.text import fit, one_line
 from hansard.render.words import day, many, project_name
 from hansard.tui.actions import SessionActions
-from hansard.tui.frame import Heading, View
+from hansard.tui.frame import Heading, View, problem_text
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
 from hansard.tui.session_filter import GROUPS, PAGE, SORTS, Filter, project_of
@@ -36,12 +35,6 @@ _PREVIEW_SECONDS = 0.06
 _LIVE = timedelta(minutes=5)
 _WITH_PREVIEW = 100  # columns of the screen below which there is no room for one
 _SORT_NAMES = {"ended": "last active", "started": "started", "prompts": "turns"}
-_SCOPE_NAMES = {
-    "all": "all projects",
-    "pinned": "pinned",
-    "deleted": "deleted by the client",
-    "everything": "everything",
-}
 
 
 class SessionsView(SessionActions, View):
@@ -120,10 +113,11 @@ class SessionsView(SessionActions, View):
             await asyncio.sleep(_TYPING_SECONDS)
         wanted = self._filter._replace(text=self.query_one(QueryInput).value)
         try:
-            if first:
+            if first or (keep and wanted.project is None and self.hansard.directory):
                 wanted = await self._first(wanted)
             count = len(self.query_one(LineList).items) if keep else 0
-            page, groups = await self.ask(lambda h: _read(h, wanted, count))
+            timezone = self.hansard.zone.asked
+            page, groups = await self.ask(lambda h: _read(h, wanted, count, timezone))
         except NotFound:
             if not self.hansard.is_syncing:
                 self.query_one("#head", Static).update("Nothing has been synced yet.")
@@ -175,15 +169,14 @@ class SessionsView(SessionActions, View):
         for session in page.sessions:
             if (new := self._key(session)) != key:
                 key = new
-                if new in self._groups:
-                    rows.append(self._groups[new])
+                rows.append(self._groups.get(new) or Group(_group_name(new, self._filter.group), None))
             rows.append(session)
         return rows
 
     def _key(self, session: Session) -> str:
         if self._filter.group == "project":
             return session.project
-        return "" if session.ended_at is None else session.ended_at.astimezone().date().isoformat()
+        return "" if session.ended_at is None else self.hansard.zone.local(session.ended_at).date().isoformat()
 
     @work(exclusive=True, group="more")
     async def _append(self) -> None:
@@ -205,7 +198,7 @@ class SessionsView(SessionActions, View):
     def _show_problem(self, error: HansardError) -> None:
         self._is_chosen = False
         problem = self.query_one("#problem", Static)
-        problem.update(Content(one_line(error.problem if isinstance(error, QueryError) else str(error))))
+        problem.update(Content(problem_text(error)))
         problem.display = True
 
     # -- what is drawn
@@ -215,11 +208,18 @@ class SessionsView(SessionActions, View):
 
     def _draw_head(self) -> None:
         wanted = self._filter
-        scope = f"in {project_name(wanted.project or '')}" if wanted.scope == "project" else _SCOPE_NAMES[wanted.scope]
-        scope = scope if wanted.scope != "all" else "in all projects"
-        is_all = wanted.scope == "all" and self._listed is not None and not self._listed.text.strip()
-        nothing = "no sessions yet" if is_all else "no session matches"
-        found = many(self._total, "session") if self._total else nothing
+        scope = {
+            "project": f"in {project_name(wanted.project or '')}",
+            "all": "in all projects",
+            "pinned": "pinned",
+            "deleted": "deleted by the client, kept here",
+            "everything": "in all projects, empty ones included",
+        }[wanted.scope]
+        is_filtered = self._listed is not None and bool(self._listed.text.strip())
+        nothing = "no session matches" if is_filtered or wanted.scope != "all" else "no sessions yet"
+        if self.hansard.is_syncing and nothing == "no sessions yet":
+            nothing = "reading your history ..."
+        found = many(self._total, "session") if self._total else f"{nothing}:" if wanted.scope != "all" else nothing
         order = f"by {_SORT_NAMES.get(wanted.sort, wanted.sort)}" + (" ↑" if wanted.ascending else "")
         group = f", grouped by {wanted.group}" if wanted.group else ""
         line = f"{self._purpose}: " * bool(self._purpose) + f"{found} {scope}, {order}{group}"
@@ -265,6 +265,8 @@ class SessionsView(SessionActions, View):
     def on_input_changed(self, _: Input.Changed) -> None:
         """Filter by what is typed by now."""
         self._is_chosen = False
+        if not self._purpose:
+            self.hansard.remember(query=self.query_one(QueryInput).value)
         self._refill()
 
     def on_input_submitted(self, _: Input.Submitted) -> None:
@@ -365,7 +367,7 @@ class SessionsView(SessionActions, View):
         self._place_preview(self.size.width)
 
 
-def _read(h: Hansard, wanted: Filter, count: int) -> tuple[SessionPage, dict[str, Group]]:
+def _read(h: Hansard, wanted: Filter, count: int, timezone: str | None) -> tuple[SessionPage, dict[str, Group]]:
     """The first page, or as many sessions as are listed already; and the headings of groups."""
     from msgspec.structs import replace
 
@@ -375,8 +377,12 @@ def _read(h: Hansard, wanted: Filter, count: int) -> tuple[SessionPage, dict[str
         page = replace(more, sessions=(*page.sessions, *more.sessions))
     if not wanted.group:
         return page, {}
-    found = h.session_groups(None, by=wanted.group, each=1, limit=5_000)
-    named = {group.key: Group(_group_name(group.key, wanted.group), group) for group in found.groups}
+    query, title = wanted.query()
+    is_whole = title is None and wanted.scope not in ("project", "everything")
+    found = h.session_groups(query, by=wanted.group, each=1, limit=5_000, timezone=timezone)
+    named = {
+        group.key: Group(_group_name(group.key, wanted.group), group if is_whole else None) for group in found.groups
+    }
     return page, named
 
 
