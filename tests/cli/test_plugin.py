@@ -179,6 +179,60 @@ def test_a_removal_that_is_refused_blocks_nothing_else(config: Path, store: Path
     plugin("remove", "--yes")
 
 
+def test_two_config_directories_are_independent(config: Path, store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    before = tree(config), tree(other)
+    plugin("install", "--yes")
+    installed = tree(config)
+    plugin("install", "--config-dir", str(other), "--yes")
+    assert tree(config) == installed
+    for named in (config, other):
+        found = json.loads(plugin("status", "--config-dir", str(named), "--json").stdout)
+        assert (found["installed"], found["config_dir"], found["changed_files"]) == (True, str(named), [])
+    plugin("remove", "--yes")
+    assert tree(config) == before[0]
+    found = json.loads(plugin("status", "--config-dir", str(other), "--json").stdout)
+    assert (found["installed"], found["enabled"], found["changed_files"]) == (True, True, [])
+    plugin("remove", "--yes")  # the only one that is left
+    assert tree(other) == before[1]
+    assert os.listdir(store) == ["changes"]
+
+
+def test_installing_again_keeps_the_briefing(config: Path, store: Path) -> None:
+    def has_briefing() -> bool:
+        return "SessionStart" in json.loads((store / "plugin/hansard/hooks/hooks.json").read_text())["hooks"]
+
+    plugin("install", "--briefing", "--yes")
+    plugin("install", "--yes")
+    assert has_briefing()
+    plugin("install", "--no-briefing", "--yes")
+    assert not has_briefing()
+    plugin("install", "--yes")
+    assert not has_briefing()
+
+
+def test_a_failing_install_leaves_the_installed_one(config: Path, store: Path) -> None:
+    plugin("install", "--yes")
+    (config / "settings.json").write_text("{ broken")
+    before = tree(store / "plugin", config)
+    assert CliRunner().invoke(hansard, ["plugin", "install", "--yes"]).exit_code == 2
+    assert tree(store / "plugin", config) == before
+    assert status()["installed"]
+
+
+def test_the_preview_shows_what_is_undone(config: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = files.plugin_files
+
+    def older(home: str, *, briefing: bool) -> dict[str, bytes]:
+        return {**made(home, briefing=briefing), "hansard/former.md": b"x"}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(install, "plugin_files", older)
+        plugin("install", "--yes")
+    assert f"restore {store}/plugin/hansard/former.md" in plugin("install").output
+
+
 def test_real_config_directories_are_byte_identical_afterwards(
     corpus: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

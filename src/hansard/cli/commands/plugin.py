@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, common, note, pass_context
-from hansard.errors import NotFound, UsageError
+from hansard.errors import HansardError, NotFound
 
 if TYPE_CHECKING:
     from hansard.changes.journal import Journal, Journals, Undone
@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 @click.option(
     "--config-dir", metavar="DIR", help="The client's config directory; by default CLAUDE_CONFIG_DIR or ~/.claude."
 )
-@click.option("--briefing", is_flag=True, help="Let each new session begin with a summary of the last ones here.")
+@click.option(
+    "--briefing/--no-briefing",
+    default=None,
+    help="Let each new session begin with a summary of the last ones here; by default as it is installed, or not.",
+)
 @click.option(
     "--mcp-json", metavar="DIR", help="Only name the MCP server in DIR/.mcp.json, for any agent that reads it."
 )
 @common
 @pass_context
-def plugin(cli: Context, action: str, yes: bool, config_dir: str | None, briefing: bool, mcp_json: str | None) -> None:
+def plugin(
+    cli: Context, action: str, yes: bool, config_dir: str | None, briefing: bool | None, mcp_json: str | None
+) -> None:
     """Install or remove the Claude Code plugin: hooks, an MCP server, a skill and slash commands.
 
     The plugin is written to the data directory for this very installation, and switched on in the client's settings.json.
@@ -53,24 +59,44 @@ def plugin(cli: Context, action: str, yes: bool, config_dir: str | None, briefin
     purpose = install.MCP_JSON if mcp_json else install.PLUGIN
 
     def mine(found: list[Journal]) -> list[Journal]:
-        real = os.path.realpath(os.path.expanduser(mcp_json)) if mcp_json else ""
-        return [journal for journal in found if journal.facts.get("dir", "") == real]
+        if mcp_json:
+            real = os.path.realpath(os.path.expanduser(mcp_json))
+            return [journal for journal in found if journal.facts["dir"] == real]
+        if action == "remove":
+            return install.choose_installed(found, config_dir, os.environ)
+        config = install.config_directory(config_dir, os.environ)
+        return [journal for journal in found if journal.facts["config_dir"] == config]
 
-    if action == "remove" and not mine(list_journals(home, purpose)):
-        raise NotFound("the plugin is not installed" if not mcp_json else f"{mcp_json}: no server was added there")
+    known = list_journals(home, purpose)
+    if action == "remove" and not mine(known):
+        raise NotFound(_not_installed(known, mcp_json))
     if not yes:
         changes = _plan(home, config_dir, briefing, mcp_json) if action == "install" else None
-        _preview(cli, changes, mine(list_journals(home, purpose)))
+        _preview(cli, changes, mine(known))
         return
     with journals(home) as open_journals:
         _tell_recovered(open_journals)
+        if action == "install":
+            changes = _plan(home, config_dir, briefing, mcp_json)  # raises before anything is undone
+            briefing = bool(changes.facts.get("briefing"))
         undone = [open_journals.undo(journal) for journal in reversed(mine(open_journals.find(purpose)))]
         if action == "install":
+            if failed := [problem for item in undone for problem in item.failed]:
+                raise HansardError(f"the installed plugin cannot be replaced: {'; '.join(failed)}")
             open_journals.apply(_plan(home, config_dir, briefing, mcp_json))
     _tell_done(cli, action, undone)
 
 
-def _plan(home: str, config_dir: str | None, briefing: bool, mcp_json: str | None) -> ChangeSet:
+def _not_installed(known: list[Journal], mcp_json: str | None) -> str:
+    if mcp_json:
+        return f"{mcp_json}: no server was added there"
+    if known:
+        places = ", ".join(sorted({journal.facts["config_dir"] for journal in known}))
+        return f"the plugin is not installed there, but for {places}; name it with --config-dir"
+    return "the plugin is not installed"
+
+
+def _plan(home: str, config_dir: str | None, briefing: bool | None, mcp_json: str | None) -> ChangeSet:
     from hansard.cli.plugin import install
 
     if mcp_json:
@@ -81,10 +107,10 @@ def _plan(home: str, config_dir: str | None, briefing: bool, mcp_json: str | Non
 def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) -> None:
     from hansard.changes.plan import preview
 
+    written = {step.path for step in changes.steps} if changes is not None else set()
+    lines = [f"restore {step.path}" for journal in installed for step in journal.steps if step.path not in written]
     if changes is not None:
-        lines = preview(changes)
-    else:
-        lines = [f"restore {step.path}" for journal in installed for step in journal.steps]
+        lines += preview(changes)
     if cli.as_json:
         cli.emit({"applied": False, "changes": lines})
         return
@@ -121,11 +147,7 @@ def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
 def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
     from hansard.cli.plugin import install
 
-    try:
-        config = install.config_directory(config_dir, os.environ)
-    except UsageError:
-        config = None
-    found = install.plugin_status(home, config)
+    found = install.plugin_status(home, config_dir, os.environ)
     if cli.as_json:
         cli.emit(found)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ from hansard.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from hansard.changes.journal import Journal
 
 PLUGIN, MCP_JSON = "plugin", "mcp-json"
 _FOLDER = "plugin"
@@ -46,10 +50,29 @@ def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
     return real
 
 
-def plan_plugin(home: str, config: str, *, briefing: bool) -> ChangeSet:
-    """What installing the plugin changes: its own files, and two keys of the client's settings."""
+def choose_installed(known: list[Journal], named: str | None, environ: Mapping[str, str]) -> list[Journal]:
+    """The installed plugin that is meant: that of a config directory, which need not exist any more, or else the only one."""
+    real = os.path.realpath(os.path.expanduser(named)) if named else ""
+    if not named:
+        with contextlib.suppress(UsageError):
+            real = config_directory(None, environ)
+    found = [journal for journal in known if journal.facts["config_dir"] == real]
+    others = sorted({journal.facts["config_dir"] for journal in known})
+    return known if not found and not named and len(others) == 1 else found
+
+
+def plan_plugin(home: str, config: str, *, briefing: bool | None) -> ChangeSet:
+    """What installing the plugin changes: its own files, and two keys of the client's settings.
+
+    Without a word about `briefing` it stays as it is installed.
+    """
     home = os.path.realpath(home)
+    known = list_journals(home, PLUGIN)
+    if briefing is None:
+        briefing = any(journal.facts["briefing"] for journal in known if journal.facts["config_dir"] == config)
     folder = os.path.join(home, _FOLDER)
+    if any(journal.facts["plugin_dir"] == folder for journal in known if journal.facts["config_dir"] != config):
+        folder += "-" + hashlib.sha256(os.fsencode(config)).hexdigest()[:12]  # so that each can be removed for itself
     files = plugin_files(home, briefing=briefing)
     steps = []
     for path, data in files.items():
@@ -87,11 +110,14 @@ def plan_mcp_json(home: str, directory: str) -> ChangeSet:
     return ChangeSet(MCP_JSON, f"MCP server in {path}", (real,), (step,), {"dir": real})
 
 
-def plugin_status(home: str, config: str | None) -> PluginStatus:
-    """What there is of the plugin, and whether the client uses it."""
-    journals = list_journals(home, PLUGIN)
+def plugin_status(home: str, named: str | None, environ: Mapping[str, str]) -> PluginStatus:
+    """What there is of the plugin, and whether the client uses it; `named` is a config directory."""
+    journals = choose_installed(list_journals(home, PLUGIN), named, environ)
     facts = journals[-1].facts if journals else {}
-    config = facts.get("config_dir") or config or ""
+    config = facts.get("config_dir", "")
+    if not config:
+        with contextlib.suppress(UsageError):
+            config = config_directory(named, environ)
     folder = facts.get("plugin_dir") or os.path.join(os.path.realpath(home), _FOLDER)
     changed = []
     if journals:
