@@ -246,11 +246,25 @@ def test_a_broken_store_is_logged_and_not_tried_all_the_time(root: Path, store: 
         assert (store / log.FILE).stat().st_mode & 0o777 == 0o600
     call("Stop", f"--home={store}", given=told(root, "Stop"))
     assert at_rest(store)
-    assert requests.waiting(str(store)) == [f"{SESSION}.sync"]
+    assert requests.waiting(str(store)) == [f"{SESSION}.keep.taken", f"{SESSION}.sync"]
     (store / "record.db").unlink()
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd"))
     assert kept(store)
     until(lambda: at_rest(store) and not requests.waiting(str(store)))
+
+
+def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, store: Path, tmp_path: Path) -> None:
+    later = "77777777-1111-4111-8111-777777777777"
+    store.mkdir()
+    (store / "record.db").write_bytes(b"not a database at all" * 1000)
+    call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd"))
+    until(lambda: at_rest(store))
+    (store / "record.db").unlink()
+    write_log(tmp_path / "elsewhere", later, [said(1, "Where?", session=later)])
+    call("SessionEnd", f"--home={store}", "--timeout=60", given=told(tmp_path / "elsewhere", "SessionEnd", later))
+    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    assert kept(store)
+    assert kept(store, later)
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"null", b"\xff\xfe", b'{"session_id": 7, "transcript_path": {}}'])

@@ -131,20 +131,22 @@ def _answer(options: Options, home: str, text: bytes, started: float) -> None:
     if not is_name(session_id):
         session_id = "none"
     is_urgent = event in KEEPING
+    failure = os.path.join(home, FOLDER, FAILED)
+    failed = _date(failure)
     request = put_request(home, KEEP if is_urgent else WARM, session_id, _text(said, "transcript_path"))
-    if not is_urgent and _failed_lately(os.path.join(home, FOLDER, FAILED)):
+    if not is_urgent and 0 <= time.time() - failed < _AGAIN:
         return
     start_once(worker_lock(home), ["hook", "--work", *options.arguments(home)], _CLAIM)
     if is_urgent:
-        while is_pending(request) and time.monotonic() - started < options.timeout:
+        while is_pending(request) and _date(failure) in (failed, 0) and time.monotonic() - started < options.timeout:
             time.sleep(_STEP)
 
 
-def _failed_lately(path: str) -> bool:
+def _date(path: str) -> float:
     try:
-        return 0 <= time.time() - os.stat(path).st_mtime < _AGAIN
+        return os.stat(path).st_mtime
     except OSError:
-        return False
+        return 0
 
 
 def _read(stdin: Any) -> bytes:

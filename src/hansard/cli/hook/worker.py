@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.cli.hook.log import write_log
 from hansard.cli.hook.requests import FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock
 from hansard.cli.hook.run import FAILED
+from hansard.errors import StoreBusy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -58,10 +59,8 @@ def _meet_requests(options: Options, home: str) -> bool:
             write_log(home, f"sync: {type(error).__name__}: {error}")
             with contextlib.suppress(OSError), open(os.open(failure, os.O_WRONLY | os.O_CREAT, 0o600), "ab"):
                 os.utime(failure)
-            return False
-        finally:
-            _remove(taken)
-        _remove([failure])
+            return False  # the requests stay for the worker that the next hook starts
+        _remove([*taken, failure])
         pause = max(_DELAY, min(_LONGEST, (time.monotonic() - before) * _SHARE))
     return True
 
@@ -86,7 +85,7 @@ def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
     ) as h:
         report = h.sync(listener=kept, wait_seconds=_LOCK_WAIT)
     if report.busy:
-        write_log(home, f"sync: another process did not finish within {_LOCK_WAIT:g} s")
+        raise StoreBusy(f"another process did not finish within {_LOCK_WAIT:g} s")
 
 
 def root_of(transcript: str) -> str | None:
