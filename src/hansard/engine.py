@@ -594,6 +594,12 @@ class Hansard:
 
         return self._blamer(Repository.find(repository)).commit(commit)
 
+    def find_commit(self, name: str, repository: str) -> str | None:
+        """The whole hash of a commit; None where the repository has none of that name."""
+        from hansard.git.repository import Repository
+
+        return Repository.find(repository).resolve(name)
+
     def commits(
         self, session: str | None = None, *, repository: str | None = None, limit: int | None = 50
     ) -> CommitPage:
@@ -697,13 +703,15 @@ class Hansard:
         facets: bool = False,
         width: int | None = None,
         prepare: Callable[[str], str] | None = None,
+        command_output: bool = True,
         now: datetime | None = None,
         timezone: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> SearchPage:
         """What was ever said or done that answers a query, the best first; with `group` the best sessions.
 
-        `prepare` is done to a whole text before its excerpt of `width` characters is cut.
+        `prepare` is done to a whole text before its excerpt of `width` characters is cut; without `command_output` nothing is
+        found that commands printed which a person typed.
         """
         from hansard.query.search.excerpts import WIDTH
         from hansard.query.search.pages import Search, SearchRequest
@@ -721,8 +729,15 @@ class Hansard:
             now=now,
             zone=_zone(timezone),
             conditions=conditions,
+            command_output=command_output,
         )
         return Search(self.reader, request).page(self._record_or_none())
+
+    def command_outputs(self, uuids: Collection[str]) -> set[str]:
+        """Which of these messages are the output of a command that a person typed."""
+        from hansard.query.search.blocks import command_outputs
+
+        return command_outputs(self.reader, uuids)
 
     def count(
         self,

@@ -92,3 +92,17 @@ def test_usage_by_commit(shop: Workshop) -> None:
     rows = call_in(shop, shop.root)("usage", by="commit")["rows"]
     assert any("Measure tides" in row.get("title", "") for row in rows)
     assert all(len(row["key"]) == 40 or row["key"] == "not committed" for row in rows)
+
+
+def test_sessions_of_a_commit_are_those_whose_work_is_in_it(shop: Workshop) -> None:
+    reader = shop.session("Describe the history")
+    whole = call_in(shop, shop.root)("usage", by="commit")["rows"]
+    commit = next(row["key"] for row in whole if len(row["key"]) == 40)
+    reader.prompt(f"What is {commit[:7]} about?")
+    shop.save()
+    with hansard.open(shop.folder / "home", [shop.config]) as h:
+        h.sync()
+    call = call_in(shop, shop.root)
+    for name in (commit, commit[:9]):
+        found = call("sessions", commit=name, query="tides OR history")["sessions"]
+        assert [one["session"] for one in found] == [shop.sessions[0].session_id]

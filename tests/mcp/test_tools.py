@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import hansard
 from hansard.guard.tokens import estimate_tokens
 from hansard.mcp.server import Server
 from tests.mcp.conftest import Call, caller, server_on
-from tests.mcp.writing import APP, COMMIT, ELSEWHERE, FIRST, LONG_REPLY, OTHER, PULL_REQUEST, SECOND
+from tests.mcp.writing import APP, COMMIT, ELSEWHERE, FIRST, LONG_REPLY, OTHER, PULL_REQUEST, SECOND, Log
 
 
 def test_search_stays_in_the_repository(call: Call) -> None:
@@ -27,6 +28,68 @@ def test_search_gives_tool_output_only_on_request(call: Call) -> None:
     (one,) = call("search", query="wombat", include_tool_output=True)["passages"]
     assert (one["origin"], one["tool"]) == ("web page", "WebFetch")
     assert "passages" not in call("search", query="nothing) OR (quokka")
+
+
+def test_an_unclosed_quote_is_closed_at_the_end(call: Call) -> None:
+    assert {one["session"] for one in call("search", query='"parser slow')["passages"]} == {FIRST}
+    assert "passages" not in call("search", query='"quokka in the')
+
+
+PRINTED = (
+    "<bash-stdout>platypus from the shell</bash-stdout><bash-stderr></bash-stderr>",
+    "<local-command-stdout>platypus from a command</local-command-stdout>",
+    [{"type": "text", "text": "<bash-stderr>platypus in a block</bash-stderr>"}],
+)
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Call:
+    """A server on a session in which a person ran commands."""
+    place = tmp_path_factory.mktemp("commands")
+    log = Log(FIRST)
+    log.prompt("Look at the otter")
+    log.prompt("<bash-input>cat otter.txt</bash-input>")
+    for text in PRINTED:
+        log.prompt(text)
+    for text in ("<command-name>/otter</command-name>", "<local-command-stdout>platypus told</local-command-stdout>"):
+        log.add("system", subtype="local_command", content=text, level="info")
+    log.reply("The otter is fine.")
+    log.write(place / "claude")
+    with hansard.open(place / "home", [place / "claude"]) as h:
+        h.sync()
+    return caller(server_on(place / "home", place / "claude"))
+
+
+def test_what_commands_printed_is_tool_output(commands: Call) -> None:
+    assert "passages" not in commands("search", query="platypus")
+    assert "passages" not in commands("search", query="platypus", sort="newest")
+    found = commands("search", query="platypus", include_tool_output=True)["passages"]
+    assert [(one["origin"], one["kind"]) for one in found] == [("tool output", "output")] * 4
+    for given in ({}, {"include_tool_output": True}):
+        typed = commands("search", query="otter kind:command", **given)["passages"]
+        assert {(one["origin"], one["kind"]) for one in typed} == {("person", "command")}
+        assert len(typed) == 2
+    assert "sessions" not in commands("recall", question="platypus")
+    assert "platypus" not in str(commands("recall", question="otter platypus")["passages"])
+
+
+def test_read_leaves_out_what_commands_printed(commands: Call) -> None:
+    outline = commands("read", target=FIRST)
+    assert "platypus" not in str(outline)
+    whole = [commands("read", target=FIRST, turn=one["turn"]) for one in outline["turns"]]
+    assert "platypus" not in str(whole)
+    assert "otter.txt" in str(whole)
+    shown = [
+        passage
+        for one in outline["turns"]
+        for passage in commands("read", target=FIRST, turn=one["turn"], include_tool_output=True)["passages"]
+        if "platypus" in passage["text"]
+    ]
+    assert [(one["origin"], one["kind"]) for one in shown] == [("tool output", "output")] * 4
+    message = commands("read", target=shown[0]["message"])
+    assert "platypus" not in str(message)
+    assert "include_tool_output" in message["more"]
+    assert "platypus" in str(commands("read", target=shown[0]["message"], include_tool_output=True))
 
 
 def test_search_pages_are_stable(call: Call) -> None:
@@ -127,6 +190,9 @@ def test_recall_finds_some_of_the_words(call: Call) -> None:
         ({}, [SECOND, FIRST]),
         ({"scope": "all"}, [ELSEWHERE, SECOND, FIRST]),
         ({"pull_request": "app/pull/4"}, []),
+        ({"pull_request": PULL_REQUEST, "query": "flaky OR msgspec"}, [FIRST]),
+        ({"commit": COMMIT, "query": "flaky OR msgspec"}, [FIRST]),
+        ({"commit": COMMIT, "query": '"flaky'}, []),
     ],
 )
 def test_sessions_are_found_by_what_they_touched(call: Call, given: dict[str, str], found: list[str]) -> None:

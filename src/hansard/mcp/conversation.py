@@ -51,7 +51,10 @@ def texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[Text
         if item.kind not in _LISTED:
             continue
         text = text_of(item)
-        if item.kind == "tool":
+        if item.kind == "output":
+            if with_results and text:
+                yield _shortened(item, text, _RESULT_LENGTH, is_result=True)
+        elif item.kind == "tool":
             yield _shortened(item, text, _CALL_LENGTH, is_result=False)
             if with_results and (result := "\n".join(map(part_text, item.results))):
                 yield _shortened(item, result, _RESULT_LENGTH, is_result=True)
@@ -62,8 +65,9 @@ def texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[Text
 def texts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
     """All that a message says."""
     for item in items:
-        if text := text_of(item):
-            yield Text(item, safe_text(text), is_result=False)
+        is_output = item.kind == "output"
+        if (text := text_of(item)) and (with_results or not is_output):
+            yield Text(item, safe_text(text), is_result=is_output)
         if with_results and (result := "\n".join(map(part_text, item.results))):
             yield Text(item, safe_text(result), is_result=True)
 
@@ -99,7 +103,7 @@ def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage
         turn=turn,
         at=moment(item.at),
         origin=origin_of(item.who, tool, is_result=text.is_result),
-        kind="result" if text.is_result else "call" if tool else item.kind,
+        kind="call" if tool and not text.is_result else "result" if tool else item.kind,
         tool=one_line(tool, 80),
         subagent=one_line(called.agent_id, 40) if called is not None else "",
         error=item.is_error,

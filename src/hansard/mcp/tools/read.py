@@ -40,7 +40,7 @@ class ReadParams(Params):
     target: Annotated[str, Meta(min_length=1, max_length=500, description="Session id, message uuid, title or @last")]
     turn: Annotated[int, Meta(ge=0, description="Number of a turn in the outline; 0: the outline")] = 0
     subagent: Annotated[str, Meta(max_length=200, description="Id of a subagent of the session")] = ""
-    include_tool_output: Annotated[bool, Meta(description="Also what tools returned")] = False
+    include_tool_output: Annotated[bool, Meta(description="Also what tools returned and commands printed")] = False
     cursor: Cursor = ""
 
 
@@ -190,7 +190,7 @@ def _read_message(ask: Ask, params: ReadParams, thread: Thread, message: Message
     if not here:
         raise NotFound(f"message {message.uuid} says nothing that can be read; `read` its session {message.session_id}")
     place = Place.read(params.cursor) if params.cursor else Place(number)
-    is_result = message.offset != offset
+    is_result = message.offset != offset or any(item.kind == "output" for item in here)
     texts = texts_of_message(here, with_results=params.include_tool_output)
     following = add_texts(ask.packer, answer.passages, texts, thread, place._replace(turn=number))
     parts, next_cursor = [ask.hint], ""
@@ -198,7 +198,7 @@ def _read_message(ask: Ask, params: ReadParams, thread: Thread, message: Message
         next_cursor = str(following)
         parts.append("The message goes on: pass next_cursor as cursor.")
     if is_result and not params.include_tool_output:
-        parts.append("This is a tool's result: pass include_tool_output to read it.")
+        parts.append("This is the output of a tool or a command: pass include_tool_output to read it.")
     parts.append(f"It stands in turn {number}.")
     return ask.packer.end(answer, parts, next_cursor)
 

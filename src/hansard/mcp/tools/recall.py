@@ -102,7 +102,9 @@ def _search(ask: Ask, params: RecallParams) -> tuple[str, list[SessionHits]]:
     asked = ""
     for asked in _queries(ask, words, ask.repository.condition(params.scope)):
         page = ask.h.search(
-            f"({asked}) -kind:result,note",
+            asked,
+            filter="-kind:result,note",
+            command_output=False,
             limit=params.limit + 1,
             group=True,
             width=_WIDTH,

@@ -24,7 +24,9 @@ class SearchParams(Params):
     """What `search` takes."""
 
     query: Annotated[str, Meta(min_length=1, max_length=2_000, description="Words, phrases, operators and fields")]
-    include_tool_output: Annotated[bool, Meta(description="Also search what tools returned")] = False
+    include_tool_output: Annotated[bool, Meta(description="Also search what tools returned and commands printed")] = (
+        False
+    )
     sort: Literal["best", "newest"] = "best"
     limit: Annotated[int, Meta(ge=1, le=50)] = 10
     cursor: Cursor = ""
@@ -45,8 +47,10 @@ def run(ask: Ask, params: SearchParams) -> SearchAnswer:
         SearchAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), total=page.total)
     )
     hits = [hit for hit in page.hits if params.include_tool_output or hit.role != "tool"]
+    printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if params.include_tool_output else ()
     for hit in hits:
-        if not packer.add(answer.passages, passage_of(hit, packer, with_project=params.scope == "all")):
+        passage = passage_of(hit, packer, with_project=params.scope == "all", is_output=hit.uuid in printed)
+        if not packer.add(answer.passages, passage):
             break
     shown = len(answer.passages)
     if shown < len(hits):  # the cursor is that of a page that ends with the last one shown
@@ -56,14 +60,10 @@ def run(ask: Ask, params: SearchParams) -> SearchAnswer:
 
 
 def _search(ask: Ask, params: SearchParams, limit: int) -> SearchPage:
-    query = params.query
-    if not params.include_tool_output:
-        from hansard.query.language import parse
-
-        parse(query, now=ask.now)  # a mistake is told by its place in what was given
-        query = f"({query}) -kind:result"
     return ask.h.search(
-        query,
+        params.query,
+        filter=None if params.include_tool_output else "-kind:result",
+        command_output=params.include_tool_output,
         limit=limit,
         cursor=params.cursor or None,
         sort=params.sort,
@@ -73,15 +73,15 @@ def _search(ask: Ask, params: SearchParams, limit: int) -> SearchPage:
     )
 
 
-def passage_of(hit: Hit, packer: Packer, *, with_project: bool) -> Passage:
+def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool = False) -> Passage:
     """A hit, quoted; its snippet was made from text that is safe already."""
     return Passage(
         session=hit.session_id,
         message=hit.uuid or "",
         at=moment(hit.timestamp),
         age=packer.age(hit.timestamp),
-        origin=origin_of(hit.role, hit.tool or "", is_result=hit.role == "tool"),
-        kind=hit.kind,
+        origin=origin_of(hit.role, hit.tool or "", is_result=is_output or hit.role == "tool"),
+        kind="output" if is_output else hit.kind,
         tool=one_line(hit.tool or "", 80),
         project=one_line(hit.project, 160) if with_project else "",
         title=packer.quoted_line(hit.title, 80),

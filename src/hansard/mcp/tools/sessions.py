@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from hansard.errors import UsageError
+from hansard.errors import HansardError, UsageError
 from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
 from hansard.mcp.tool import Ask, Tool
 from hansard.model.serialize import money
@@ -15,6 +16,8 @@ from hansard.model.serialize import money
 if TYPE_CHECKING:
     from hansard.model.sessions import Session, SessionPage
 
+_MOST_SESSIONS = 100
+_SHORTEST, _LONGEST_SHORT = 7, 16  # digits of the hashes that `git commit` prints
 _IS_COMMIT = re.compile(r"[0-9a-f]{7,64}").fullmatch
 DESCRIPTION = """List sessions, newest first, with title, first prompt, size, cost and state. Find those that touched a file, were on a git branch, made a commit or opened a pull request.
 query takes the same language as search, for example "is:error since:7d" or "cost:>5".
@@ -89,15 +92,14 @@ def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
 
 
 def _list(ask: Ask, params: SessionsParams, limit: int) -> SessionPage:
-    words = [params.query] if params.query.strip() else []
+    asked = []
     if params.commit:
-        if not _IS_COMMIT(params.commit.lower()):
-            raise UsageError(f"{params.commit!r} is not a commit: give at least 7 hexadecimal digits of its hash")
-        words.append(f'"{params.commit.lower()[:7]}"*')
-    if params.pull_request:
-        words.append('pr:"' + params.pull_request.replace('"', "") + '"')
+        asked.append(_of_commit(ask, params.commit.lower()))
+    if params.pull_request.strip('" '):
+        asked.append('pr:"' + params.pull_request.replace('"', "") + '"')
     return ask.h.sessions(
-        " ".join(words) or None,
+        params.query or None,
+        filter=" ".join(asked) or None,
         file=params.file or None,
         branch=params.branch or None,
         folder=ask.repository.condition(params.scope),
@@ -105,6 +107,21 @@ def _list(ask: Ask, params: SessionsParams, limit: int) -> SessionPage:
         limit=limit,
         cursor=params.cursor or None,
     )
+
+
+def _of_commit(ask: Ask, name: str) -> str:
+    """A query for the sessions that made a commit or wrote lines of it; where git does not know it, for those that name it."""
+    if not _IS_COMMIT(name):
+        raise UsageError(f"{name!r} is not a commit: give at least 7 hexadecimal digits of its hash")
+    ids: list[str] = []
+    with contextlib.suppress(HansardError):  # no repository, or no git
+        if whole := ask.h.find_commit(name, ask.repository.working_folder):
+            page = ask.h.commits(repository=ask.repository.working_folder, limit=None)
+            ids = [one.session_id for commit in page.commits if commit.commit == whole for one in commit.sessions]
+    if ids:
+        return "(" + " OR ".join(f'session:"{id_}"' for id_ in ids[:_MOST_SESSIONS]) + ")"
+    shorter = [f'"{name[:length]}"' for length in range(_SHORTEST, min(len(name), _LONGEST_SHORT + 1))]
+    return "(" + " OR ".join([f'"{name}"*', *shorter]) + ")"
 
 
 def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:

@@ -27,6 +27,7 @@ class Conditions(TypedDict, total=False):
     has_errors: bool  # is:error
     pinned: bool  # is:pinned
     source_state: str | None  # is:live, is:gone
+    filter: str | None  # a second query, read apart from the first: quotes and OR in one do not reach the other
 
 
 def make_query(
@@ -47,11 +48,12 @@ def make_query(
     from hansard.query.language.nodes import And, Everything, Or, several
 
     nodes: list[Node] = []
-    if text and text.strip():
-        from hansard.query.language.parser import parse
+    for query in (text, given.pop("filter", None)):
+        if isinstance(query, str) and query.strip():
+            from hansard.query.language.parser import parse
 
-        parsed = parse(text, now=now, zone=zone)
-        nodes += [] if isinstance(parsed, Everything) else [parsed]
+            parsed = parse(query, now=now, zone=zone)
+            nodes += [] if isinstance(parsed, Everything) else [parsed]
     for name, value in given.items():
         if isinstance(value, datetime):
             nodes.append((Since if name == "since" else Before)(to_milliseconds(value)))

@@ -12,6 +12,7 @@ from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.parse.decode import items
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import texts
+from hansard.query.compile import Condition
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 _LONGEST_LINE = 256 << 20
 _BLOCK_KINDS = {"thinking": "thinking", "tool_use": "call", "server_tool_use": "call", "mcp_tool_use": "call"}
 _COMMANDS = frozenset({"command", "bash", "command_output", "bash_output"})
+_PRINTED = (
+    "(r.says IN ('command_output', 'bash_output')"
+    " OR r.sub = 'local_command' AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.id = r.id))"
+)
+NOT_PRINTED = Condition(
+    f"NOT coalesce((SELECT {_PRINTED} FROM records r WHERE r.id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid"
+    " ORDER BY r.id DESC LIMIT 1), 0)"
+)
+"""Over the full text: no output of a command that a person typed."""
 
 
 class TextBlock(Struct):
@@ -119,6 +129,15 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         )
     _correct(reader, found, others)
     return found
+
+
+def command_outputs(reader: Reader, uuids: Collection[str]) -> set[str]:
+    """Which of these records are the output of a command that a person typed."""
+    rows = reader.rows(
+        f"SELECT r.uuid FROM json_each(?) v CROSS JOIN records r ON r.uuid = v.value WHERE {_PRINTED}",
+        (json.dumps(list(uuids)),),
+    )
+    return {row[0] for row in rows}
 
 
 def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:

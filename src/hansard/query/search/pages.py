@@ -19,7 +19,7 @@ from hansard.query.compile import ROLES
 from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
 from hansard.query.language.options import Conditions, make_query
 from hansard.query.reader import Reader
-from hansard.query.search.blocks import TextBlock, Texts, describe, name_tools
+from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import WIDTH, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
@@ -54,6 +54,7 @@ class SearchRequest(Struct, frozen=True):
     now: datetime | None = None
     zone: tzinfo | None = None
     conditions: Conditions = field(default_factory=Conditions)
+    command_output: bool = True  # False: nothing that a typed command printed
 
 
 class _Cursor(NamedTuple):
@@ -101,6 +102,9 @@ class Search:
         self.plan = Plan([], [])
         if reader.has_text:
             self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
+            if not request.command_output:
+                for leg in self.plan.legs:
+                    leg.rows.append(NOT_PRINTED)
         self.finder = Finder(reader, self.plan)
 
     def page(self, record: Record | None) -> SearchPage:
@@ -372,6 +376,7 @@ def _made_for(request: SearchRequest) -> list[Any]:
         request.group,
         request.sort,
         *(f"{name} {value}" for name, value in request.conditions.items() if value),
+        *(() if request.command_output else ("no command output",)),
     ]
     return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]
 
