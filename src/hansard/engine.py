@@ -601,11 +601,17 @@ class Hansard:
         return Repository.find(repository).resolve(name)
 
     def commits(
-        self, session: str | None = None, *, repository: str | None = None, limit: int | None = 50
+        self,
+        session: str | None = None,
+        *,
+        repository: str | None = None,
+        limit: int | None = 50,
+        progress: Callable[[int, int], None] | None = None,
     ) -> CommitPage:
         """The commits that a session made or had a part in, or those of all sessions in a repository; the newest first.
 
-        `repository` is a folder in it; without it the session's project is looked into.
+        `repository` is a folder in it; without it the session's project is looked into. `progress` is called with the
+        number of commits that are read and the number to read.
         """
         from hansard.git.commits import list_commits
 
@@ -620,6 +626,7 @@ class Hansard:
             session_id=about.session_id if about is not None else None,
             pull_requests=about.pull_requests if about is not None else (),
             limit=limit,
+            progress=progress,
         )
 
     def git_words(self, session: str, *, prefix: str = "") -> SessionWords:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import hansard
+from hansard.cli.app import hansard as command
 from hansard.demo.tools import bash, notebook_edit
 from hansard.engine import Hansard
 from hansard.errors import NotFound
@@ -262,6 +264,40 @@ def test_git_that_does_not_answer_is_stopped(shop: Workshop, tmp_path: Path, mon
     monkeypatch.setattr(repositories, "_LONG_TIMEOUT", 0.01)
     with pytest.raises(GitFailed, match="git diff-tree: stopped"):
         list(Repository(str(shop.root)).patches(["0" * 40]))
+
+
+def test_the_commits_that_are_read_are_told(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write a parser for tide tables")
+    shop.write(writer, "tide.py", PARSER)
+    for subject in ("One", "Two", "Three"):
+        shop.type("notes.txt", subject)
+        shop.commit(subject)
+    shop.save()
+    h.sync()
+    told: list[tuple[int, int]] = []
+    h.commits(repository=str(shop.root), progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    told.clear()
+    h.commits(repository=str(shop.root), progress=lambda done, total: told.append((done, total)))
+    assert told == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not delete a current directory")
+@pytest.mark.parametrize("words", ["commits", "git notes", "git hook status", "blame HEAD", "blame tide.py", "mcp"])
+def test_a_current_directory_that_is_gone_is_told(
+    words: str, shop: Workshop, h: Hansard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.session("Read it")
+    shop.save()
+    h.sync()
+    gone = shop.folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    gone.rmdir()
+    place = ["--home", str(shop.folder / "store"), "--root", str(shop.config)]
+    done = CliRunner().invoke(command, [*words.split(), *place])
+    assert (done.exit_code, done.output) == (3, "hansard: the current directory no longer exists\n")
 
 
 def test_odd_names_and_contents(shop: Workshop, h: Hansard) -> None:

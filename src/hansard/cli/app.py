@@ -158,9 +158,19 @@ class Commands(click.Group):
             ):
                 _quiet()
                 raise click.exceptions.Exit(0) from None
+            if error.filename is None and error.errno == errno.ENOENT and not _has_directory():
+                return _fail("the current directory no longer exists", HansardError.exit_code)
             place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
             return _fail(f"{place}{error.strerror or error}", HansardError.exit_code)
         return result
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _usage_words(error: click.ClickException) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hansard.git.cache import EditCache
     from hansard.thread.store import ThreadStore
 
+Listener = Callable[[int, int], None]  # how many commits are read, and how many have to be
 _SLACK = 2_000  # ms: git knows whole seconds
 _LARGEST = 20_000  # added lines of a file that are looked at: what has more was not written by anybody
 
@@ -47,7 +48,7 @@ class CommitWork(Struct, frozen=True, array_like=True):
 class RepositoryCommits:
     """The commits of one repository that recorded work went into."""
 
-    def __init__(self, blamer: Blamer, cache: EditCache) -> None:
+    def __init__(self, blamer: Blamer, cache: EditCache, progress: Listener | None = None) -> None:
         self.blamer = blamer
         self.repository = blamer.repository
         self._cache = cache
@@ -59,7 +60,7 @@ class RepositoryCommits:
         if times:
             self.infos = {info.commit: info for info in self.repository.log(since=min(times) // 1000 - 1)}
             self._find_makers()
-            self._find_work()
+            self._find_work(progress)
 
     def _find_makers(self) -> None:
         """Which shell commands made which commits."""
@@ -80,7 +81,7 @@ class RepositoryCommits:
             for name in found & self.infos.keys():
                 self.makers.setdefault(name, []).append(call)
 
-    def _find_work(self) -> None:
+    def _find_work(self, progress: Listener | None) -> None:
         """How many lines of each commit each call wrote."""
         calls = sorted((call.ts, call.id) for call in self.calls.values() if call.told.writes)
         times = [ts for ts, _ in calls]
@@ -103,9 +104,11 @@ class RepositoryCommits:
                         Candidate(id_, self.calls[id_].ts, is_same_file=True, block=block) for block in write.blocks
                     ]
                     by_path.setdefault(relative, []).extend(found)
-        fresh = {
-            name: self._worked(self.infos[name], patches, by_path) for name, patches in self.repository.patches(missing)
-        }
+        fresh: dict[str, CommitWork] = {}
+        for name, patches in self.repository.patches(missing):
+            fresh[name] = self._worked(self.infos[name], patches, by_path)
+            if progress is not None:
+                progress(len(fresh), len(missing))
         self._cache.put_commits({name: (wanted[name], work) for name, work in fresh.items()})
         self.work.update(fresh)
 
@@ -209,7 +212,7 @@ class CommitMap:
 
 
 def open_repositories(
-    threads: ThreadStore, cache: EditCache, folders: Iterable[str]
+    threads: ThreadStore, cache: EditCache, folders: Iterable[str], progress: Listener | None = None
 ) -> tuple[list[RepositoryCommits], list[str]]:
     """The repositories of these folders, each once, and the folders that are in none."""
     found: dict[str, RepositoryCommits] = {}
@@ -221,7 +224,7 @@ def open_repositories(
         if repository is None:
             missing.append(folder)
         elif (common := repository.common_folder()) not in found:
-            found[common] = RepositoryCommits(Blamer(threads, cache, repository), cache)
+            found[common] = RepositoryCommits(Blamer(threads, cache, repository), cache, progress)
     return list(found.values()), missing
 
 
@@ -233,9 +236,10 @@ def list_commits(
     session_id: str | None = None,
     pull_requests: Sequence[str] = (),
     limit: int | None = 50,
+    progress: Listener | None = None,
 ) -> CommitPage:
-    """The commits that sessions, or one of them, had a part in, the newest first."""
-    repositories, missing = open_repositories(threads, cache, folders)
+    """The commits that sessions, or one of them, had a part in, the newest first; `progress` hears how many of them are read."""
+    repositories, missing = open_repositories(threads, cache, folders, progress)
     known = CommitMap(repositories, threads)
     parts: list[tuple[RepositoryCommits, CommitInfo, Counter[str], set[str]]] = []
     for item in repositories:

@@ -6,7 +6,7 @@ import os
 
 import click
 
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.render.text import one_line
 
@@ -33,12 +33,13 @@ def commits(cli: Context, session: str | None, repository: str | None, limit: in
       hansard commits 3f2a91c0 --repository ~/src/tidewater
       hansard commits --json
     """
+    from hansard.cli.output.progress import CountBar
     from hansard.render.terminal.blame import commit_table
 
     if session is None and repository is None:
         repository = os.getcwd()
-    with cli.reading() as h:
-        found = h.commits(session, repository=repository, limit=limit or None)
+    with cli.reading() as h, CountBar("Reading commits", after=SLOW_SECONDS) as bar:
+        found = h.commits(session, repository=repository, limit=limit or None, progress=bar)
     if cli.as_json:
         cli.emit(found)
     elif found.commits:
