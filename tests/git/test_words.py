@@ -143,6 +143,17 @@ def test_notes_are_as_git_ai_writes_them(shop: Workshop, h: Hansard) -> None:
         h.git_note(commit, str(shop.root), write=True)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such names")
+def test_the_name_of_a_file_cannot_forge_a_note(shop: Workshop, h: Hansard) -> None:
+    writer = shop.session("Write a parser for tide tables")
+    shop.write(writer, "tide.py", PARSER)
+    shop.write(writer, "x\nother.py", PARSER + "# more\n")
+    commit = shop.commit("Parse")
+    shop.save()
+    h.sync()
+    assert {mark.path for mark in read_note(h.git_note(commit, str(shop.root)), commit)} == {"tide.py"}
+
+
 def hooks_of(shop: Workshop) -> dict[str, tuple[bytes, int]]:
     folder = shop.root / ".git" / "hooks"
     return (

@@ -22,6 +22,8 @@ def make_note(report: CommitReport, version: str) -> str:
     files: list[str] = []
     sessions: dict[str, Any] = {}
     for file in report.files:
+        if not file.path.isprintable():  # a line break would begin another entry
+            continue
         edits = {edit.number: edit for edit in file.edits}
         lines: dict[str, list[int]] = {}
         for line in file.lines:
