@@ -98,7 +98,7 @@ def test_sessions_of_a_commit_are_those_whose_work_is_in_it(shop: Workshop) -> N
     reader = shop.session("Describe the history")
     whole = call_in(shop, shop.root)("usage", by="commit")["rows"]
     commit = next(row["key"] for row in whole if len(row["key"]) == 40)
-    reader.prompt(f"What is {commit[:7]} about?")
+    reader.prompt(f"What is {commit[:7]} of the history about?")
     shop.save()
     with hansard.open(shop.folder / "home", [shop.config]) as h:
         h.sync()
