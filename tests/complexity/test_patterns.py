@@ -37,6 +37,11 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.render.html.prose", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
         r" {0,3}````*+[ \t]*+$"
     ),
+    ("hansard.tui.views.reader", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
+    (
+        "hansard.move.rewriting",
+        'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
+    ): re.compile(rb'(?<!\\)"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'),
     ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
     ("hansard.grep.syntax", "wanted"): "the user's own, only compiled",
     ("hansard.lazy_regex", "self._pattern"): "as its callers wrote it, where it is found",

@@ -24,7 +24,7 @@ _WIDTH = 76
 _MOST_FILES = 12
 _MOST_TESTS = 6
 _WORDS = re.compile(r"[a-z0-9]+")
-_REDACTED = re.compile(r"\[redacted: [^\]]*\]")
+_REDACTED = re.compile(r"\[redacted: [^\[\]]*\]")
 _LONGEST_ID = 200
 # What git-check-ref-format(1) forbids.
 _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|(?:^|/)\.|\.(?:lock)?(?:/|$)|/$")

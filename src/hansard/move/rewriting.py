@@ -12,7 +12,7 @@ Moved = Callable[[str], str | None]
 
 def rewrite_lines(path: str, key: str, moved: Moved) -> Iterator[bytes]:
     """The lines of a file with the top-level value of a key replaced where it was moved; lines that are no JSON stay."""
-    name = re.compile(rb'(?<!\\)"%s"\s*:\s*("(?:[^"\\]|\\.)*")' % key.encode())
+    name = re.compile(rb'(?<!\\)"%s"\s*:\s*("(?:[^"\\]|\\.)*+")' % key.encode())
     with open(path, "rb") as file:
         for line in file:
             yield _rewritten(line, key, name, moved)

@@ -715,9 +715,6 @@ def _text(item: Item) -> str:
     return "\n\n".join(part.text for part in parts if hasattr(part, "text"))
 
 
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n`]*\n(.*?)^ {0,3}\1[`~]*[ \t]*$", re.MULTILINE | re.DOTALL)
-
-
 def _code_blocks(item: Item) -> list[str]:
     """The code of a message: blocks of its Markdown, and what tools were given and gave back."""
     found: list[str] = []
@@ -725,5 +722,21 @@ def _code_blocks(item: Item) -> list[str]:
         if isinstance(part, Code):
             found.append(part.text)
         elif part.part == "prose":
-            found += [match[2] for match in _FENCED.finditer(getattr(part, "text", "")[:200_000])]
+            found += _fenced(getattr(part, "text", "")[:200_000])
+    return found
+
+
+def _fenced(text: str) -> list[str]:
+    """What stands between the fences of Markdown."""
+    found: list[str] = []
+    fence, inside = "", ""
+    for line in text.splitlines(keepends=True):
+        mark = line.strip()[:3]
+        if not fence and mark in ("```", "~~~"):
+            fence, inside = mark, ""
+        elif fence and mark == fence:
+            found.append(inside)
+            fence = ""
+        elif fence:
+            inside += line
     return found
