@@ -15,6 +15,7 @@ import pytest
 
 from hansard.mcp.server import INSTRUCTIONS
 from tests.mcp.writing import APP, FIRST, SECOND
+from tests.web.serving import elsewhere
 
 mcp = pytest.importorskip("mcp", reason="the SDK is not installed: `make install`")
 from mcp.client import Client  # noqa: E402 - only where it is there
@@ -42,7 +43,7 @@ def run(request: pytest.FixtureRequest, app_store: tuple[Path, Path]) -> Callabl
             async with Client(stdio_client(parameters), mode=request.param) as client:
                 await work(client)
 
-        anyio.run(main)
+        elsewhere(lambda: anyio.run(main))
 
     return running
 
