@@ -247,7 +247,7 @@ def test_all_bytes_are_committed_before_anything_reads_them(many: Tree, monkeypa
     class Killed(BaseException):
         pass
 
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise Killed
 
     monkeypatch.setattr(indexing, "catch_up", die)
