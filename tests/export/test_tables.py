@@ -22,7 +22,17 @@ from hansard.query.table_columns import TABLES, VIEWS, Table, Type
 from tests.cli.conftest import SESSION, said, write_log
 
 duckdb: Any = pytest.importorskip("duckdb")
-OWN_WORK = {"meta", "dirty", "unsettled", "quarantine", "usage_copies", "shared_records", "originals", "worktrees"}
+OWN_WORK = {
+    "meta",
+    "dirty",
+    "unsettled",
+    "quarantine",
+    "usage_copies",
+    "shared_records",
+    "originals",
+    "worktrees",
+    "moves",
+}
 
 
 @pytest.fixture(scope="module")

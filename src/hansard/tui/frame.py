@@ -9,6 +9,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
 from hansard.errors import HansardError
 from hansard.query.language import QueryError
@@ -185,6 +186,12 @@ class View(Screen[None]):
     async def ask(self, question: Callable[[Hansard], T]) -> T:
         """The engine's answer."""
         return await self.hansard.engine.ask(question)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The key that begins a query is a letter while one is typed; it comes first, so that what is typed behind it is not lost."""
+        if action in ("filter", "query", "find") and isinstance(self.focused, Input):
+            return False
+        return super().check_action(action, parameters)
 
     # -- what happens
 

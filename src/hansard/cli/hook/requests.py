@@ -21,9 +21,8 @@ def worker_lock(home: str) -> ProcessLock:
 def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
     """Leave a request; gives the path that is gone, with and without `.taken`, when it has been met."""
     folder = os.path.join(home, FOLDER)
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    if not os.path.isdir(folder):
-        os.mkdir(folder, 0o700)
+    for place in (home, folder):  # two hooks may make it at once
+        os.makedirs(place, mode=0o700, exist_ok=True)
     path = os.path.join(folder, f"{session_id}.{kind}")
     if error := write_file(path, transcript):
         raise error

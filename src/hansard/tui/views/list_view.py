@@ -52,7 +52,7 @@ class ListView(SessionActions):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open"),
-        Binding("slash", "query", "Search"),
+        Binding("slash", "query", "Search", priority=True),
         Binding("escape", "clear", "Clear the query", show=False),
     ]
     PLACEHOLDER: ClassVar[str] = ""
@@ -197,11 +197,11 @@ class ListView(SessionActions):
 
     def on_input_submitted(self, _: Input.Submitted) -> None:
         """Go to the list."""
-        self.query_one(LineList).focus()
+        self.set_focus(self.query_one(LineList))
 
     def on_query_input_left(self) -> None:
         """Go to the list."""
-        self.query_one(LineList).focus()
+        self.set_focus(self.query_one(LineList))
 
     def on_query_input_moved(self, event: QueryInput.Moved) -> None:
         """Move in the list while typing."""
@@ -235,9 +235,9 @@ class ListView(SessionActions):
 
     def action_query(self) -> None:
         """Type a query."""
-        self.query_one(QueryInput).focus()
+        self.set_focus(self.query_one(QueryInput))
 
     def action_clear(self) -> None:
         """Forget the query."""
         self.query_one(QueryInput).value = ""
-        self.query_one(LineList).focus()
+        self.set_focus(self.query_one(LineList))

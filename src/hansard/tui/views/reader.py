@@ -64,7 +64,7 @@ class ReaderView(SessionActions, View):
         Binding("left_curly_bracket", "step('errors', -1)", "Previous error", show=False),
         Binding("right_parenthesis", "step('edits', 1)", "Next edit", show=False),
         Binding("left_parenthesis", "step('edits', -1)", "Previous edit", show=False),
-        Binding("slash", "find", "Find"),
+        Binding("slash", "find", "Find", priority=True),
         Binding("n", "find_next(1)", "Next match", show=False),
         Binding("p", "find_next(-1)", "Previous match", show=False),
         Binding("o", "outline", "Outline"),
@@ -108,7 +108,7 @@ class ReaderView(SessionActions, View):
 
     def on_mount(self) -> None:
         """Read what the screen was made for."""
-        self.query_one(ThreadView).focus()
+        self.set_focus(self.query_one(ThreadView))
         if self._session is not None:
             self.query_one(ThreadView).mark(_pattern(self._needle))
             self._open(self._offset)
@@ -394,7 +394,7 @@ class ReaderView(SessionActions, View):
         row = event.list.current
         if isinstance(row, OutlineRow):
             self._jump(row.offset)
-            self.query_one(ThreadView).focus()
+            self.set_focus(self.query_one(ThreadView))
 
     def action_back(self) -> None:
         """Back to where the reader was opened from."""
@@ -411,11 +411,11 @@ class ReaderView(SessionActions, View):
         """Type what to look for."""
         line = self.query_one("#find", Input)
         line.display = True
-        line.focus()
+        self.set_focus(line)
 
     def _close_find(self) -> None:
         self.query_one("#find").display = False
-        self.query_one(ThreadView).focus()
+        self.set_focus(self.query_one(ThreadView))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Look for it in all of the thread."""
@@ -574,13 +574,13 @@ class ReaderView(SessionActions, View):
         elif not outline.display:
             self.hansard.remember(outline=True)
             self._place_outline(self.size.width)
-            outline.focus()
+            self.set_focus(outline)
         elif outline.has_focus:
             self.hansard.remember(outline=False)
-            view.focus()
+            self.set_focus(view)
             self._place_outline(self.size.width)
         else:
-            outline.focus()
+            self.set_focus(outline)
 
     def _choose_turn(self) -> None:
         if self._facts is None or not self._facts.outline:

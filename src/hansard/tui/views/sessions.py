@@ -53,7 +53,7 @@ class SessionsView(SessionActions, View):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open"),
-        Binding("slash", "filter", "Filter"),
+        Binding("slash", "filter", "Filter", priority=True),
         Binding("s", "scope", "Scope"),
         Binding("o", "sort", "Sort"),
         Binding("O", "reverse", "Reverse the order", show=False),
@@ -274,14 +274,14 @@ class SessionsView(SessionActions, View):
         if self._purpose:
             self.action_open()
         else:
-            self.query_one(LineList).focus()
+            self.set_focus(self.query_one(LineList))
 
     def on_query_input_left(self) -> None:
         """Go back to the list."""
         if self._purpose:
             self.hansard.exit(None)
         else:
-            self.query_one(LineList).focus()
+            self.set_focus(self.query_one(LineList))
 
     def on_query_input_moved(self, event: QueryInput.Moved) -> None:
         """Move in the list while typing."""
@@ -323,14 +323,14 @@ class SessionsView(SessionActions, View):
 
     def action_filter(self) -> None:
         """Type a query."""
-        self.query_one(QueryInput).focus()
+        self.set_focus(self.query_one(QueryInput))
 
     def action_clear(self) -> None:
         """Forget the query."""
         if self._purpose and not self.query_one(QueryInput).value:
             self.hansard.exit(None)
         self.query_one(QueryInput).value = ""
-        self.query_one(LineList).focus()
+        self.set_focus(self.query_one(LineList))
 
     def action_scope(self) -> None:
         """This directory's project, all, pinned, deleted by the client, or everything there is."""
