@@ -22,7 +22,7 @@ from hansard.sources.claude_code import encode_project, open_root
 from tests.changes.trees import is_killed, tree
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 
-OLD, NEW = "/src/tide", "/work/sea"
+OLD, NEW = "/src/tide", "/new/sea"
 
 
 @pytest.fixture
@@ -78,17 +78,17 @@ def test_by_default_one_line_is_written(root: Path, store: Path) -> None:
     made(move(root, store, OLD, NEW, "--yes"))
     after = tree(root)
     assert {path: after[path] for path in before} == before
-    alias = root / "projects" / "-work-sea" / ".session-aliases"
+    alias = root / "projects" / "-new-sea" / ".session-aliases"
     assert alias.read_text() == f"{root}/projects/-src-tide\n"
     assert alias.stat().st_mode & 0o777 == 0o600
-    assert (root / "projects" / "-work-sea-low" / ".session-aliases").exists()
+    assert (root / "projects" / "-new-sea-low" / ".session-aliases").exists()
     made(move(root, store, "--undo", "--yes"))
     assert tree(root) == before
     assert move(root, store, "--undo", "--yes").exit_code == 1
 
 
 def test_an_alias_of_somebody_else_stays(root: Path, store: Path) -> None:
-    alias = root / "projects" / "-work-sea" / ".session-aliases"
+    alias = root / "projects" / "-new-sea" / ".session-aliases"
     alias.parent.mkdir()
     alias.write_text("/elsewhere")
     before = tree(root)
@@ -109,7 +109,7 @@ def test_both_places_are_one_project(root: Path, store: Path) -> None:
     assert projects(root, store) == {OLD: 1, f"{OLD}/low": 1, "/src/tides": 1}
     made(move(root, store, OLD, NEW, "--yes"))
     new = "44444444-dddd-4ddd-8ddd-444444444444"
-    write_log(root, new, [said(1, "Now here", session=new, cwd=NEW)], folder="-work-sea")
+    write_log(root, new, [said(1, "Now here", session=new, cwd=NEW)], folder="-new-sea")
     assert projects(root, store) == {NEW: 2, f"{NEW}/low": 1, "/src/tides": 1}
     with hansard.open(store, [root]) as h:
         for name in (OLD, NEW):
@@ -143,7 +143,7 @@ def test_rename_moves_the_folder_and_what_names_it(root: Path, store: Path) -> N
     before = tree(root)
     made(move(root, store, OLD, NEW, "--rename", "--yes"))
     assert not (root / "projects" / "-src-tide").exists()
-    transcript = root / "projects" / "-work-sea" / f"{SESSION}.jsonl"
+    transcript = root / "projects" / "-new-sea" / f"{SESSION}.jsonl"
     assert transcript.read_bytes() == before[str(root / "projects/-src-tide" / f"{SESSION}.jsonl")][0]
     first, lost, other, torn = (root / "history.jsonl").read_text().splitlines()
     assert [json.loads(line)["project"] for line in (first, lost, other)] == [NEW, NEW, "/src/tides"]
@@ -160,7 +160,7 @@ def test_rename_moves_the_folder_and_what_names_it(root: Path, store: Path) -> N
 def test_cwd_is_rewritten_where_it_is_asked_for(root: Path, store: Path) -> None:
     before = tree(root)
     made(move(root, store, OLD, NEW, "--rename", "--rewrite-cwd", "--yes"))
-    transcript = root / "projects" / "-work-sea" / f"{SESSION}.jsonl"
+    transcript = root / "projects" / "-new-sea" / f"{SESSION}.jsonl"
     assert {json.loads(line)["cwd"] for line in transcript.read_text().splitlines()} == {NEW}
     assert transcript.stat().st_mtime_ns == before[str(root / "projects/-src-tide" / f"{SESSION}.jsonl")][2]
     with transcript.open("a") as file:
@@ -171,14 +171,14 @@ def test_cwd_is_rewritten_where_it_is_asked_for(root: Path, store: Path) -> None
 
 
 def test_a_folder_that_is_there_is_merged(root: Path, store: Path) -> None:
-    (root / "projects" / "-work-sea" / "memory").mkdir(parents=True)
-    (root / "projects" / "-work-sea" / "memory" / "note.md").write_text("x")
+    (root / "projects" / "-new-sea" / "memory").mkdir(parents=True)
+    (root / "projects" / "-new-sea" / "memory" / "note.md").write_text("x")
     before = tree(root)
     made(move(root, store, OLD, NEW, "--rename", "--yes"))
-    assert (root / "projects" / "-work-sea" / f"{SESSION}.jsonl").exists()
+    assert (root / "projects" / "-new-sea" / f"{SESSION}.jsonl").exists()
     made(move(root, store, "--undo", "--yes"))
     assert tree(root) == before
-    (root / "projects" / "-work-sea" / "memory" / "note.md").write_text("other")
+    (root / "projects" / "-new-sea" / "memory" / "note.md").write_text("other")
     refused = move(root, store, OLD, NEW, "--rename", "--yes")
     assert refused.exit_code == 2
     assert "both exist and differ" in refused.output
@@ -216,7 +216,7 @@ def test_real_config_directories_are_byte_identical_afterwards(corpus: Path, tmp
             (old, *_) = [session.cwd for session in h.sessions(debris=True).sessions if session.cwd]
         before = tree(copy)
         for options in ([], ["--rename"], ["--rename", "--rewrite-cwd"]):
-            made(move(copy, store, old, "/work/elsewhere", "--yes", *options))
+            made(move(copy, store, old, "/new/elsewhere", "--yes", *options))
             assert tree(copy) != before
             made(move(copy, store, "--undo", "--yes"))
             assert tree(copy) == before
@@ -227,7 +227,7 @@ def test_real_config_directories_are_byte_identical_afterwards(corpus: Path, tmp
 def test_a_link_is_not_followed(root: Path, store: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (root / "projects" / "-work-sea").symlink_to(outside)
+    (root / "projects" / "-new-sea").symlink_to(outside)
     before = tree(root, outside)
     assert move(root, store, OLD, NEW, "--yes").exit_code == 2
     assert tree(root, outside) == before
@@ -255,10 +255,10 @@ def test_aliases_are_carried_on(root: Path, store: Path) -> None:
     before = tree(root)
     made(move(root, store, OLD, NEW, "--yes"))
     made(move(root, store, NEW, "/third", "--yes"))
-    assert aliases(root, "-third") == ["-work-sea", "-src-tide"]
+    assert aliases(root, "-third") == ["-new-sea", "-src-tide"]
     made(move(root, store, OLD, "/fourth", "--rename", "--yes"))
-    assert aliases(root, "-third") == ["-work-sea", "-fourth"]
-    assert aliases(root, "-work-sea") == ["-fourth"]
+    assert aliases(root, "-third") == ["-new-sea", "-fourth"]
+    assert aliases(root, "-new-sea") == ["-fourth"]
     made(move(root, store, NEW, "/fifth", "--rename", "--yes"))
     assert aliases(root, "-third") == ["-fifth", "-fourth"]
     assert aliases(root, "-fifth") == ["-fourth"]
@@ -271,7 +271,7 @@ def test_an_alias_of_what_was_merged_goes(root: Path, store: Path) -> None:
     made(move(root, store, OLD, NEW, "--yes"))
     before = tree(root)
     made(move(root, store, OLD, NEW, "--rename", "--yes"))
-    assert aliases(root, "-work-sea") == []
+    assert aliases(root, "-new-sea") == []
     made(move(root, store, "--undo", "--yes"))
     assert tree(root) == before
 
@@ -283,7 +283,7 @@ def test_projects_may_be_a_link(options: list[str], root: Path, store: Path, tmp
     before = tree(root, tmp_path / "elsewhere")
     made(move(root, store, OLD, NEW, "--yes", *options))
     if not options:
-        alias = tmp_path / "elsewhere" / "-work-sea" / ".session-aliases"
+        alias = tmp_path / "elsewhere" / "-new-sea" / ".session-aliases"
         assert alias.read_text() == f"{tmp_path}/elsewhere/-src-tide\n"
     made(move(root, store, "--undo", "--yes"))
     assert tree(root, tmp_path / "elsewhere") == before

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from hansard.files import write_private
+
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
 _VERIFIED = "last-verify.json"
 _STALE_SECONDS = 60.0
@@ -35,7 +37,7 @@ def beat(home: str, problems: int) -> None:
         if _read(path) == content:
             os.utime(path)
         else:
-            _write(path, content)
+            write_private(path, content)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(home, _FAILED))
 
@@ -53,7 +55,7 @@ def note_failure(home: str, error: BaseException) -> None:
     import json
 
     with contextlib.suppress(OSError):
-        _write(os.path.join(home, _FAILED), json.dumps({"at": time.time(), "error": text[:1000]}).encode())
+        write_private(os.path.join(home, _FAILED), json.dumps({"at": time.time(), "error": text[:1000]}).encode())
 
 
 def heartbeat(home: str) -> Heartbeat:
@@ -89,7 +91,7 @@ def note_progress(home: str, progress: SyncProgress) -> None:
     """Let other processes know how far this one's sync is."""
     content = b'{"pid": %d, "phase": "%s", "files": %d, "files_total": %d}'
     with contextlib.suppress(OSError):
-        _write(
+        write_private(
             os.path.join(home, _GOING),
             content % (os.getpid(), progress.phase.encode(), progress.files, progress.files_total),
         )
@@ -136,7 +138,7 @@ def note_verify(home: str, mismatches: int, first: str) -> None:
 
     content = json.dumps({"at": time.time(), "mismatches": mismatches, "first": first[:1000]})
     with contextlib.suppress(OSError):
-        _write(os.path.join(home, _VERIFIED), content.encode())
+        write_private(os.path.join(home, _VERIFIED), content.encode())
 
 
 def last_verify(home: str) -> LastVerify | None:
@@ -167,10 +169,3 @@ def _read(path: str) -> bytes | None:
             return file.read(1 << 16)
     except OSError:
         return None
-
-
-def _write(path: str, content: bytes) -> None:
-    partial = f"{path}.{os.getpid()}"
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-    os.replace(partial, path)

@@ -40,8 +40,8 @@ def move(
     Without --yes the changes are shown and nothing is done. --undo restores every file as it was.
 
     Examples:
-      hansard move ~/src/app ~/work/app
-      hansard move ~/src/app ~/work/app --yes
+      hansard move ~/src/app ~/code/app
+      hansard move ~/src/app ~/code/app --yes
       hansard move /Users/mira /home/mira --yes
       hansard move 'C:\Users\mira\app' ~/src/app --rename --yes
       hansard move --undo --yes
