@@ -11,6 +11,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hansard.tui.ansi import strip_of
+from hansard.tui.keys import PAGE_KEYS
 
 
 class TextView(ScrollView, can_focus=True):
@@ -20,10 +21,7 @@ class TextView(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "scroll_by(1)", "Down", show=False),
         Binding("up,k", "scroll_by(-1)", "Up", show=False),
-        Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
-        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
-        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+        *PAGE_KEYS,
         Binding("home,g", "end(0)", "Top", show=False),
         Binding("end,G", "end(1)", "Bottom", show=False),
     ]

@@ -13,6 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hansard.tui.ansi import plain, strip_of
+from hansard.tui.keys import PAGE_KEYS
 from hansard.tui.thread_lines import Look, ThreadLines
 
 if TYPE_CHECKING:
@@ -32,10 +33,7 @@ class ThreadView(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Next item", show=False),
         Binding("up,k", "move(-1)", "Previous item", show=False),
-        Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
-        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
-        Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
-        Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+        *PAGE_KEYS,
         Binding("home", "screen.top", "First turn", show=False),
         Binding("end", "screen.bottom", "Last turn", show=False),
         Binding("ctrl+e,J", "lines(1)", "Line down", show=False),

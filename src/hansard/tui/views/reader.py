@@ -13,7 +13,6 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from hansard.errors import HansardError
-from hansard.model.display import Code, Item
 from hansard.model.sessions import Session
 from hansard.render.depth import DEPTHS
 from hansard.render.terminal.spans import DIM, RED, painted
@@ -24,6 +23,7 @@ from hansard.tui.ansi import strip_of
 from hansard.tui.dialogs import MenuDialog, TextDialog
 from hansard.tui.frame import View
 from hansard.tui.line_list import LineList
+from hansard.tui.message_text import code_blocks, message_text
 from hansard.tui.thread_facts import Facts, OutlineRow, find_lines, raw_lines, read_facts, sparkline
 from hansard.tui.thread_lines import (
     Look,
@@ -686,9 +686,9 @@ class ReaderView(SessionActions, View):
         item = self.query_one(ThreadView).item
         more: list[tuple[str, str, str]] = []
         if item is not None:
-            more.append(("m", "message", _text(item)))
+            more.append(("m", "message", message_text(item)))
             more += [
-                (str(number), f"code block {number}", text) for number, text in enumerate(_code_blocks(item)[:9], 1)
+                (str(number), f"code block {number}", text) for number, text in enumerate(code_blocks(item)[:9], 1)
             ]
         if self._facts is not None:
             more.append(("p", "path of the transcript", self._facts.path))
@@ -708,35 +708,3 @@ def _pattern(needle: str) -> re.Pattern[str] | None:
     if not needle:
         return None
     return re.compile(re.escape(needle), 0 if needle != needle.lower() else re.IGNORECASE)
-
-
-def _text(item: Item) -> str:
-    parts = item.parts or item.results
-    return "\n\n".join(part.text for part in parts if hasattr(part, "text"))
-
-
-def _code_blocks(item: Item) -> list[str]:
-    """The code of a message: blocks of its Markdown, and what tools were given and gave back."""
-    found: list[str] = []
-    for part in (*item.parts, *item.results):
-        if isinstance(part, Code):
-            found.append(part.text)
-        elif part.part == "prose":
-            found += _fenced(getattr(part, "text", "")[:200_000])
-    return found
-
-
-def _fenced(text: str) -> list[str]:
-    """What stands between the fences of Markdown."""
-    found: list[str] = []
-    fence, inside = "", ""
-    for line in text.splitlines(keepends=True):
-        mark = line.strip()[:3]
-        if not fence and mark in ("```", "~~~"):
-            fence, inside = mark, ""
-        elif fence and mark == fence:
-            found.append(inside)
-            fence = ""
-        elif fence:
-            inside += line
-    return found
