@@ -143,3 +143,14 @@ def test_where_no_process_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(OSError, match="own path"):
         Worker(f"{THIS}:echo")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be asked there")
+def test_whether_there_is_a_message_can_be_asked_without_waiting() -> None:
+    with closing(Worker(f"{THIS}:echo")) as worker:
+        assert worker.receive() == ("job",)
+        assert not worker.has_message()
+        assert worker.send("more")
+        while not worker.has_message():
+            pass
+        assert worker.receive() == ("more",)

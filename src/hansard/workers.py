@@ -91,6 +91,15 @@ class Worker:
             raise kind.__new__(kind, text)
         return message
 
+    def has_message(self) -> bool:
+        """Whether `receive` would give something at once; where the system cannot tell, it is taken to."""
+        import select
+
+        try:
+            return bool(select.select([self._pipes[0]], [], [], 0)[0])
+        except (OSError, ValueError):  # Windows asks sockets alone
+            return True
+
     def kill(self) -> None:
         """Stop it; whoever waits for a message gets None."""
         self.process.kill()

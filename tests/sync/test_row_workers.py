@@ -81,8 +81,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Worker]:
 
 @pytest.fixture
 def done_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The transcripts whose rows this process made."""
+    """The transcripts whose rows this process made because no worker did; it makes none while it waits."""
     found: list[int] = []
+    monkeypatch.setattr(Worker, "has_message", lambda _worker: True)
     read = stretches.read_stretches
 
     def watched(transcript: Any, *given: Any) -> Any:
@@ -105,6 +106,32 @@ def test_any_number_of_workers_gives_the_same_bytes(
     assert all(worker.process.returncode is not None for worker in started), "none outlives the sync"
     kinds = dict(ask(tmp_path / "other", "SELECT id, kind FROM transcripts"))
     assert {kinds[id_] for id_ in done_here} <= {"history", "cast"}
+
+
+@pytest.mark.parametrize("how_often", [1, 2, 5], ids=["whenever it can", "every other time", "now and then"])
+def test_who_writes_the_rows_makes_some_while_it_waits(
+    full: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how_often: int
+) -> None:
+    monkeypatch.setattr(stretches, "_FLUSH_LINES", 10)  # several stretches for each transcript
+    expected = _cold(full, tmp_path / "alone")
+    asked = 0
+
+    def has_message(_worker: Worker) -> bool:
+        nonlocal asked
+        asked += 1
+        return asked % how_often != 0
+
+    made: list[int] = []
+    make = row_workers._make
+
+    def watched(record: Any, task: row_workers.Task) -> Any:
+        made.append(task.transcript.id)
+        return make(record, task)
+
+    monkeypatch.setattr(Worker, "has_message", has_message)
+    monkeypatch.setattr(row_workers, "_make", watched)
+    assert _cold(full, tmp_path / "other", workers=True, row_workers=1) == expected
+    assert made
 
 
 def test_a_rebuild_with_workers(full: Tree, started: list[Worker]) -> None:

@@ -27,7 +27,7 @@ from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sources.roots import path_inside
 from hansard.sync import newest
 from hansard.sync.report import ProgressReporter
-from hansard.sync.row_workers import FoldFailedError, RowWorkers, Task, usual_count
+from hansard.sync.row_workers import FoldFailedError, RowWorkers, Task
 
 REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
@@ -82,13 +82,13 @@ def catch_up(
     show: Callable[[], None] | None = None,
     *,
     checked: Mapping[int, int],
-    row_workers: int | None = 0,
+    workers: RowWorkers,
 ) -> int:
     """Index what the record has of some generations (None: of all) and the index has not; returns how many records.
 
     `show`: nothing can be asked before this is done, so of much the newest comes first, and `show` is called in between.
     `checked` is up to where the bytes of a generation are compared with their hashes: what was hashed just now need not be.
-    `row_workers` is how many other processes make the rows; None is as many as pay off.
+    `workers` make the rows of what is new.
     """
     known = index.indexed(touched)
     wanted: Iterable[Generation] = (
@@ -104,36 +104,38 @@ def catch_up(
         return 0
     size = sum(item.size for item in waiting)
     reporter.begin("indexing", files=len(waiting), size=size)
-    if show is not None and size >= max(newest.LARGE_BYTES, _GROWTH * sum(had.size for had in known.values())):
+    if show is not None and size >= max(newest.LARGE_BYTES, sum(had.size for had in known.values())):
         index.begin_bulk()
     batches = list(_batches(waiting)) if show is not None else [waiting]
-    tasks = (
-        Task(item.transcript, item.end, check=checked.get(item.transcript.id, 0) > 0)
-        for batch in batches
-        for item in batch
-        if item.is_new and item.transcript.kind not in _DONE_HERE
-    )
-    workers = RowWorkers(record.path, usual_count(size) if row_workers is None else row_workers, tasks)
+    workers.start(size)
+    workers.give(_tasks((item for batch in batches for item in batch), checked))
     records = 0
-    try:
-        for number, batch in enumerate(batches, 1):
-            records += _feed(record, index, batch, reporter, workers, checked=checked)
-            if number < len(batches) and show is not None:
-                show()
-    finally:
-        workers.close()
+    for number, batch in enumerate(batches, 1):
+        records += _feed(record, index, batch, reporter, workers, checked=checked)
+        if number < len(batches) and show is not None:
+            show()
     reporter.end()
     return records
 
 
-def index_newest(record: Record, index: RowIndex, limit: int, checked: Mapping[int, int]) -> int:
+def _tasks(waiting: Iterable[Backlog], checked: Mapping[int, int]) -> Iterator[Task]:
+    """What of it can be done elsewhere: transcripts of which nothing is indexed."""
+    for item in waiting:
+        if item.is_new and item.transcript.kind not in _DONE_HERE:
+            yield Task(item.transcript, item.end, check=checked.get(item.transcript.id, 0) > 0)
+
+
+def index_newest(
+    record: Record, index: RowIndex, limit: int, *, checked: Mapping[int, int], workers: RowWorkers
+) -> int:
     """Index the newest of what the record has and the index has not, of about so many bytes; returns how many records.
 
-    `checked` as for `catch_up`.
+    `checked` and `workers` as for `catch_up`.
     """
     backlog = _backlog(record, index, index.indexed(), record.newest_generations(), [])
-    chosen = list(newest.choose(backlog, limit, lambda item: item.size))
-    return _feed(record, index, chosen[::-1], ProgressReporter(None), RowWorkers(record.path, 0, ()), checked=checked)
+    chosen = list(newest.choose(backlog, limit, lambda item: item.size))[::-1]
+    workers.give(_tasks(chosen, checked))
+    return _feed(record, index, chosen, ProgressReporter(None), workers, checked=checked)
 
 
 def _backlog(

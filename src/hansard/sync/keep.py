@@ -66,6 +66,7 @@ class Keeper:
         """Keep what the surveys found; every exception but that of the store itself stays with its file."""
         with self.record.writing():
             waiting = self._begin(surveys)
+            self._enough = _FIRST_COMMIT
             while waiting:
                 self._take(waiting.pop())
         self._committed()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import closing
 from typing import Any
 
 from hansard.errors import StoreUnusable
@@ -67,6 +68,7 @@ def make(
     from hansard.index.rows import RowIndex
     from hansard.index.store import discard, telling
     from hansard.sync.indexing import catch_up, finish
+    from hansard.sync.row_workers import RowWorkers
     from hansard.sync.text import TextRun
 
     for name in (INDEX, TEXT):
@@ -78,8 +80,8 @@ def make(
         try:
             with telling(index.path):
                 sizes = {generation.id: generation.size for generation in record.generations()}
-                count = row_workers if workers else 0
-                records = catch_up(record, index, None, reporter, checked=sizes, row_workers=count)
+                with closing(RowWorkers(record, row_workers if workers else 0)) as others:
+                    records = catch_up(record, index, None, reporter, checked=sizes, workers=others)
                 finish(record, index, None, prices)
                 sums: Any = index.db.execute(
                     "SELECT count(*), coalesce(sum(size), 0), coalesce(sum(issues), 0) FROM transcripts WHERE current = 1"

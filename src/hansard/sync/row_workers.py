@@ -53,26 +53,44 @@ def usual_count(size: int) -> int:
 
 
 class RowWorkers:
-    """Some workers at work on tasks, whose rows are to be taken in the order of the tasks."""
+    """Some workers at work on tasks, whose rows are to be taken in the order of the tasks; who takes them helps instead of waiting."""
 
-    def __init__(self, record: str, count: int, tasks: Iterable[Task]) -> None:
-        """`record` is the path of the record, which has committed all that is to be read."""
-        self._tasks = deque(tasks if count else ())
+    def __init__(self, record: Record, count: int | None) -> None:
+        """`count` is how many there are; None is as many as pay off. None is started before there is something to do."""
+        self._record = record
+        self._count = count
+        self._workers: list[Worker] | None = None
+        self._tasks: deque[Task] = deque()
         self._doing: dict[int, tuple[Worker, Task]] = {}  # by transcript
-        self._workers: list[Worker] = []
+        self._done_here: dict[int, list[Stretch]] = {}  # the same
+
+    def start(self, size: int) -> None:
+        """Start the workers for a backlog of so many bytes, unless they are there: they take a moment to be ready."""
+        if self._workers is not None:
+            return
+        self._workers = []
+        count = usual_count(size) if self._count is None else self._count
         with contextlib.suppress(OSError):  # with fewer workers, or none, all is done all the same
             for _ in range(count):
-                self._workers.append(Worker("hansard.sync.row_workers:make_rows", record))
-        self._fill()
+                self._workers.append(Worker("hansard.sync.row_workers:make_rows", self._record.path))
+
+    def give(self, tasks: Iterable[Task]) -> None:
+        """Add tasks; the record must have committed all that is to be read for them."""
+        if self._workers:
+            self._tasks.extend(tasks)
+            self._fill()
 
     def stretches(self, transcript: int) -> Iterator[Stretch]:
         """The rows of a transcript; FoldFailedError, at once or after some of them, where it is to be done by who asks."""
+        if transcript in self._done_here:
+            yield from self._done_here.pop(transcript)
+            return
         worker, _ = self._doing.get(transcript, (None, None))
         if worker is None:
             raise FoldFailedError
         message = None
         try:
-            while (message := _receive(worker)) is not None:
+            while (message := self._receive(worker)) is not None:
                 of, answer = message
                 if of == transcript and answer in _ENDS:
                     break
@@ -86,10 +104,27 @@ class RowWorkers:
         if message is None or message[1] == _FAILED:
             raise FoldFailedError
 
+    def _receive(self, worker: Worker) -> Any:
+        """What a worker says next; None where it has died, of whatever. Until it says something, rows are made here."""
+        while not worker.has_message() and self._make_here():
+            pass
+        with contextlib.suppress(HansardError):
+            return worker.receive()
+        return None
+
+    def _make_here(self) -> bool:
+        """Make the rows of the next task that no worker has; False where there is none, or enough are waiting to be taken."""
+        if not self._tasks or self._tasks[0].end > _LARGE or len(self._done_here) >= _AHEAD:
+            return False
+        task = self._tasks.popleft()
+        with contextlib.suppress(Exception):  # whoever asks for it then tries again, and tells what is wrong
+            self._done_here[task.transcript.id] = list(_make(self._record, task))
+        return True
+
     def _fill(self) -> None:
         """Give every worker as much to do as it may have."""
         for ahead in range(1, _AHEAD + 1):
-            for worker in list(self._workers):
+            for worker in list(self._workers or ()):
                 if self._tasks and sum(other is worker for other, _ in self._doing.values()) < ahead:
                     is_large = self._tasks[0].end > _LARGE
                     if is_large and any(task.end > _LARGE for _, task in self._doing.values()):
@@ -104,22 +139,23 @@ class RowWorkers:
 
     def _lose(self, worker: Worker) -> None:
         """Do without a worker that died."""
-        if worker in self._workers:
+        if self._workers and worker in self._workers:
             self._workers.remove(worker)
             worker.close()
         self._doing = {of: doing for of, doing in self._doing.items() if doing[0] is not worker}
 
     def close(self) -> None:
         """End the workers."""
-        for worker in self._workers:
+        for worker in self._workers or ():
             worker.close()
 
 
-def _receive(worker: Worker) -> Any:
-    """What a worker says next; None where it has died, of whatever."""
-    with contextlib.suppress(HansardError):
-        return worker.receive()
-    return None
+def _make(record: Record, task: Task) -> Iterator[Stretch]:
+    def unknown(_key: str) -> int | None:
+        raise FoldFailedError  # only who writes the rows can look up what was written
+
+    pieces = record.read(task.transcript.id, 0, task.end, mend=True, check=task.check)
+    return read_stretches(task.transcript, pieces, 0, State(), unknown)
 
 
 def make_rows(channel: Channel, path: str) -> None:
@@ -127,21 +163,16 @@ def make_rows(channel: Channel, path: str) -> None:
     import gc
 
     gc.disable()  # nothing here makes cycles, and rows are costly to scan
-
-    def unknown(_key: str) -> int | None:
-        raise FoldFailedError  # only who writes the rows can look up what was written
-
     with Record.open(path, readonly=True) as record:
         while (message := channel.receive()) is not None:
             fields, end, check = message
-            transcript = Transcript(*fields)
+            task = Task(Transcript(*fields), end, check)
             outcome = _END
             try:
-                pieces = record.read(transcript.id, 0, end, mend=True, check=check)
-                for stretch in read_stretches(transcript, pieces, 0, State(), unknown):
-                    channel.send(transcript.id, _encode(stretch))
+                for stretch in _make(record, task):
+                    channel.send(task.transcript.id, _encode(stretch))
             except OSError:
                 raise
             except Exception:  # noqa: BLE001 - who writes the rows tries again, and tells what is wrong
                 outcome = _FAILED
-            channel.send(transcript.id, outcome)
+            channel.send(task.transcript.id, outcome)

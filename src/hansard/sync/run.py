@@ -25,6 +25,7 @@ from hansard.sync.survey import RootSurvey, survey, survey_paths
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
     from hansard.sync.keep import Keeper
+    from hansard.sync.row_workers import RowWorkers
 
 Change = Callable[[Record], None]
 
@@ -261,6 +262,7 @@ class _Run:
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish, show
         from hansard.sync.keep import Keeper
+        from hansard.sync.row_workers import RowWorkers
         from hansard.sync.text import TextRun
 
         record = self.record
@@ -268,6 +270,7 @@ class _Run:
         trusted = is_signed(self.home, record)
         is_first = not trusted and not _was_complete(self.home)
         text: TextRun | None = None
+        workers = RowWorkers(record, self.row_workers)
         records = 0
         # What is kept from here on is hashed then.
         checked = {} if trusted else {generation.id: generation.size for generation in record.generations()}
@@ -280,8 +283,13 @@ class _Run:
             keeper = Keeper(
                 record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
             )
-            if is_first and text.backlog >= newest.LARGE_BYTES:
-                records = self._newest(keeper, surveys, checked)
+            is_large = is_first and text.backlog >= newest.LARGE_BYTES
+            if not (is_large and self.newest_only):
+                text.start()
+            if is_large:
+                if not self.newest_only:
+                    workers.start(text.backlog)
+                records = self._newest(keeper, surveys, checked, workers)
                 if self.newest_only:
                     kept = keeper.kept
                     return replace(
@@ -291,7 +299,6 @@ class _Run:
                         records=records,
                         partial=True,
                     )
-            text.start()
             kept = keeper.keep(surveys)
             index = RowIndex(place(self.home, INDEX), record)
             try:
@@ -307,7 +314,7 @@ class _Run:
                         self.reporter,
                         early,
                         checked=checked,
-                        row_workers=self.row_workers,
+                        workers=workers,
                     )
                     finish(record, index, kept.retouched if trusted else None, self.prices, look=True)
                     report = self._summary(surveys, index)
@@ -318,6 +325,8 @@ class _Run:
             if text is not None:
                 text.abandon()
             raise
+        finally:
+            workers.close()
         return replace(
             report,
             changed=kept.changed,
@@ -327,7 +336,9 @@ class _Run:
             problems=report.problems + problems,
         )
 
-    def _newest(self, keeper: Keeper, surveys: Sequence[RootSurvey], checked: Mapping[int, int]) -> int:
+    def _newest(
+        self, keeper: Keeper, surveys: Sequence[RootSurvey], checked: Mapping[int, int], workers: RowWorkers
+    ) -> int:
         """Keep, index and derive the newest transcripts before all others; returns how many records."""
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
@@ -339,7 +350,7 @@ class _Run:
         index = RowIndex(place(self.home, INDEX), self.record)
         try:
             with telling(index.path):
-                records = index_newest(self.record, index, newest.NEWEST_BYTES, checked)
+                records = index_newest(self.record, index, newest.NEWEST_BYTES, checked=checked, workers=workers)
                 with index.transaction():
                     index.expect(self.record.log_totals()[0], size)
                 show(self.record, index, self.prices)
