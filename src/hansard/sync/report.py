@@ -43,7 +43,6 @@ class ProgressReporter:
         self._told = 0.0
         self._home = home
         self._noted = time.perf_counter()
-        self._is_noted = False
 
     def begin(self, phase: str, *, files: int, size: int) -> None:
         """Begin a phase with so many files and bytes to do."""
@@ -75,13 +74,13 @@ class ProgressReporter:
         if self._listener is not None:
             self._listener(self.progress)
         if self._home is not None and self._told - self._noted > _NOTE_SECONDS and self.progress.files_total:
-            self._noted, self._is_noted = self._told, True
+            self._noted = self._told
             progress = self.progress
             note_progress(self._home, SyncProgress(progress.phase, progress.files, progress.files_total))
 
     def close(self) -> None:
-        """Nothing more is going on."""
-        if self._is_noted and self._home is not None:
+        """Nothing more is going on, nor in a sync before that was killed."""
+        if self._home is not None:
             clear_progress(self._home)
 
 
