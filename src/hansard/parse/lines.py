@@ -139,29 +139,33 @@ def fit(line: bytes) -> tuple[bytes, str, str]:
         return b"", "too_long", f"{line.length:,} bytes: at most {MAX_LINE:,} are read"
     if is_ordinary(line):
         return line, "", ""
-    if _has_many_values(line):
+    long_strings = _long_strings(line)
+    if long_strings is None:
         return b"", "too_many_values", f"more than {MAX_VALUES:,}"
-    return (line, "", "") if len(line) <= LONG_LINE else _cut(line)
+    return (line, "", "") if len(line) <= LONG_LINE else _cut(line, long_strings)
 
 
 def _values(line: bytes, start: int, end: int) -> int:
     return line.count(b",", start, end) + line.count(b"[", start, end) + line.count(b"{", start, end)
 
 
-def _has_many_values(line: bytes) -> bool:
-    """Whether there are too many values outside of strings."""
+def _long_strings(line: bytes) -> list[tuple[int, int]] | None:
+    """Where strings stand that may be cut; None where there are too many values outside of strings."""
+    found: list[tuple[int, int]] = []
     values = last = 0
     for number, string in enumerate(_STRING.finditer(line)):
-        values += _values(line, last, string.start())
-        last = string.end()
+        start, end = string.span()
+        values += _values(line, last, start)
+        last = end
+        if end - start > _SHORTEST:
+            found.append((start, end))
         if values > MAX_VALUES or number > 2 * MAX_VALUES:  # without commas between them strings are no JSON
-            return True
-    return values + _values(line, last, len(line)) > MAX_VALUES
+            return None
+    return found if values + _values(line, last, len(line)) <= MAX_VALUES else None
 
 
-def _cut(line: bytes) -> tuple[bytes, str, str]:
+def _cut(line: bytes, strings: list[tuple[int, int]]) -> tuple[bytes, str, str]:
     """The line with its longest strings cut to the same length."""
-    strings = [found.span() for found in _STRING.finditer(line) if found.end() - found.start() > _SHORTEST]
     kept = _even_share([end - start for start, end in strings], LONG_LINE - len(line))
     if kept < _SHORTEST:
         return b"", "too_long", f"{len(line):,} bytes, hardly any of them in long texts: at most {LONG_LINE:,} are read"
