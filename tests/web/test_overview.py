@@ -19,6 +19,7 @@ from hansard.demo.history import write_history
 from hansard.model.ledger import Limit
 from hansard.render.series import week_hours_of
 from hansard.render.words import row_cost, short
+from hansard.storage.heartbeat import SyncProgress, note_progress
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly
@@ -224,8 +225,11 @@ def test_the_clean_up_is_told_after_the_page(tmp_path: Path) -> None:
     with site(tmp_path / "home", root) as running, running.client() as client:
         assert 'data-load="/overview/cleanup"' in client.get("/").text
         told = client.get("/overview/cleanup").text
+        note_progress(str(tmp_path / "home"), SyncProgress("reading", 1, 2))
+        meanwhile = client.get("/overview/cleanup").text
     assert "2 transcripts" in told
-    assert "1 transcript not kept yet" in told
+    assert "1 transcript not kept yet</b>: run <code>hansard sync</code>." in told
+    assert "1 transcript not kept yet</b>, a sync is running." in meanwhile
     assert f'href="/sessions/{session(1)}"' in told
 
 
