@@ -13,13 +13,13 @@ from hansard.parse.usage import NEVER, Stated, merge
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 # Two plain look-ups, of messages and of transcripts: joined into one statement they take twenty times as long, and most keys are new.
-_COLUMNS = (
+_KNOWN = (
     "ts, record_id, model, session_id, agent_id, input, output, cache_read, cache_write, cache_write_5m, cache_write_1h,"
     " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded, is_progress, is_shared"
 )
-_FIND = f"SELECT {_COLUMNS} FROM usage WHERE key = ?"
+_FIND = f"SELECT {_KNOWN} FROM usage WHERE key = ?"
 _AT_ONCE = 50  # one statement for each key takes five times as long
-_FIND_SOME = f"SELECT key, {_COLUMNS} FROM usage WHERE key IN ({','.join('?' * _AT_ONCE)})"
+_FIND_SOME = f"SELECT key, {_KNOWN} FROM usage WHERE key IN ({','.join('?' * _AT_ONCE)})"
 _PLACE = "SELECT path || char(0) || root, copied FROM transcripts WHERE id = ?"
 _PUT = f"INSERT OR REPLACE INTO usage VALUES ({','.join('?' * 23)})"
 _OWNER = "is_copy, ts, path, record_id, model, session_id, agent_id, branch"
