@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 15
+VERSION = 16
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -93,9 +93,10 @@ CREATE TABLE messages (
     ts    INTEGER
 );
 
--- One row per API message, counted once over all transcripts; the owner is the earliest line of its original.
+-- One row per API message, counted once over all transcripts; the owner is the earliest line of its original. Rows lie in the order
+-- in which they came, so those of a session are neighbours: in the order of keys, which are random, each would be on another page.
 CREATE TABLE usage (
-    key            TEXT PRIMARY KEY,
+    key            TEXT NOT NULL UNIQUE,
     record_id      INTEGER NOT NULL,
     ts             INTEGER NOT NULL,
     session_id     TEXT NOT NULL,
@@ -118,7 +119,7 @@ CREATE TABLE usage (
     recorded       INTEGER NOT NULL,  -- what the oldest clients wrote that it cost, in billionths of a dollar; -1: nothing
     is_progress    INTEGER NOT NULL,  -- 1: no line of its own, only progress records of its parent, see progress_answers
     is_shared      INTEGER NOT NULL   -- 1: several transcripts have it, see usage_copies
-) WITHOUT ROWID;
+);
 
 -- Messages that several transcripts have, once for each of them: where its earliest line stands there. The first one in the order
 -- of the index owns the message: originals come before copies in forks, then time, path and offset decide.

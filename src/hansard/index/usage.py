@@ -21,7 +21,15 @@ _FIND = f"SELECT {_KNOWN} FROM usage WHERE key = ?"
 _AT_ONCE = 50  # one statement for each key takes five times as long
 _FIND_SOME = f"SELECT key, {_KNOWN} FROM usage WHERE key IN ({','.join('?' * _AT_ONCE)})"
 _PLACE = "SELECT path || char(0) || root, copied FROM transcripts WHERE id = ?"
-_PUT = f"INSERT OR REPLACE INTO usage VALUES ({','.join('?' * 23)})"
+_COLUMNS = (
+    "record_id, ts, session_id, agent_id, model, input, output, cache_read, cache_write, cache_write_5m, cache_write_1h,"
+    " web_searches, final_output, service_tier, speed, inference_geo, branch, tool, tool_ts, recorded, is_progress, is_shared"
+)
+# A message that is known keeps its place.
+_PUT = (
+    f"INSERT INTO usage (key, {_COLUMNS}) VALUES ({','.join('?' * 23)}) ON CONFLICT (key) DO UPDATE SET"
+    f" ({_COLUMNS}) = ({', '.join('excluded.' + name for name in _COLUMNS.split(', '))})"
+)
 _OWNER = "is_copy, ts, path, record_id, model, session_id, agent_id, branch"
 _MINE = f"SELECT {_OWNER} FROM usage_copies WHERE transcript = ? AND key = ?"
 _FIRST = (
