@@ -181,6 +181,40 @@ def test_the_dearest_come_first(demo: Hansard) -> None:
     assert [message.key for message in some.messages] == [message.key for message in every.messages[:7]]
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("by", ["total", "project", "session,subagent,tool", "hour"])
+@pytest.mark.parametrize("spare", [0, 3])
+def test_some_messages_are_the_first_of_all(
+    demo: Hansard, by: str, mode: str, spare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few are looked at beyond those that are wanted, and whatever stands for the rest."""
+    monkeypatch.setattr("hansard.ledger.explain._SPARE", spare)
+    rows = demo.usage(by=by, mode=mode).rows
+    for row in (rows[0], rows[len(rows) // 2], rows[-1]):
+        asked: Any = {"by": by, "key": tuple(row.key.values()), "mode": mode}
+        every = demo.explain(**asked, limit=None)
+        for limit in (0, 2, row.api_messages + 5):
+            found = demo.explain(**asked, limit=limit)
+            assert [item.key for item in found.messages] == [item.key for item in every.messages[:limit]]
+            assert plain(found.figure) == plain(every.figure)
+            others = [item.at for item in every.messages[limit:] if item.at]
+            assert (found.rest.first_at, found.rest.last_at) == (min(others, default=None), max(others, default=None))
+            assert found.rest.api_messages == len(every.messages[limit:])
+
+
+def test_messages_that_cost_the_same_are_ranked_exactly(tree: Tree) -> None:
+    """More of them than are looked at: by tokens, then by time, then by id; free ones and those without a price too."""
+    lines = [
+        answer(1, number, f"msg_01{number:04}", {"input_tokens": 10 + number % 3 // 2, "output_tokens": 7}, model=model)
+        for number, model in enumerate([MODEL] * 2000 + ["quokka-1"] * 2000)
+    ]
+    tree.write(main_path(session(1)), lines)
+    every = explained(tree, limit=None)
+    for conditions in ({}, {"model": "quokka"}):
+        keys = [item.key for item in every.messages if item.model == "quokka-1" or not conditions]
+        assert [item.key for item in explained(tree, limit=9, **conditions).messages] == keys[:9]
+
+
 # -- what can be named
 
 

@@ -1,13 +1,14 @@
 """Explaining a figure: its messages one by one, the lines and decisions behind each, the rates and the arithmetic.
 
-The rows of `charges` are walked once, with the report's own conditions and keys. Their sums per rate are the figure; of the rows
-themselves only the dearest are kept, so memory does not grow with the history.
+The rows of `charges` are added up per rate by SQL, with the report's own conditions and keys: that is the figure. Of the rows
+themselves only the dearest are looked at, so neither memory nor most of the time grows with the history.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_
 from hansard.ledger.targets import Target, find_target
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
-from hansard.pricing.cost import EXACT, ZERO, Sums, charge
+from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
@@ -36,6 +37,8 @@ _COUNTED = (
     "api_messages",
     "cost_usd",
 )
+_SPARE = 100  # messages that are looked at beyond those that are shown
+_ERROR = 1e-9  # more than floating point gets a cost wrong, as a share of it
 
 
 def explain(
@@ -54,20 +57,12 @@ def explain(
 
 
 def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None) -> Explanation:
-    order = _order(ledger.rates, ledger.mode)
-    dearest: list[tuple[Any, ...]] = []
-    rest = Sums()
-    for row in _rows(ledger, wanted):
-        if limit is None or len(dearest) < limit:
-            heapq.heappush(dearest, (*order(row), row))
-        else:
-            least = heapq.heappushpop(dearest, (*order(row), row))[-1]
-            rest.add(least.rate, least.has_recorded, least.numbers)
-    dearest.sort(reverse=True)
-    rows = [ranked[-1] for ranked in dearest]
+    charged = _Charges(ledger, wanted)
+    rows = charged.dearest(limit)
     shown = Sums()
     for row in rows:
         shown.add(row.rate, row.has_recorded, row.numbers)
+    rest = charged.sums(without=[row.key for row in rows])
     whole = Sums()
     for part in (shown, rest):
         for (rate, has_recorded), counts in part.groups.items():
@@ -97,20 +92,86 @@ def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None
     )
 
 
-def _rows(ledger: Ledger, wanted: Target) -> Iterator[Counted]:
-    """The messages of the figure."""
-    selection = ledger.selection
-    columns = list(dict.fromkeys(column for item in wanted.dimensions for column in item.columns))
-    condition, values = _narrowed(wanted)
-    rows = ledger.reader.rows(
-        f"SELECT {''.join(f'{column}, ' for column in columns)}{COLUMNS} FROM charges WHERE {selection.where}{condition}",
-        (*selection.values, *values),
-    )
-    skip = len(columns)
-    key_of = ledger.key_of(wanted.dimensions, columns)
-    for row in rows:
-        if key_of(row) == wanted.key:
-            yield Counted(*row[skip:])
+class _Charges:
+    """The messages of a figure."""
+
+    def __init__(self, ledger: Ledger, wanted: Target) -> None:
+        self._ledger = ledger
+        self._wanted = wanted.key
+        self._columns = list(dict.fromkeys(column for item in wanted.dimensions for column in item.columns))
+        self._key_of = ledger.key_of(wanted.dimensions, self._columns)
+        selection = ledger.selection
+        condition, values = _narrowed(wanted)
+        self._where = f"{selection.where}{condition}"
+        self._values = (*selection.values, *values)
+        self._narrow()
+
+    def _narrow(self) -> None:
+        """Ask for no message whose columns stand for other rows of the report."""
+        if not self._columns:
+            return
+        names = ", ".join(self._columns)
+        rows = self._ask(f"SELECT DISTINCT {names} FROM charges WHERE {self._where}")
+        mine = [row for row in rows if self._key_of(row) == self._wanted]
+        for place, column in enumerate(self._columns):
+            found = {row[place] for row in mine}
+            unknown = f" OR {column} IS NULL" if None in found else ""
+            self._where += f" AND ({column} IN (SELECT value FROM json_each(?)){unknown})"
+            self._values += (json.dumps([value for value in found if value is not None]),)
+
+    def _ask(self, sql: str, *values: Any) -> Iterator[Any]:
+        """Rows that may be the figure's: columns that depend on each other are only looked at one by one."""
+        return self._ledger.reader.rows(sql, (*self._values, *values))
+
+    def sums(self, without: Sequence[str]) -> Sums:
+        """What all messages but these add up to."""
+        columns = [*self._columns, "rate", "has_recorded"]
+        groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
+        found = Sums()
+        for row in self._ask(
+            f"SELECT {', '.join(columns)}, {SUMS} FROM charges WHERE {self._where}"
+            f" AND key NOT IN (SELECT value FROM json_each(?)) GROUP BY {groups}",
+            json.dumps(without),
+        ):
+            if self._key_of(row) == self._wanted:
+                found.add(row[len(columns) - 2], row[len(columns) - 1], row[len(columns) :])
+        return found
+
+    def dearest(self, limit: int | None) -> list[Counted]:
+        """So many messages (None: all), the most expensive first."""
+        if limit == 0:
+            return []
+        order = _order(self._ledger.rates, self._ledger.mode)
+        if limit is None:
+            return sorted(self._rows(), key=order, reverse=True)
+        found = self._estimated(limit)
+        return heapq.nlargest(limit, self._rows() if found is None else found, key=order)
+
+    def _rows(self) -> Iterator[Counted]:
+        chosen = "".join(f"{column}, " for column in self._columns)
+        skip = len(self._columns)
+        for row in self._ask(f"SELECT {chosen}{COLUMNS} FROM charges WHERE {self._where}"):
+            if self._key_of(row) == self._wanted:
+                yield Counted(*row[skip:])
+
+    def _estimated(self, limit: int) -> list[Counted] | None:
+        """Messages with all of the dearest among them, found by what they cost about; None where too many cost the same."""
+        chosen = "".join(f"{column}, " for column in self._columns)
+        worth = _worth(self._ledger.rates, self._ledger.mode)
+        skip = len(self._columns)
+        for most in (limit + _SPARE, 16 * (limit + _SPARE)):
+            rows = list(
+                self._ask(
+                    f"SELECT {chosen}{COLUMNS}, {worth} AS worth FROM charges WHERE {self._where} ORDER BY worth DESC LIMIT ?",
+                    most,
+                )
+            )
+            mine = [row for row in rows if self._key_of(row) == self._wanted]
+            # What costs less by more than any error of arithmetic than so many others is none of the dearest.
+            least = mine[limit - 1][-1] if len(mine) >= limit else None
+            if len(rows) < most or (least is not None and rows[-1][-1] < least - abs(least) * _ERROR):
+                return [Counted(*row[skip:-1]) for row in mine]
+        return None
 
 
 def _narrowed(wanted: Target) -> tuple[str, list[Any]]:
@@ -159,6 +220,20 @@ def _order(rates: Mapping[int, Rate], mode: str) -> Callable[[Counted], tuple[An
         return amount, sum(counts[:5]), -row.last_ts, row.key
 
     return order
+
+
+def _worth(rates: Mapping[int, Rate], mode: str) -> str:
+    """SQL for the first of what messages are ranked by, in about a millionth of a dollar: floating point."""
+    cases = []
+    for number, rate in rates.items() if mode != "recorded" else ():
+        if rate.is_priced:
+            prices = [(of, getattr(rate, name) or ZERO) for _, of, name in CLASSES]
+            parts = [
+                f"{of} * {float(price) * (1000 if of == 'web_searches' else 1)!r}" for of, price in prices if price
+            ]
+            cases.append(f" WHEN {number} THEN {' + '.join(parts) or '0.0'}")
+    priced = f"CASE rate{''.join(cases)} ELSE -1.0 END" if cases else "-1.0"
+    return priced if mode == "calculate" else f"iif(has_recorded, recorded / 1000.0, {priced})"
 
 
 def _by_rate(whole: Sums, rates: Mapping[int, Rate], mode: str) -> list[ExplainedRate]:
