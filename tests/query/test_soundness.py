@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
+import hansard
 from hansard.index.schema import TEXT_TABLES, VERSION
 from hansard.query import soundness
-from hansard.query.soundness import is_damaged
+from hansard.query.soundness import CheckedPages, check_pages, is_damaged
 from tests.counting import counted
 from tests.sync.forking import talk
 from tests.sync.making import Tree, main_path, session
@@ -108,3 +109,57 @@ def test_the_samples_do_not_grow_with_the_text(large: Path, monkeypatch: pytest.
         assert not is_damaged(str(large), "text.db")
     probes = work.statements['SELECT cnt FROM temp."work_words" WHERE term >= ? LIMIT ?']
     assert soundness._PROBES <= probes <= 2 * soundness._PROBES
+
+
+# -- large databases, a part at a time
+
+
+@pytest.fixture
+def some_pages(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """A store whose databases count as large: three pages are a part."""
+    tree.write(main_path(session(1)), talk(session(1), "talk", 5))
+    tree.sync()
+    monkeypatch.setattr(soundness, "_ALL_PAGES", 3)
+    return tree
+
+
+@pytest.mark.parametrize("name", ["record.db", "index.db", "text.db"])
+def test_parts_follow_each_other_and_begin_again(some_pages: Tree, name: str) -> None:
+    home, total = str(some_pages.home), (some_pages.home / name).stat().st_size // 8192
+    parts = [check_pages(home, name) for _ in range(-(-total // 3) + 1)]
+    assert parts[0] == CheckedPages(1, 3, total)
+    assert parts[1] == CheckedPages(4, min(6, total), total)
+    assert parts[-2] is not None
+    assert parts[-2].last == total
+    assert parts[-1] == parts[0]
+
+
+def test_a_small_database_is_checked_as_a_whole(tree: Tree) -> None:
+    tree.write(main_path(session(1)), talk(session(1), "talk", 5))
+    tree.sync()
+    assert check_pages(str(tree.home), "index.db") is None
+    assert check_pages(str(tree.home), "missing.db") is None
+
+
+@pytest.mark.parametrize("written", [b"\xa5" * 8192, bytes(8192)])
+@pytest.mark.parametrize("name", ["record.db", "index.db", "text.db"])
+def test_a_damaged_page_is_found_when_its_part_comes(some_pages: Tree, name: str, written: bytes) -> None:
+    home, path = str(some_pages.home), some_pages.home / name
+    data = bytearray(path.read_bytes())
+    page = max(start for start in range(8192, len(data), 8192) if data[start] in (2, 5, 10, 13)) // 8192
+    data[page * 8192 : (page + 1) * 8192] = written
+    path.write_bytes(data)
+    for first in range(0, page // 3 * 3, 3):
+        assert check_pages(home, name) == CheckedPages(first + 1, first + 3, len(data) // 8192)
+    assert [check_pages(home, name), check_pages(home, name)] == [None, None]  # it is not passed over
+    with hansard.open(some_pages.home) as h:
+        assert not h.doctor().is_healthy
+
+
+def test_doctor_says_which_part_it_checked(some_pages: Tree) -> None:
+    with hansard.open(some_pages.home) as h:
+        first, second = ([item.text for item in h.doctor().findings if "pages" in item.text] for _ in range(2))
+    assert [text.partition(" of ")[0] for text in first] == [
+        "pages 1 to 3", "index.db: pages 1 to 3", "text.db: pages 1 to 3",
+    ]  # fmt: skip
+    assert all("pages 4 to" in text and "hansard verify" in text for text in second)

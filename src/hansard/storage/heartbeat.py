@@ -16,6 +16,7 @@ from hansard.files import write_private
 
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
 _VERIFIED = "last-verify.json"
+_CHECKED = "last-doctor.json"
 _STALE_SECONDS = 60.0
 _DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
 
@@ -148,6 +149,21 @@ def last_verify(home: str) -> LastVerify | None:
     if not isinstance(at, (int, float)) or not isinstance(mismatches, int):
         return None
     return LastVerify(at, mismatches, str(noted.get("first", "")))
+
+
+def note_checked(home: str, name: str, page: int) -> None:
+    """Note up to which page a database was checked, so that the next check goes on there."""
+    import json
+
+    path = os.path.join(home, _CHECKED)
+    with contextlib.suppress(OSError):
+        write_private(path, json.dumps({**_object(path), name: page}).encode())
+
+
+def checked_up_to(home: str, name: str) -> int:
+    """Up to which page a database was checked; 0: begin at the beginning."""
+    page = _object(os.path.join(home, _CHECKED)).get(name)
+    return page if isinstance(page, int) and page > 0 else 0
 
 
 def _object(path: str) -> dict[str, object]:

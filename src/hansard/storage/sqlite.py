@@ -110,6 +110,26 @@ def is_checksummed(path: str) -> bool:
     return size > RESERVED and len(page) == size and page_checksum(page[:-RESERVED]) == page[-RESERVED:]
 
 
+def pages_match(path: str, first: int, count: int) -> bool:
+    """Whether so many pages of a database file, counted from 0, match their checksums; also False where they have none."""
+    vfs = checksum_vfs()
+    if vfs is None or not is_checksummed(path):
+        return False
+    with open(path, "rb") as head:
+        size = int.from_bytes(head.read(18)[16:])
+    size = 65536 if size == 1 else size
+    nothing = bytes(size)
+    file = apsw.VFSFile(vfs, path, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+    try:
+        file.xRead(size, 0)  # which tells it that there are checksums
+        # The checksum of nothing is nothing: a page that was lost as a whole is no match.
+        return all(file.xRead(size, place * size) != nothing for place in range(first, first + count))
+    except apsw.Error:
+        return False
+    finally:
+        file.xClose()
+
+
 def page_checksum(data: bytes) -> bytes:
     """The checksum that cksumvfs gives a page."""
     one = other = 0
