@@ -13,12 +13,24 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import data, hooks, ledger, reading, repository, search_cases, statusline, sync_cases, tui, web
+from benchmarks import (
+    data,
+    hooks,
+    ledger,
+    reading,
+    reports,
+    repository,
+    search_cases,
+    statusline,
+    sync_cases,
+    tui,
+    web,
+)
 from benchmarks.measure import Failed, child, cli, environment, has_command, run
 from benchmarks.peers import Peers
 from benchmarks.table import Figure, Section, format_table
 
-_PARTS = ("public", "bulk", "search", "ledger", "statusline", "hooks", "reading", "web", "tui", "git")
+_PARTS = ("public", "bulk", "search", "ledger", "reports", "statusline", "hooks", "reading", "web", "tui", "git")
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 1 << 30}
 
 
@@ -46,7 +58,9 @@ def _options() -> argparse.Namespace:
         "--rows", type=int, default=1_000_000, metavar="N", help="of API messages in the ledger that is asked (1000000)"
     )
     parser.add_argument(
-        "--keep", action="store_true", help="ask the stores of the last run of search and ledger instead of new ones"
+        "--keep",
+        action="store_true",
+        help="ask the stores of the last run of search, ledger and reports instead of new ones",
     )
     parser.add_argument("--size", type=_size, default=data.GIB, help="of the generated history: 200M, 1G (1G)")
     parser.add_argument("--idle", type=float, default=8, metavar="SECONDS", help="how long `watch` is watched (8)")
@@ -147,6 +161,14 @@ def _ledger(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
     return [own, Section(daily.dataset.title, *_collect(daily.figures()))]
 
 
+def _reports(options: argparse.Namespace) -> Section:
+    scratch: Path = options.scratch
+    tell("reports: preparing")
+    source = data.bulk(scratch, options.size)
+    cases = reports.Reports(scratch, source, options.runs, lambda text: tell(f"reports: {text}"), keep=options.keep)
+    return Section(cases.dataset.title, *_collect(cases.figures()))
+
+
 def _reading(options: argparse.Namespace, peers: Peers | None) -> list[Section]:
     scratch: Path = options.scratch
 
@@ -220,6 +242,8 @@ def main() -> None:
     for name in [options.only] if options.only else _PARTS:
         if name == "ledger":
             sections += _ledger(options, peers)
+        elif name == "reports":
+            sections.append(_reports(options))
         elif name == "statusline":
             sections.append(Section(statusline.TITLE, *_collect(statusline.figures(scratch, tell))))
         elif name == "hooks":
@@ -234,7 +258,7 @@ def main() -> None:
             sections.append(Section(repository.TITLE, *_collect(repository.figures(scratch, options.runs, tell))))
         else:
             sections.append(_search(options, peers) if name == "search" else _section(name, options, peers))
-    if options.only not in ("search", "ledger", "statusline", "hooks", "reading", "web", "tui", "git"):
+    if options.only not in ("search", "ledger", "reports", "statusline", "hooks", "reading", "web", "tui", "git"):
         line, line_notes = _collect(sync_cases.long_line(scratch, tell))
         start, start_notes = _collect(sync_cases.start_up(scratch, tell))
         sections.append(Section("any history", line + start, line_notes + start_notes))
