@@ -47,7 +47,8 @@ _OWN_CALLS = (
 )
 _COPIED_PROMPTS = (
     "SELECT s.session_id, count(*) FROM json_each(?) c CROSS JOIN prompts p ON p.id = c.value"
-    f" CROSS JOIN sessions s ON s.transcript = p.id >> {OFFSET_BITS} WHERE p.source IN ('prompt', 'queued') GROUP BY 1"
+    f" CROSS JOIN transcripts t ON t.id = p.id >> {OFFSET_BITS} CROSS JOIN sessions s ON s.session_id = t.session_id"
+    " AND s.transcript = t.id WHERE p.source IN ('prompt', 'queued') GROUP BY 1"
 )
 _COPIED_MESSAGES = (
     "SELECT c.session_id, count(DISTINCT c.key) FROM usage_copies c CROSS JOIN usage u ON u.key = c.key"
