@@ -24,7 +24,10 @@ from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 _SAID = frozenset({"prompt", "reply", "command"})
 _TABLES = {"title": "titles", "reminder": "reminders"}
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
-_AUTOMERGE = 4  # the default of FTS5
+_BULK = {"automerge": 0, "crisismerge": 64}  # settings of FTS5 for a backlog: it merges nothing by itself
+_USUAL = {"automerge": 4, "crisismerge": 16}  # its defaults
+_MERGE_LEAVES = 1000  # 4 KB each, that are merged in one transaction
+_LIFTS = 2
 _BATCH = 1 << 20  # bytes of text; FTS5 and Python take turns in the processor's caches that much less often
 _PART = 1 << 20  # bytes of a large file
 _INDEXED_LOGS = frozenset({"main", "agent", "log", "history"})
@@ -72,16 +75,63 @@ class TextIndex(Disposable):
     def begin_bulk(self) -> None:
         """Collect more before writing a segment, and merge none: twice as fast for a backlog, and a smaller file."""
         for table, size in _HASH_BYTES.items():
-            self._set(table, "hashsize", size)
-            self._set(table, "automerge", 0)
+            for name, value in {"hashsize": size, **_BULK}.items():
+                self._set(table, name, value)
+
+    def finish_bulk(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """Merge what a backlog left, also that of a sync that was cut off; it stops where it is no longer wanted.
+
+        Each word of a query is looked up in every segment. Left alone, FTS5 merges them all at once when there are 16, in the middle
+        of a sync of one line. Here it goes step by step, each a transaction: a crash leaves a merge that the next call goes on with.
+        """
+        tables = [
+            table
+            for table in _HASH_BYTES
+            if self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get == _BULK["automerge"]
+        ]
+        if not tables:
+            return
+        size = self.db.execute("SELECT coalesce(sum(size), 0) FROM cursors").get
+        merged = self.meta("merged")
+        # Beside much that was merged before, a little is merged alone.
+        is_whole = size >= 2 * (merged if isinstance(merged, int) else 0)
+        for table in tables:
+            if is_whole:
+                self._lift(table)
+            while self._merge(table, -_MERGE_LEAVES if is_whole else _MERGE_LEAVES):
+                if not is_wanted():
+                    return
+        with self.transaction():
+            for table in tables:
+                for name, value in _USUAL.items():
+                    self._set(table, name, value)
+            if is_whole:
+                self.set_meta("merged", size)
+
+    def _merge(self, table: str, leaves: int) -> bool:
+        """One step; below 0 towards one segment of all there is, otherwise of those that are alike. False when nothing was left to do."""
+        with self.transaction():
+            before = self.db.total_changes()
+            self._set(table, "merge", leaves)
+            return self.db.total_changes() - before > 1
+
+    def _lift(self, table: str) -> None:
+        """Let the segment of a whole merge come to a high level, so that small syncs build many levels before it is merged again.
+
+        FTS5 takes all segments of a level, and the next level gets what comes of it. A merge of all there is begins above the highest
+        level, and anew when there is one segment more: here one of a row that is gone again.
+        """
+        with self.transaction():
+            for _ in range(_LIFTS):
+                self._set(table, "merge", -1)
+                with self.db:  # FTS5 writes a segment at every savepoint
+                    self.db.execute(f"INSERT INTO {table} (rowid, body, mark) VALUES (0, 'x', '')")
+                with self.db:
+                    self.db.execute(f"DELETE FROM {table} WHERE rowid = 0")
 
     def sign(self, revision: tuple[int, bytes]) -> None:
-        """Note that all of a revision's text is here; after a backlog, also of a sync that was cut off, merge again."""
-        self._write()  # before a setting changes, which ends a segment
-        for table in _HASH_BYTES:
-            merging = self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").fetchone()
-            if merging is not None and merging[0] == 0:
-                self._set(table, "automerge", _AUTOMERGE)
+        """Note that all of a revision's text is here."""
+        self._write()
         super().sign(revision)
 
     def _set(self, table: str, name: str, value: int) -> None:

@@ -75,6 +75,7 @@ def make(
         discard(place(home, name + suffix))
     text = TextRun(home, record, name=TEXT + suffix, behind=True, coming=0, workers=workers)
     text.start()
+    text.complete()
     try:
         index = RowIndex(place(home, INDEX + suffix), record)
         try:

@@ -300,6 +300,7 @@ class _Run:
                         partial=True,
                     )
             kept = keeper.keep(surveys)
+            text.complete()
             index = RowIndex(place(self.home, INDEX), record)
             try:
                 with telling(index.path):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORKER_BYTES = 24 << 20  # a backlog over this is worth a second process
 _COMMIT_BYTES = 256 << 20
 _REPORT_BYTES = 8 << 20
-_MORE, _END = "more", "end"
+_MORE, _COMPLETE, _END = "more", "complete", "end"
 
 
 class TextRun:
@@ -70,7 +70,14 @@ class TextRun:
 
     def more(self) -> None:
         """Say that the record has committed something new."""
-        if self.worker is not None and not self.worker.send(_MORE):
+        self._say(_MORE)
+
+    def complete(self) -> None:
+        """Say that the record has all of its bytes: the second process can merge while the first one still makes rows."""
+        self._say(_COMPLETE)
+
+    def _say(self, message: str) -> None:
+        if self.worker is not None and not self.worker.send(message):
             self.abandon()  # it died: what it has not done is done at the end
 
     def finish(self, touched: Collection[int] | None, reporter: ProgressReporter) -> int:
@@ -135,6 +142,8 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
             reporter.end()
         with text.transaction():
             _feed_snapshots(text, record)
+        text.finish_bulk()
+        with text.transaction():
             text.sign(record.head())
     finally:
         text.close()
@@ -172,8 +181,8 @@ def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> 
     """A worker: index the text of whatever the record commits, until it is told the end.
 
     `kept` is how much the record had of each generation before: what came since has just been hashed.
-    It is told that there is more, and tells how many more bytes are done. When whoever started it is gone, it stops:
-    another sync may be waiting.
+    It is told that there is more, then that this was all, and tells how many more bytes are done. When whoever started it is gone,
+    it stops: another sync may be waiting.
     """
     gc.disable()  # nothing here makes cycles, and a long-lived heap is costly to scan
     record = Record.open(place(home, RECORD), readonly=True)
@@ -199,22 +208,32 @@ def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> 
                 return None
         return done
 
-    is_end = False
-    try:
-        text.begin_bulk()
-        while not is_end:
+    def feed_until(last: str) -> bool:
+        """Index what comes up to this message; False when the other side has gone."""
+        is_last = False
+        while not is_last:
             with text.transaction():
                 uncommitted = 0
-                while uncommitted < _COMMIT_BYTES and not is_end:
+                while uncommitted < _COMMIT_BYTES and not is_last:
                     message = channel.receive()
                     done = feed() if message is not None else None
                     if done is None:
-                        return
+                        return False
                     uncommitted += done
-                    is_end = message[0] == _END
-                if is_end:
+                    is_last = message[0] == last
+                if is_last:
                     _feed_snapshots(text, record)
-                    text.sign(record.head())
+        return True
+
+    try:
+        text.begin_bulk()
+        if not feed_until(_COMPLETE):
+            return
+        text.finish_bulk(lambda: os.getppid() == parent)
+        if not feed_until(_END):
+            return
+        with text.transaction():
+            text.sign(record.head())
     finally:
         text.close()
         record.close()
