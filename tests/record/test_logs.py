@@ -58,6 +58,42 @@ def test_any_appends_come_back_and_any_range_is_the_slice(
             pieces = list(record.read(generation, start, end))
             assert b"".join(pieces) == expected[max(start, 0) : max(end, 0)]
             assert all(0 < len(piece) <= CHUNK for piece in pieces)
+        for start, end in cuts * 2:  # the second time from memory
+            assert record.glimpse(generation, max(start, 0), max(end, 0)) == expected[max(start, 0) : max(end, 0)]
+
+
+def test_a_glimpse_sees_what_another_process_appends(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES[:1000])
+    with Record.open(str(place), readonly=True) as reader:
+        assert reader.glimpse(generation, 100, 5000) == BYTES[100:1000]
+        keep_more(record, generation, BYTES[1000 : CHUNK + 9000])
+        assert reader.glimpse(generation, 100, 5000) == BYTES[100:5000]
+        assert reader.glimpse(generation, 4000, CHUNK + 4000) == BYTES[4000 : CHUNK + 4000]
+        for start in range(0, 40 * 1000, 1000):
+            assert reader.glimpse(generation, start, start + 10) == BYTES[start : start + 10]
+
+
+def test_a_glimpse_gives_what_is_before_damage(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    break_store(place, "UPDATE chunk SET data = x'00' WHERE start = ?", (CHUNK,))
+    assert record.glimpse(generation, CHUNK - 10, CHUNK + 10) == BYTES[CHUNK - 10 : CHUNK]
+    assert record.glimpse(generation, CHUNK, CHUNK + 10) == b""
+    assert record.glimpse(generation, 2 * CHUNK, 2 * CHUNK + 10) == BYTES[2 * CHUNK : 2 * CHUNK + 10]
+
+
+def test_a_step_that_is_undone_leaves_no_glimpse(record: Record) -> None:
+    generation = keep_log(record, BYTES[:1000])
+
+    def fail() -> None:
+        with record.writing():
+            record.append(generation, b"never said")
+            assert record.glimpse(generation, 990, 1010) == BYTES[990:1000] + b"never said"
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    keep_more(record, generation, b"really said")
+    assert record.glimpse(generation, 990, 1010) == BYTES[990:1000] + b"really sai"
 
 
 def test_chunks_are_full_but_the_last(record: Record) -> None:

@@ -28,6 +28,7 @@ class Reader:
         self._db: apsw.Connection | None = None
         self._has_text: bool | None = None
         self._taught: set[str] = set()
+        self._text_functions: dict[str, Callable[..., Any]] = {}
         self._found: dict[str, tuple[int, Any]] = {}  # each for a revision of the index
 
     @property
@@ -100,8 +101,14 @@ class Reader:
             self._taught.add(name)
 
     def teach_text(self, name: str, function: Callable[..., Any]) -> None:
-        """Give full-text queries a function of ours over the row at hand."""
-        self.db.register_fts5_function(name, function)
+        """Give full-text queries a function of ours over the row at hand, instead of the former one of that name."""
+
+        def call(api: apsw.FTS5ExtensionApi, /, *_: Any) -> Any:
+            return self._text_functions[name](api)
+
+        if name not in self._text_functions:  # FTS5 keeps every function that it was ever given
+            self.db.register_fts5_function(name, call)
+        self._text_functions[name] = function
 
     @property
     def has_text(self) -> bool:
@@ -146,6 +153,7 @@ class Reader:
             self._db = None
             self._has_text = None
             self._taught = set()
+            self._text_functions = {}
 
 
 def _connect(path: str) -> apsw.Connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import apsw
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     import zstandard
+
+_FRAME_PART = 16 << 10  # of a frame that is read at a time
 
 Raw = bytes | bytearray | memoryview
 
@@ -74,14 +76,16 @@ class Codec:
             raise DamagedError(f"it gives {len(raw)} bytes where {length} are recorded")
         return raw
 
-    def unpack_start(self, frame: bytes, length: int) -> bytes:
-        """The first `length` raw bytes of a frame, without spending time on the rest."""
+    def unpack_start(self, frame: bytes | apsw.Blob, length: int) -> bytes:
+        """The first `length` raw bytes of a frame, without spending time on the rest, which a blob need not even read."""
         import zstandard
 
         if self._decompressor is None:
             self._decompressor = zstandard.ZstdDecompressor()
         try:
-            with self._decompressor.stream_reader(frame) as reader:
+            # Of a file it only wants `read`.
+            source = cast("bytes | IO[bytes]", frame)
+            with self._decompressor.stream_reader(source, read_size=_FRAME_PART, closefd=False) as reader:
                 return reader.read(length)
         except zstandard.ZstdError as error:
             raise DamagedError(f"its compressed data cannot be read ({error})") from None
@@ -273,6 +277,17 @@ class Database:
                 raise
         with layout.unchecked(self._db):
             return self._one_or_none(sql, values)
+
+    def _frame_start(self, chunk: int, length: int) -> bytes | None:
+        """The first raw bytes of a chunk, with no more of its frame read than they take; None where its pages cannot be read."""
+        try:
+            frame = self._db.blob_open("main", "chunk", "data", chunk, False)  # noqa: FBT003 - apsw takes it by position
+            try:
+                return self._codec.unpack_start(frame, length)
+            finally:
+                frame.close()
+        except apsw.Error:
+            return None
 
     def _one(self, sql: str, values: tuple[Any, ...] = ()) -> Row:
         return self._rows(sql, values)[0]

@@ -23,6 +23,7 @@ OPEN_TAILS = 4
 """How many unfilled chunks are held in memory at once, however many logs one transaction appends to."""
 
 LARGEST_CHUNK = 16 << 20
+_GLIMPSED = 32  # chunks that are at hand
 """No chunk of any layout is larger: a length beyond it is damage, not a reason to spend memory."""
 
 COLUMNS = """\
@@ -80,6 +81,7 @@ class Logs(Files):
     """
 
     _tails: dict[int, _Tail]
+    _glimpsed: dict[tuple[int, int], bytes]
 
     def start_generation(self, root_id: int, path: str, kind: str, reason: str) -> int:
         """Begin a log, or its next generation; `reason` is kept as why the former one ended."""
@@ -212,20 +214,47 @@ class Logs(Files):
         self._flush_all()
         pieces: list[bytes] = []
         while start < end:
-            row = self._chunk_at(generation, start)
-            if row is None or row[3] is None or row[0] + row[1] <= start or row[1] > LARGEST_CHUNK:
-                break
-            first, length, _, data = row
-            try:
-                raw = self._codec.unpack_start(data, min(end - first, length))
-            except DamagedError:
-                break
+            first, raw = self._glimpse_chunk(generation, start, end)
             piece = raw[start - first :]
             if not piece:
                 break
             pieces.append(piece)
             start += len(piece)
         return b"".join(pieces)
+
+    def _glimpse_chunk(self, generation: int, position: int, end: int) -> tuple[int, bytes]:
+        """Where the chunk around a position starts, and its raw bytes up to `end`; none where it cannot give them.
+
+        Those that were looked at last are at hand: what a chunk begins with never changes, and hits often lie side by side.
+        """
+        first = position - position % CHUNK
+        raw = self._glimpsed.pop((generation, first), b"")
+        if len(raw) < min(end - first, CHUNK):
+            first, raw = self._start_of_chunk(generation, position, end)
+        if 0 < len(raw) <= CHUNK:
+            self._glimpsed[generation, first] = raw
+            if len(self._glimpsed) > _GLIMPSED:
+                del self._glimpsed[next(iter(self._glimpsed))]
+        return first, raw[: end - first]
+
+    def _start_of_chunk(self, generation: int, position: int, end: int) -> tuple[int, bytes]:
+        row = self._hashed_row(
+            "SELECT start, length, coalesce(source, id) FROM chunk"
+            " WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
+            (generation, position),
+        )
+        if row is None or row[0] + row[1] <= position or row[1] > LARGEST_CHUNK:
+            return position, b""
+        first, length, id_ = row
+        length = min(end - first, length)
+        try:
+            raw = self._frame_start(id_, length)
+            if raw is None:
+                whole = self._chunk_at(generation, position)
+                raw = b"" if whole is None or whole[3] is None else self._codec.unpack_start(whole[3], length)
+        except DamagedError:
+            raw = b""
+        return first, raw
 
     def _pieces(
         self, generation: int, position: int, stop: int, *, mend: bool = False, check: bool = True
@@ -380,10 +409,12 @@ class Logs(Files):
     def _forget(self) -> None:
         super()._forget()
         self._tails = {}
+        self._glimpsed = {}
 
     def _undo_step(self, noted: int) -> None:
         super()._undo_step(noted)
         self._tails = {}
+        self._glimpsed = {}
 
     def _write_full_chunk(self, generation: int, tail: _Tail, raw: Raw) -> None:
         hash_ = short_hash(raw)

@@ -77,8 +77,8 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         row[0]: row[1:]
         for row in reader.rows(
             "SELECT id, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
-            f" WHERE id IN (SELECT value >> {OFFSET_BITS} FROM json_each(?))",
-            (json.dumps(ids),),
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps([*{id_ >> OFFSET_BITS for id_ in ids}]),),
         )
     }
     found: dict[int, TextBlock] = {}
@@ -127,7 +127,8 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             is_aside=bool(agent_id),
             is_current=bool(is_current),
         )
-    _correct(reader, found, others)
+    if others:
+        _correct(reader, found, others)
     return found
 
 
@@ -143,6 +144,8 @@ def command_outputs(reader: Reader, uuids: Collection[str]) -> set[str]:
 def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:
     """Say of results which tool gave them; for few, since each must be looked up by its call."""
     results = {block.id: block for block in blocks if block.kind == "result" and not block.tool}
+    if not results:
+        return
     for id_, tool in reader.rows(
         "SELECT b.id, k.tool FROM json_each(?) c JOIN blocks b ON b.id = c.value"
         f" JOIN tool_calls k ON k.tool_use_id = b.tool_use_id AND k.id >> {OFFSET_BITS} = b.id >> {OFFSET_BITS}",

@@ -21,7 +21,7 @@ from hansard.query.language.options import Conditions, make_query
 from hansard.query.reader import Reader
 from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
-from hansard.query.search.excerpts import WIDTH, Marker
+from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
 from hansard.query.search.vocabulary import IndexedWords
@@ -145,8 +145,9 @@ class Search:
         while True:
             candidates = self.finder.candidates(cursor.stops)
             weights = candidates.weights
-            found = [self._weighed(block, weights) for block in self._owned(weights)]
+            found = [self._weighed(block, weights) for block in _distinct(describe(self._reader, weights).values())]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
+            found = self._owned(found, len(found) if request.group else cursor.shown + request.limit + 1)
             groups = _grouped(found, by_worth=True) if request.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
             following: _Cursor | None = None
@@ -165,8 +166,9 @@ class Search:
         want = request.limit * (_GROUPED if request.group else 1)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
-            found = [_Found(block, 0.0) for block in self._owned([block.id for block in blocks])]
+            found = [_Found(block, 0.0) for block in _distinct(blocks)]
             found.sort(key=lambda one: place_of(one.block), reverse=True)
+            found = self._owned(found, len(found))
             groups = _grouped(found, by_worth=False) if request.group else [[one] for one in found]
             following: _Cursor | None = None
             if len(groups) > request.limit:
@@ -188,27 +190,22 @@ class Search:
         return list(hints(self._reader, self.node))
 
     def _weighed(self, block: TextBlock, weights: dict[int, float]) -> _Found:
-        value = standing(block.kind, is_aside=block.is_aside, at=block.at, now=self._cursor.now)
+        value = standing(block.kind, block.at, self._cursor.now, is_aside=block.is_aside)
         return _Found(block, max(weights[block.id], 0.01) * value)
 
-    def _owned(self, ids: Collection[int]) -> Iterable[TextBlock]:
-        """The blocks with these ids, each record once: at its owner's, or at the first of them in the order of owners."""
-        blocks = describe(self._reader, ids)
+    def _owned(self, found: list[_Found], enough: int) -> list[_Found]:
+        """Those that stand where their records are at home, in the same order: all of them, or so many at least."""
         # Of a query with fields the owner may be no match, and the copy is.
-        only_words = all(
-            isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)
-        )
-        owners = self._owners(blocks.values()) if only_words else {}
-        best: dict[object, TextBlock] = {}
-        for id_, block in blocks.items():
-            record_id = (block.transcript << OFFSET_BITS) + block.offset
-            if block.uuid is not None and owners.get(block.uuid, record_id) != record_id:
-                continue  # it is shown where its owner is
-            key = (block.uuid, block.number) if block.uuid is not None else id_
-            known = best.get(key)
-            if known is None or _age(block) < _age(known):
-                best[key] = block
-        return best.values()
+        if not all(isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)):
+            return found
+        kept: list[_Found] = []
+        for start in range(0, len(found), max(enough, 1)):
+            some = found[start : start + enough]
+            owners = self._owners(one.block for one in some)
+            kept += [one for one in some if owners.get(one.block.uuid or "", _record(one.block)) == _record(one.block)]
+            if len(kept) >= enough:
+                break
+        return kept
 
     def _owners(self, blocks: Iterable[TextBlock]) -> dict[str, int]:
         """For each record that stands in several transcripts the place of its original, or of the earliest that still stands."""
@@ -231,6 +228,21 @@ class Search:
 # Nearly every record stands in one place, and its index alone tells that.
 _REPEATED = "SELECT v.value FROM json_each(?) v WHERE (SELECT count(*) FROM records WHERE uuid = v.value) > 1"
 _Age = tuple[bool, bool, int, str, int]  # the order of owners
+
+
+def _distinct(blocks: Iterable[TextBlock]) -> Iterable[TextBlock]:
+    """Each block of a record once: the first of its copies in the order of owners."""
+    best: dict[object, TextBlock] = {}
+    for block in blocks:
+        key = (block.uuid, block.number) if block.uuid is not None else block.id
+        known = best.get(key)
+        if known is None or _age(block) < _age(known):
+            best[key] = block
+    return best.values()
+
+
+def _record(block: TextBlock) -> int:
+    return (block.transcript << OFFSET_BITS) + block.offset
 
 
 def _age(block: TextBlock) -> _Age:
@@ -274,15 +286,23 @@ class _Shower:
         """Candidates with their excerpts and their other places."""
         places = self._places(shown)
         self._find_sessions({found.block.session_id for found in shown})
-        name_tools(self._reader, [found.block for found in shown])
-        return [self._hit(found, places) for found in shown]
+        blocks = [found.block for found in shown]
+        name_tools(self._reader, blocks)
+        excerpts = self._excerpts(blocks)
+        return [self._hit(found, excerpts[found.block.id], places) for found in shown]
 
-    def _hit(self, found: _Found, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
+    def _excerpts(self, blocks: Sequence[TextBlock]) -> dict[int, Excerpt]:
+        """What is shown of each text; the last line of a chunk comes first, and then the others are at hand."""
+        found: dict[int, Excerpt] = {}
+        for block in sorted(blocks, key=lambda block: -block.id):
+            text = self._texts.of(block) if self._texts is not None else ""
+            if self._request.prepare is not None:
+                text = self._request.prepare(text)
+            found[block.id] = self._marker.excerpt(text, width=self._request.width, context=self._request.context)
+        return found
+
+    def _hit(self, found: _Found, excerpt: Excerpt, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
-        text = self._texts.of(block) if self._texts is not None else ""
-        if self._request.prepare is not None:
-            text = self._request.prepare(text)
-        excerpt = self._marker.excerpt(text, width=self._request.width, context=self._request.context)
         project, title, *_ = self._session(block.session_id)
         return Hit(
             session_id=block.session_id,
@@ -304,11 +324,7 @@ class _Shower:
             before=excerpt.before,
             after=excerpt.after,
             score=round(found.score, 4),
-            others=tuple(
-                place
-                for record_id, place in places.get(block.uuid or "", ())
-                if record_id != (block.transcript << OFFSET_BITS) + block.offset
-            ),
+            others=tuple(place for record_id, place in places.get(block.uuid or "", ()) if record_id != _record(block)),
         )
 
     def session(self, group: Sequence[_Found], best: Iterable[Hit]) -> SessionHits:
