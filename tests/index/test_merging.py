@@ -59,10 +59,10 @@ def matches(text: TextIndex) -> list[list[int]]:
     ]
 
 
-def fill(text: TextIndex) -> list[list[int]]:
+def fill(text: TextIndex, blocks: int = 300) -> list[list[int]]:
     text.begin_bulk()
     for transcript in range(1, 10):
-        put(text, transcript, 300)
+        put(text, transcript, blocks)
     assert len(segments(text)) == 9
     return matches(text)
 
@@ -88,6 +88,7 @@ def test_small_syncs_leave_it_alone(text: TextIndex) -> None:
 
 def test_it_goes_on_where_it_was_cut_off(text: TextIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_text, "_MERGE_LEAVES", 1)
+    monkeypatch.setattr(index_text, "_MERGES", 1)
     before = fill(text)
     steps = iter(range(10))
     text.finish_bulk(lambda: next(steps) < 5)
@@ -98,19 +99,12 @@ def test_it_goes_on_where_it_was_cut_off(text: TextIndex, monkeypatch: pytest.Mo
     assert matches(text) == before
 
 
-def test_steps_are_bounded(text: TextIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_text, "_MERGE_LEAVES", 4)
-    fill(text)
-    leaves = text.db.execute("SELECT count(*) FROM work_data").get
-    steps = 0
-
-    def count() -> bool:
-        nonlocal steps
-        steps += 1
-        return True
-
-    text.finish_bulk(count)
-    assert steps > leaves // 40
+def test_the_file_grows_by_a_step_and_not_by_a_copy(text: TextIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_text, "_MERGE_LEAVES", 8)
+    fill(text, 2000)
+    pages = text.db.pragma("page_count")
+    text.finish_bulk()
+    assert text.db.pragma("page_count") < pages * 1.25
 
 
 def test_a_backlog_that_is_small_beside_the_rest_does_not_rewrite_it(text: TextIndex) -> None:

@@ -26,7 +26,8 @@ _TABLES = {"title": "titles", "reminder": "reminders"}
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
 _BULK = {"automerge": 0, "crisismerge": 64}  # settings of FTS5 for a backlog: it merges nothing by itself
 _USUAL = {"automerge": 4, "crisismerge": 4}  # few segments, also of small syncs
-_MERGE_LEAVES = 1000  # 4 KB each, that are merged in one transaction
+_MERGE_LEAVES = 64  # 4 KB each, that are merged at a time: as many pages as the file grows by, since former ones are free after that
+_MERGES = 16  # in one transaction
 _LIFTS = 4  # to level 9
 _BATCH = 1 << 20  # bytes of text; FTS5 and Python take turns in the processor's caches that much less often
 _PART = 1 << 20  # bytes of a large file
@@ -109,11 +110,14 @@ class TextIndex(Disposable):
                 self.set_meta("merged", size)
 
     def _merge(self, table: str, leaves: int) -> bool:
-        """One step; below 0 towards one segment of all there is, otherwise of those that are alike. False when nothing was left to do."""
+        """A few steps; below 0 towards one segment of all there is, otherwise of those that are alike. False when all is done."""
         with self.transaction():
-            before = self.db.total_changes()
-            self._set(table, "merge", leaves)
-            return self.db.total_changes() - before > 1
+            for _ in range(_MERGES):
+                before = self.db.total_changes()
+                self._set(table, "merge", leaves)
+                if self.db.total_changes() - before < 2:
+                    return False
+        return True
 
     def _lift(self, table: str) -> None:
         """Let the segment of a whole merge come to a high level, so that small syncs build many levels before it is merged again.
