@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+
+from hansard.demo.history import write_history
 
 UNWANTED = set(
     "asyncio click duckdb genai_prices httpx2 jinja2 matplotlib mcp pydantic rich starlette textual uvicorn watchfiles".split()
@@ -21,7 +26,7 @@ def loaded_by(statement: str) -> set[str]:
     code = f"import sys\n{statement}\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    return set(done.stdout.splitlines()[-1].split())
 
 
 def test_the_probe_sees_what_is_imported() -> None:
@@ -46,3 +51,30 @@ def test_commands_load_no_screen_before_they_show_one() -> None:
 def test_what_every_command_loads_makes_no_dataclass_and_loads_no_openssl() -> None:
     statement = "import hansard.cli.app, hansard.config, hansard.engine, hansard.sync.run, hansard.index.store"
     assert not loaded_by(statement) & {"_hashlib", "dataclasses", "shutil"}
+
+
+COMMAND = """
+sys.argv[1:] = {0!r}
+from hansard.cli import main
+try:
+    main()
+except SystemExit as exit:
+    assert not exit.code
+"""
+
+
+@pytest.fixture(scope="module")
+def synced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("hygiene")
+    write_history(place / "claude", now=datetime.now(UTC))
+    later = time.time_ns() + 60 * 10**9  # by then the files have come to rest, so the next sync finds nothing
+    sync = ["sync", "--home", str(place / "store"), "--root", str(place / "claude")]
+    loaded_by(f"import time\ntime.time_ns = lambda: {later}" + COMMAND.format(sync))
+    return place
+
+
+@pytest.mark.parametrize("command", ["sync", "sessions", "usage", "status"])
+def test_a_warm_command_loads_little_of_the_standard_library(command: str, synced: Path) -> None:
+    common = ["--home", str(synced / "store"), "--root", str(synced / "claude")]
+    late = {"ast", "dis", "gettext", "inspect", "platform", "textwrap", "tokenize", "typing_extensions", "zstandard"}
+    assert loaded_by(COMMAND.format([command, *common])) & late == set()
