@@ -20,7 +20,9 @@ from zstandard import ZstdCompressor
 
 from hansard.engine import Hansard
 from hansard.pricing import book as room
-from hansard.pricing.book import FILE_NAME, Book, PricesUnavailable, fetch, fingerprint, load, read
+from hansard.pricing import fingerprint as prints
+from hansard.pricing.book import Book, PricesUnavailable, fetch, load, read
+from hansard.pricing.fingerprint import FILE_NAME, fingerprint
 from hansard.pricing.rates import RateKey, find, resolve
 
 if TYPE_CHECKING:
@@ -100,8 +102,8 @@ def test_the_data_converted_ahead_is_that_of_the_pinned_package() -> None:
 
     ahead = room.read_converted()
     assert ahead is not None
-    assert ahead.package == room.installed(), "genai-prices has another version: run tools/make_prices.py"
-    converted = room._converted(providers, room.installed(), None)
+    assert ahead.package == prints.installed(), "genai-prices has another version: run tools/make_prices.py"
+    converted = room._converted(providers, prints.installed(), None)
     assert msgspec.structs.replace(ahead, dated=converted.dated) == converted
 
 
@@ -187,7 +189,8 @@ def test_a_model_that_is_priced_by_the_time_of_day_only_is_not_listed(store: str
 def test_another_package_brings_its_own_data(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     load(store)
     seen = fingerprint(store)
-    monkeypatch.setattr(room, "installed", lambda: "another")
+    for module in (room, prints):
+        monkeypatch.setattr(module, "installed", lambda: "another")
     assert fingerprint(store) != seen
     book = load(store)
     assert book.package == "another"
@@ -202,7 +205,7 @@ def test_a_place_that_cannot_be_written_still_gets_its_answer(tmp_path: Path) ->
 
 def test_no_package_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    assert room.installed() == "none"
+    assert prints.installed() == "none"
 
 
 def test_fetching(store: str) -> None:

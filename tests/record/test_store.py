@@ -15,7 +15,7 @@ from hansard.errors import StoreBusy, StoreCorrupt, StoreNewer, StoreUnusable
 from hansard.record import schema
 from hansard.record.schema import CHUNK, SCHEMA, Migration
 from hansard.record.store import GONE, LIVE, Record
-from hansard.sources.tail import settled
+from hansard.sources.tail import Mark, settled
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect, is_checksummed, page_checksum
 from tests.record.making import LOG, NOTE, keep_log, keep_more, keep_whole, mark, whole
 
@@ -135,6 +135,36 @@ def test_known_judges_as_the_sources_do(record: Record) -> None:
     when = known.mtime_ns
     for size, mtime_ns, inode in [(8, when, 7), (9, when, 7), (8, when + 1, 7), (8, when, 8), (8, when, 0)]:
         assert known.settled(size, mtime_ns, when, inode) == settled(known.mark, size, mtime_ns, when, inode)
+
+
+SECOND_NS = 1_000_000_000
+
+
+@pytest.mark.parametrize("ctime", [None, 0, 100 * SECOND_NS])
+@pytest.mark.parametrize("seen", [99, 100, 101, 102, 103])
+@pytest.mark.parametrize("since", [90, 98, 99])
+@pytest.mark.parametrize("inode", [0, 7])
+def test_the_status_that_proves_a_file_unchanged_is_the_one_that_settles_it(
+    record: Record, ctime: int | None, seen: int, since: int, inode: int
+) -> None:
+    noted = Mark(3, 100 * SECOND_NS, ctime, inode, b"h", b"l", seen * SECOND_NS, since * SECOND_NS)
+    with record.writing():
+        record.snapshot(record.root_id("/r", "r"), "\udcff name", "note", b"abc", noted, 0o600)
+    known = record.known(1)["\udcff name"]
+    status = record.settled_files(1)["\udcff name"]
+    same = (3, noted.mtime_ns, ctime or 0, inode)
+    assert (status == same) == known.settled(*same)
+    assert status in {None, same}
+
+
+def test_only_live_files_can_be_unchanged(record: Record) -> None:
+    keep_log(record, b"x")
+    keep_whole(record, b"note")
+    with record.writing():
+        record.set_state([record.known(1)[NOTE].file_id], GONE, "2026-01-01T00:00:00.000Z")
+        record.append(record.start_generation(1, LOG + ".jsonl", "main", "new"), b"abc")
+    when = mark(1).mtime_ns
+    assert record.settled_files(1) == {LOG: (1, when, when, 7), LOG + ".jsonl": None}
 
 
 def test_known_before_a_log_was_settled(record: Record) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import apsw
 
@@ -80,15 +80,6 @@ class Origin(Protocol):
 
     def has_revision(self, number: object, hash_: object) -> bool:
         """Whether it once was in this state."""
-
-
-class Quarantined(NamedTuple):
-    """Something of the record that could not be indexed: a transcript, a session, a small file."""
-
-    stage: str
-    subject: str
-    reason: str
-    since: int  # ms
 
 
 class Disposable:
@@ -267,20 +258,6 @@ def is_store_error(error: Exception) -> bool:
     return isinstance(error, (HansardError, apsw.Error)) and not isinstance(error, of_data)
 
 
-def meta(path: str, name: str) -> object:
-    """One value of a disposable database's meta table; None where it cannot be read."""
-    try:
-        db = sqlite.connect(path, readonly=True)
-        try:
-            db.set_busy_timeout(2000)
-            row = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        finally:
-            db.close()
-    except apsw.Error:
-        return None
-    return row[0] if row else None
-
-
 def count_quarantined(path: str) -> int:
     """How much of the record could not be indexed in a disposable database."""
     with telling(path):
@@ -292,8 +269,11 @@ def count_quarantined(path: str) -> int:
             db.close()
 
 
-def signature(path: str, version: int) -> tuple[object, object, object] | None:
-    """The store and the revision that a disposable database was made from, None when it is absent, unreadable or of another version."""
+def signature(path: str, version: int) -> tuple[object, object, object, object] | None:
+    """The store, the revision's number and hash and the prices that a disposable database was made from.
+
+    None when it is absent, unreadable or of another version.
+    """
     if not os.path.exists(path):
         return None
     try:
@@ -303,9 +283,11 @@ def signature(path: str, version: int) -> tuple[object, object, object] | None:
             if db.pragma("application_id") != _APPLICATION_ID or db.pragma("user_version") != version:
                 return None
             rows: dict[object, object] = {}
-            rows.update(db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision', 'lineage')"))
+            rows.update(
+                db.execute("SELECT name, value FROM meta WHERE name IN ('store_id', 'revision', 'lineage', 'prices')")
+            )
         finally:
             db.close()
     except apsw.Error:
         return None
-    return rows.get("store_id"), rows.get("revision"), rows.get("lineage")
+    return rows.get("store_id"), rows.get("revision"), rows.get("lineage"), rows.get("prices")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from hansard.errors import HansardError
+from hansard.pricing.fingerprint import FILE_NAME, installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from genai_prices.types import ModelInfo, ModelPrice, Provider
 
-FILE_NAME = "prices.json"
 CONVERTED = os.path.join(os.path.dirname(__file__), "prices.json.zst")
 """The data of the pinned genai-prices in our form, made by `tools/make_prices.py`: importing and converting it takes 0.25 s."""
 _FORMAT = 1
@@ -78,21 +78,6 @@ class PricesUnavailable(HansardError):
     """New prices could not be fetched; the ones there are stay in use."""
 
 
-def installed() -> str:
-    """A fingerprint of the installed price data, without importing it."""
-    from importlib.util import find_spec
-
-    spec = find_spec("genai_prices")
-    if spec is None or not spec.submodule_search_locations:
-        return "none"
-    place = spec.submodule_search_locations[0]
-    with contextlib.suppress(OSError):
-        # The same in every environment with this version, so that two of them can share a store.
-        versions = [name for name in os.listdir(os.path.dirname(place)) if name.startswith("genai_prices-")]
-        return f"{','.join(sorted(versions))} {os.path.getsize(os.path.join(place, 'data.py'))}"
-    return "none"
-
-
 def load(home: str) -> Book:
     """The prices in use: what was fetched with the installed package, else what came with it."""
     package = installed()
@@ -146,15 +131,6 @@ def read(home: str) -> Book | None:
     except (OSError, msgspec.DecodeError):
         return None
     return book if book.format == _FORMAT else None
-
-
-def fingerprint(home: str) -> str:
-    """What tells whether the prices in use are still the same, without reading them."""
-    kept = "none"
-    with contextlib.suppress(OSError):
-        known = os.stat(os.path.join(home, FILE_NAME))
-        kept = f"{known.st_size}-{known.st_mtime_ns}"
-    return f"{installed()} {kept}"
 
 
 def fetch(home: str, url: str | None = None) -> Book:

@@ -43,7 +43,8 @@ class Prices:
     @property
     def book(self) -> Book:
         """The price data, loaded at the first question."""
-        from hansard.pricing.book import fingerprint, load
+        from hansard.pricing.book import load
+        from hansard.pricing.fingerprint import fingerprint
 
         while self._book is None:
             # Loading may write the file anew, and another process may fetch one meanwhile: what is signed is what was read.
@@ -55,7 +56,7 @@ class Prices:
 
     def signature(self) -> str:
         """What the resolved rates depend on; found without loading the data."""
-        from hansard.pricing.book import fingerprint
+        from hansard.pricing.fingerprint import fingerprint
 
         known = self._print if self._book is not None else fingerprint(self.home)
         return "\n".join([f"{_RULES} {known}", *map(repr, self.overrides)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from hansard.record.database import Row
 from hansard.record.lineage import Lineage
 from hansard.record.names import bind_name, read_name
-from hansard.sources.tail import Mark, settled
+from hansard.sources.tail import Mark, at_rest, settled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,6 +19,11 @@ GONE = "gone"
 _KNOWN = """\
 SELECT path, id, kind, state, coalesce(generation_id, snapshot_id), size, mark_offset, mark_mtime_ns, mark_inode, mark_head,
 mark_last, mark_seen_ns, mark_ctime_ns, mark_since_ns FROM file"""
+
+
+_SETTLED = """\
+SELECT path, mark_offset, mark_mtime_ns, mark_ctime_ns, mark_inode, mark_seen_ns, mark_since_ns FROM file
+WHERE +root_id = ? AND state = 'live'"""
 
 
 class RootRow(NamedTuple):
@@ -125,6 +130,20 @@ class Files(Lineage):
             else:
                 known = _known(row)
                 result[known.path] = known
+        return result
+
+    def settled_files(self, root_id: int) -> dict[str, tuple[int, int, int, int] | None]:
+        """Size, times and inode by which each live file of a root is proved unchanged; None where no status would prove it.
+
+        All that a sync which finds nothing asks about files: the rows of `known`, of which thousands may be gone, are for the others.
+        """
+        result: dict[str, tuple[int, int, int, int] | None] = {}
+        for path, offset, mtime, ctime, inode, seen, since in self._rows(_SETTLED, (root_id,)):
+            rests = offset is not None and ctime is not None and at_rest(ctime or mtime, seen, since or 0)
+            if type(path) is str and type(inode) is int:
+                result[path] = (offset, mtime, ctime, inode) if rests else None
+            else:
+                result[read_name(path)] = (offset, mtime, ctime, int(inode or 0)) if rests else None
         return result
 
     def known_file(self, root_id: int, path: str) -> Known | None:

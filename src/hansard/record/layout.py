@@ -11,7 +11,7 @@ import apsw
 
 from hansard.errors import StoreNewer, StoreUnusable
 from hansard.files import DIRECTORY_MODE, FILE_MODE
-from hansard.record import chain, schema
+from hansard.record import schema
 from hansard.storage import sqlite
 from hansard.storage.failures import os_error
 
@@ -183,6 +183,8 @@ def _version(db: apsw.Connection, path: str) -> int:
 
 def _migrate(db: apsw.Connection, path: str, busy_seconds: float) -> None:
     """Apply the missing steps in one transaction, after a backup of a store that holds something."""
+    from hansard.record import chain  # which stands on the database, and so on this module
+
     backup: str | None = None
     db.execute("BEGIN IMMEDIATE")
     try:

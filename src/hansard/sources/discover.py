@@ -9,7 +9,7 @@ from msgspec import Struct
 from hansard.sources.layout import LOOSE, TOPS, FileKind, LayoutFolder
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import Root, path_inside
-from hansard.sources.tail import FileStatus, file_status
+from hansard.sources.tail import FileStatus, status_numbers
 
 
 class Found(Struct):
@@ -104,7 +104,7 @@ class _Walk:
         """Walk a folder and the plain folders in it but `own_data`; `real` is its real path where that must be watched."""
         add = self.found.append
         scandir = os.scandir
-        new = Found
+        new, numbers = Found, status_numbers
         stack = [(folder, relative, place, real)]
         while stack:
             folder, relative, place, real = stack.pop()
@@ -123,7 +123,7 @@ class _Walk:
                                     self._leave_out(path, entry, _NOT_OURS)
                                     continue
                                 # On Windows this is the directory's own note of the file, st_ino 0.
-                                add(new(path, kind, *file_status(entry.stat())))
+                                add(new(path, kind, *numbers(entry.stat())))
                             elif entry.is_symlink() or (_WINDOWS and _is_junction(entry)):
                                 self.links.append((path, entry.path, name, place))
                             elif entry.is_dir(follow_symlinks=False):
@@ -232,7 +232,7 @@ class _Walk:
         self.left_out.append(LeftOut(path, 0, f"a link to {shown}, {where}", shown))
 
     def _add(self, path: str, kind: FileKind, st: os.stat_result) -> None:
-        self.found.append(Found(path, kind, *file_status(st)))
+        self.found.append(Found(path, kind, *status_numbers(st)))
 
     def _leave_out(self, path: str, entry: "os.DirEntry[str]", reason: str) -> None:
         if path.startswith("projects/"):

@@ -32,10 +32,10 @@ class FileKind(StrEnum):
     @property
     def is_log(self) -> bool:
         """Tell append-only logs from small whole files."""
-        return self in _LOGS
+        return self in LOG_KINDS
 
 
-_LOGS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG, FileKind.CAST})
+LOG_KINDS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG, FileKind.CAST})
 # A member looked up through the class costs as much as the rest of the decision, once per file and sync.
 _AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
 

@@ -31,12 +31,15 @@ class FileStatus(NamedTuple):
 
 def file_status(status: os.stat_result) -> FileStatus:
     """Take over a status; a number that does not fit into 63 bits is cut."""
+    return FileStatus._make(status_numbers(status))
+
+
+def status_numbers(status: os.stat_result) -> tuple[int, int, int, int, int]:
+    """The same as a plain tuple: a walk makes thousands."""
     mtime, ctime = status.st_mtime_ns, status.st_ctime_ns
     if not -_LARGEST < mtime < _LARGEST or not -_LARGEST < ctime < _LARGEST:
         mtime, ctime = (max(-_LARGEST, min(time_, _LARGEST)) for time_ in (mtime, ctime))
-    return FileStatus(
-        status.st_size, mtime, ctime if _HAS_CTIME else 0, status.st_ino & _LARGEST, status.st_mode & 0o7777
-    )
+    return (status.st_size, mtime, ctime if _HAS_CTIME else 0, status.st_ino & _LARGEST, status.st_mode & 0o7777)
 
 
 class Mark(NamedTuple):
@@ -59,11 +62,11 @@ def settled(mark: Mark, size: int, mtime_ns: int, ctime_ns: int, inode: int) -> 
         and mtime_ns == mark.mtime_ns
         and ctime_ns == mark.ctime_ns
         and not _differ(inode, mark.inode)
-        and _at_rest(ctime_ns or mtime_ns, mark.seen_ns, mark.since_ns)
+        and at_rest(ctime_ns or mtime_ns, mark.seen_ns, mark.since_ns)
     )
 
 
-def _at_rest(changed_ns: int, seen_ns: int, since_ns: int) -> bool:
+def at_rest(changed_ns: int, seen_ns: int, since_ns: int) -> bool:
     """Whether a look came so long after a change that a write after it cannot have left the file's times as they were.
 
     A write within the file clock's grain of our look may. A time that lies in our future says nothing about when the write was;
@@ -173,7 +176,7 @@ class Tail:
             return True
         if self.size == mark.offset and status.mtime_ns != mark.mtime_ns:
             return True  # written, and no longer: not by appending
-        return _at_rest(status.ctime_ns or status.mtime_ns, self._seen_ns, self._since_ns)
+        return at_rest(status.ctime_ns or status.mtime_ns, self._seen_ns, self._since_ns)
 
     def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ _STALE_SECONDS = 60.0
 _DONE_TO_FILES = {"reading": "read", "indexing": "indexed", "text": "searchable"}
 
 
-class Heartbeat(NamedTuple):
+class Heartbeat(Struct, frozen=True):
     """How current a store is."""
 
     last_sync: float | None  # seconds since 1970; None: there was no complete one yet
@@ -125,7 +124,7 @@ def sync_progress(home: str) -> SyncProgress | None:
     return SyncProgress(str(phase), files, total)
 
 
-class LastVerify(NamedTuple):
+class LastVerify(Struct, frozen=True):
     """What the last check of the whole record found."""
 
     at: float  # seconds since 1970

@@ -6,13 +6,15 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.pricing.settle import Prices
-from hansard.record.store import Record, Revision
+from hansard.record.chain import Revision
+from hansard.record.files import Files
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.storage.sqlite import remove_partial
@@ -24,10 +26,11 @@ from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
+    from hansard.record.store import Record
     from hansard.sync.keep import Keeper
     from hansard.sync.row_workers import RowWorkers
 
-Change = Callable[[Record], None]
+Change = Callable[["Record"], None]
 
 
 def sync(
@@ -124,6 +127,7 @@ def _sync(
         if not held:
             return SyncReport(busy=True)
         from hansard.index.store import IndexDamaged, discard
+        from hansard.record.store import Record
 
         remove_partial(home)
         for name in (INDEX, TEXT):
@@ -168,7 +172,7 @@ def _refuse_lost_record(home: str) -> None:
         )
 
 
-class _Look(NamedTuple):
+class _Look(Struct, frozen=True):
     """What the walk before the lock saw; it need not be walked again while the record stays at that revision."""
 
     surveys: list[RootSurvey]
@@ -181,26 +185,30 @@ def _look(home: str, roots: Sequence[Root], max_file: int, prices: Prices) -> _L
     if not os.path.exists(path) or not os.path.getsize(path):
         return None
     try:
-        record = Record.open(path, readonly=True)
+        record = Files.open(path, readonly=True)
     except StoreUnusable:
         # Not made in full, or of an older layout: opening it for writing sees to that, or tells what is wrong.
         return None
     try:
         revision = record.head()
         surveys = survey(record, roots, max_file)
-        quiet = all(result.is_quiet for result in surveys) and is_signed(home, record) and _priced(home, prices)
+        quiet = all(result.is_quiet for result in surveys) and is_signed(home, record, prices)
         return _Look(surveys, revision, quiet)
     finally:
         record.close()
 
 
-def is_signed(home: str, record: Record) -> bool:
-    """Whether both indexes were made from this very state of the record."""
+def is_signed(home: str, record: Files, prices: Prices | None = None) -> bool:
+    """Whether both indexes were made from this very state of the record, and priced with these prices."""
     from hansard.index.schema import VERSION
     from hansard.index.store import signature
 
     expected = (record.store_id, *record.head())
-    return all(signature(place(home, name), VERSION) == expected for name in (INDEX, TEXT))
+    rows = signature(place(home, INDEX), VERSION)
+    if rows is None or rows[:3] != expected or (prices is not None and rows[3] != prices.signature()):
+        return False
+    texts = signature(place(home, TEXT), VERSION)
+    return texts is not None and texts[:3] == expected
 
 
 def _was_complete(home: str) -> bool:
@@ -210,13 +218,6 @@ def _was_complete(home: str) -> bool:
 
     signed = signature(place(home, INDEX), VERSION)
     return signed is not None and bool(signed[1])
-
-
-def _priced(home: str, prices: Prices) -> bool:
-    """Whether the index was priced with the prices of today."""
-    from hansard.index.store import meta
-
-    return meta(place(home, INDEX), "prices") == prices.signature()
 
 
 def _report(surveys: Sequence[RootSurvey]) -> SyncReport:

@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 
-from hansard.record.store import GONE, Known, Quarantined, Record
+from hansard.record.files import GONE, Files, Known, Quarantined
 from hansard.sources.discover import Found, LeftOut, discover
-from hansard.sources.layout import kind_of
+from hansard.sources.layout import LOG_KINDS, kind_of
 from hansard.sources.names import printable
 from hansard.sources.roots import Root
 from hansard.sources.tail import file_status
@@ -64,7 +64,7 @@ def coming(file: Found, known: Known | None) -> int:
     return grown if grown >= 0 else file.size
 
 
-def survey(record: Record, roots: Sequence[Root], max_file: int, *, reread: bool = False) -> list[RootSurvey]:
+def survey(record: Files, roots: Sequence[Root], max_file: int, *, reread: bool = False) -> list[RootSurvey]:
     """Walk the roots and compare with what is known; small files over `max_file` bytes are left out.
 
     With `reread` every file counts as changed, whatever its status says.
@@ -85,16 +85,16 @@ def survey(record: Record, roots: Sequence[Root], max_file: int, *, reread: bool
     return results
 
 
-def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: bool) -> None:
+def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bool) -> None:
     root = result.root
     failed = dict(result.quarantined)
     moment = time.time_ns()
-    known = record.known(result.root_id) if result.root_id is not None else {}
+    settled = record.settled_files(result.root_id) if result.root_id is not None else {}
     found, unreadable, result.left_out = discover(root)
-    changed = result.changed
+    unproved = []
     for file in found:
-        before = known.pop(file.path, None)
-        if file.kind.is_log:
+        status = settled.pop(file.path, None)
+        if file.kind in LOG_KINDS:
             result.logs += 1
         elif file.size > max_file:
             result.left_out.append(LeftOut(file.path, file.size, f"larger than {max_file} bytes"))
@@ -102,13 +102,18 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: b
         trouble = failed.pop(file.path, None) if failed else None
         if trouble is not None and not reread and _still_fails(trouble, file, moment):
             result.unreadable.append(f"{root.locate(file.path)}: {trouble.reason}")
-        elif (
+        elif reread or status != (file.size, file.mtime_ns, file.ctime_ns, file.inode):
+            unproved.append(file)
+    known = record.known(result.root_id) if result.root_id is not None and (unproved or settled) else {}
+    for file in unproved:
+        before = known.get(file.path)
+        if (
             before is None
             or before.state == GONE
             or reread
             or not before.settled(file.size, file.mtime_ns, file.ctime_ns, file.inode)
         ):
-            changed.append((file, before))
+            result.changed.append((file, before))
     result.unreadable += [f"{item.path}: {item.reason}" for item in unreadable]
     hidden = {item.relative for item in unreadable}
     if os.path.islink(root.projects) and not os.path.exists(root.projects):
@@ -117,9 +122,7 @@ def _survey_root(record: Record, result: RootSurvey, max_file: int, *, reread: b
         hidden.add("projects")
     # What was once kept through a link that is not followed stays as it was: nobody knows what became of it.
     unseen = {*hidden, *(item.path for item in result.left_out if item.target)}
-    for path, before in known.items():
-        if before.state != GONE and not _is_in(path, unseen):
-            result.gone.append(before)
+    result.gone = [known[path] for path in settled if not _is_in(path, unseen)]  # what was live and was not found
     result.released = [path for path in failed if not _is_in(path, hidden)]
     # Of what could not be looked at, what was noted stays noted.
     result.left_out += [LeftOut(*item) for item in result.left_out_before if _is_in(item[0], hidden)]
@@ -143,7 +146,7 @@ def _under(path: str, folder: str) -> bool:
 
 
 def survey_paths(
-    record: Record, roots: Sequence[Root], paths: Collection[str], max_file: int
+    record: Files, roots: Sequence[Root], paths: Collection[str], max_file: int
 ) -> list[RootSurvey] | None:
     """Compare only some files, named by their absolute paths; None when a whole walk is needed to say what happened."""
     ids = {row.path: row.id for row in record.roots()}
@@ -162,7 +165,7 @@ def survey_paths(
     return results
 
 
-def _look(record: Record, result: RootSurvey, relative: str, max_file: int) -> bool:
+def _look(record: Files, result: RootSurvey, relative: str, max_file: int) -> bool:
     """Compare one file; False when only a walk can tell what became of it."""
     root, root_id = result.root, result.root_id
     place = root.locate(relative)
