@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from hansard.record.salvage import SalvageReport
     from hansard.record.store import Record
     from hansard.record.verify import VerifyReport
+    from hansard.sources.discover import Walk
     from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.run import Change
     from hansard.thread.store import ThreadCache, ThreadStore
@@ -120,6 +121,7 @@ class Hansard:
         self._reader: Reader | None = None
         self._record: Record | None = None
         self._edits: EditCache | None = None
+        self._walks: dict[str, Walk] = {}  # of the last sync, where it found nothing new
 
     def __enter__(self) -> Self:
         return self
@@ -166,6 +168,7 @@ class Hansard:
             raise StoreUnusable(
                 f"{self.home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
             ) from error
+        self._walks = {}
         report = sync(
             self.home,
             self.roots,
@@ -177,6 +180,7 @@ class Hansard:
             reread=reread,
             compare_bytes=None if thorough else COMPARE_BYTES,
             newest_only=newest_only,
+            walks=self._walks,
         )
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
@@ -830,11 +834,15 @@ class Hansard:
 
         return list_problems(self.reader, self._record_or_none())
 
-    def status(self) -> Status:
-        """The store at a glance, and what the client's clean-up will delete next."""
+    def status(self, *, as_synced: bool = False) -> Status:
+        """The store at a glance, and what the client's clean-up will delete next.
+
+        `as_synced`: the sources as the last `sync()` found them, if that was all it found; otherwise they are walked again.
+        """
         from hansard.query.health import read_status
 
-        return read_status(self.reader, self._record_or_none(), self.home, self.roots)
+        walks = self._walks if as_synced else {}
+        return read_status(self.reader, self._record_or_none(), self.home, self.roots, walks=walks)
 
     def doctor(self) -> Diagnosis:
         """The store's health, permissions, issues and drift."""

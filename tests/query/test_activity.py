@@ -132,6 +132,8 @@ def test_sessions_of_days_are_those_of_the_list(tmp_path: Path) -> None:
         activity = h.activity(since=days[0], until=days[-1])
         assert (whole.prompts, whole.tool_calls) == (activity.prompts, activity.tool_calls)
         assert whole.active == _slowly(h, days[0], days[-1])
+        ever = h.activity(since=datetime(1, 1, 2, tzinfo=UTC), until=datetime(9999, 1, 1, tzinfo=UTC))
+        assert h.activity() == ever, "all there is, counted without a condition"
 
 
 def _slowly(h: Hansard, since: datetime, until: datetime) -> timedelta:

@@ -171,13 +171,15 @@ def count_activity(reader: Reader, since: datetime | None = None, until: datetim
     prompts = reader.one(
         f"{inside.format(table='prompts')} AND t.current = 1 AND x.source IN ('prompt', 'queued')", (low, high, copies)
     )
-    calls = reader.one(inside.format(table="tool_calls"), (low, high, json.dumps(find_copies(reader))))
-    if since is None and until is None:  # sums of quarters of an hour, where there are a hundred times as many messages
+    if since is None and until is None:
+        calls = reader.one("SELECT count(*) - ? FROM tool_calls", (len(find_copies(reader)),))
+        # Sums of quarters of an hour, where there are a hundred times as many messages.
         usage = reader.one(
             "SELECT coalesce(sum(messages), 0), coalesce(sum(input), 0), coalesce(sum(output), 0),"
             " coalesce(sum(cache_read), 0), coalesce(sum(cache_write_5m + cache_write_1h), 0) FROM spending"
         )
     else:
+        calls = reader.one(inside.format(table="tool_calls"), (low, high, json.dumps(find_copies(reader))))
         usage = reader.one(
             "SELECT count(*), coalesce(sum(input), 0), coalesce(sum(output), 0), coalesce(sum(cache_read), 0),"
             " coalesce(sum(cache_write), 0) FROM usage WHERE ts >= ?1 AND ts < ?2",

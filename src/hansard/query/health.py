@@ -6,8 +6,9 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -24,13 +25,15 @@ from hansard.query.reader import Reader
 from hansard.query.soundness import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
+from hansard.sources.layout import LOG_KINDS, FileKind
 from hansard.storage.heartbeat import SyncProgress, heartbeat, last_verify, sync_progress
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
-    from hansard.sources.discover import Found
+    from hansard.sources.discover import Found, Walk
 
+_TRANSCRIPTS = frozenset({FileKind.MAIN, FileKind.AGENT})
 _EXAMPLES = 3
 _SAMPLE = 256  # chunks of 256 KiB: a fraction of a second
 
@@ -109,9 +112,15 @@ class Status(Struct, frozen=True):
 
 
 def read_status(
-    reader: Reader, record: Record | None, home: str, roots: Sequence[Root], *, horizon_days: int = 7
+    reader: Reader,
+    record: Record | None,
+    home: str,
+    roots: Sequence[Root],
+    *,
+    horizon_days: int = 7,
+    walks: Mapping[str, Walk] = MappingProxyType({}),
 ) -> Status:
-    """Everything `hansard status` shows."""
+    """Everything `hansard status` shows; roots that are not in `walks` by their paths are walked."""
     counts = reader.one(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
@@ -124,8 +133,8 @@ def read_status(
     source_bytes = 0
     known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
     for root in roots:
-        found, unreadable, left_out = discover(root)
-        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
+        found, unreadable, left_out = walks.get(root.path) or discover(root)
+        known = _KeptFiles(record, known_roots.get(root.path))
         days = cleanup_period_days(root)
         size = sum(file.size for file in found)
         source_bytes += size
@@ -134,20 +143,18 @@ def read_status(
                 root.path,
                 root.name,
                 len(found),
-                sum(file.kind.is_log for file in found),
+                sum(file.kind in LOG_KINDS for file in found),
                 size,
                 days,
                 sum(map(_is_alive, running_sessions(root))),
                 tuple(f"{item.path}: {item.reason}" for item in unreadable),
-                tuple(_unfollowed(root, left_out, known)),
+                tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
             )
         )
         limit = time.time() - (days - horizon_days) * 86400
         for file in found:
-            if file.kind.value not in ("main", "agent") or file.mtime_ns / 1e9 > limit:
+            if file.kind not in _TRANSCRIPTS or file.mtime_ns / 1e9 > limit:
                 continue
-            entry = known.get(file.path)
-            kept = entry is not None and entry.offset == file.size and entry.mtime_ns == file.mtime_ns
             doomed.append(
                 Doomed(
                     file.path,
@@ -155,7 +162,7 @@ def read_status(
                     file.path.rsplit("/", 1)[-1].removesuffix(".jsonl"),
                     datetime.fromtimestamp(file.mtime_ns / 1e9, UTC) + timedelta(days=days),
                     file.size,
-                    kept,
+                    known.has(file),
                 )
             )
     doomed.sort(key=lambda item: (item.deleted_at, item.path))
@@ -188,6 +195,31 @@ def read_status(
         doomed=tuple(doomed),
         doomed_unkept=sum(not item.kept for item in doomed),
     )
+
+
+class _KeptFiles:
+    """What the record has of one root's files, read as far as it is asked for."""
+
+    def __init__(self, record: Record | None, root_id: int | None) -> None:
+        self._record = record if root_id is not None else None
+        self._root_id = root_id or 0
+        self._settled: dict[str, tuple[int, int, int, int] | None] | None = None
+
+    def has(self, file: Found) -> bool:
+        """Whether a file is kept as it was found, by its size and its date."""
+        if self._record is None:
+            return False
+        if self._settled is None:
+            self._settled = self._record.settled_files(self._root_id)
+        status = self._settled.get(file.path)
+        if status is not None:
+            return status[:2] == (file.size, file.mtime_ns)
+        entry = self._record.known_file(self._root_id, file.path)
+        return entry is not None and entry.offset == file.size and entry.mtime_ns == file.mtime_ns
+
+    def paths(self) -> Iterable[str]:
+        """Every file that was ever kept."""
+        return self._record.known(self._root_id) if self._record is not None else ()
 
 
 def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -> Iterator[UnfollowedLink]:

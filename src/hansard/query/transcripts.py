@@ -25,10 +25,12 @@ FORK_TURN = (
 
 def list_transcripts(reader: Reader, session_id: str | None) -> list[Transcript]:
     """The logs of a session, or of the whole store, former generations included."""
+    wanted = (
+        "" if session_id is None else "WHERE session_id = ?"
+    )  # a condition on the value would keep SQLite from the index
     rows = reader.rows(
-        f"SELECT {_COLUMNS} FROM transcripts WHERE ?1 IS NULL OR session_id = ?1"
-        " ORDER BY agent_id <> '', path, root, generation",
-        (session_id,),
+        f"SELECT {_COLUMNS} FROM transcripts {wanted} ORDER BY agent_id <> '', path, root, generation",
+        () if session_id is None else (session_id,),
     )
     return [_transcript(row) for row in rows]
 

@@ -46,6 +46,9 @@ class Unreadable(Struct, frozen=True):
     relative: str = ""  # as Found.path; "" is the whole root
 
 
+Walk = tuple[list[Found], list[Unreadable], list[LeftOut]]
+"""What a walk over a root found: what is to be kept, what could not be looked at, what is left out."""
+
 _NOT_OURS = "not a kind of file that Hansard keeps"
 _NOT_A_FILE = "not a regular file"
 _HIDDEN = "a hidden folder"
@@ -55,7 +58,7 @@ _WINDOWS = sys.platform == "win32"
 _MOUNT_POINT = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT: a junction, which DirEntry takes for a plain folder
 
 
-def discover(root: Root) -> tuple[list[Found], list[Unreadable], list[LeftOut]]:
+def discover(root: Root) -> Walk:
     """Find what a root holds, in no particular order."""
     walk = _Walk(root)
     if not os.path.isdir(root.path):

@@ -15,6 +15,7 @@ from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.pricing.settle import Prices
 from hansard.record.chain import Revision
 from hansard.record.files import Files
+from hansard.sources.discover import Walk
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.storage.sqlite import remove_partial
@@ -48,6 +49,7 @@ def sync(
     reread: bool = False,
     compare_bytes: int | None = COMPARE_BYTES,
     newest_only: bool = False,
+    walks: dict[str, Walk] | None = None,
 ) -> SyncReport:
     """Bring the store in `home` up to date with its source roots.
 
@@ -77,7 +79,8 @@ def sync(
     `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is compared of
     files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only` ends a large
     first sync when the newest transcripts are indexed; any other is done in full. `workers` allows other processes for a large backlog;
-    `row_workers` is how many of them make rows, None as many as pay off.
+    `row_workers` is how many of them make rows, None as many as pay off. `walks` is given what each root held, by its path, where
+    nothing was new.
     """
     started = time.perf_counter()
     try:
@@ -95,6 +98,7 @@ def sync(
             reread=reread,
             compare_bytes=compare_bytes,
             newest_only=newest_only,
+            walks=walks,
         )
     except Exception as error:
         note_failure(home, error)
@@ -119,9 +123,12 @@ def _sync(
     reread: bool,
     compare_bytes: int | None,
     newest_only: bool,
+    walks: dict[str, Walk] | None,
 ) -> SyncReport:
     look = _look(home, roots, max_file, prices) if only is None and not reread else None
     if look is not None and look.is_quiet:
+        if walks is not None:
+            walks.update((result.root.path, result.walk) for result in look.surveys if result.walk is not None)
         return replace(_report(look.surveys), problems=last_problems(home))
     with sync_lock(home, wait_seconds) as held:
         if not held:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct, field
 
 from hansard.record.files import GONE, Files, Known, Quarantined
-from hansard.sources.discover import Found, LeftOut, discover
+from hansard.sources.discover import Found, LeftOut, Walk, discover
 from hansard.sources.layout import LOG_KINDS, kind_of
 from hansard.sources.names import printable
 from hansard.sources.roots import Root
@@ -34,6 +34,7 @@ class RootSurvey(Struct):
     released: list[str] = field(default_factory=list)  # of these, what is no longer there
     logs: int = 0
     complete: bool = True  # every file of the root was looked at
+    walk: Walk | None = None  # as it was made for this
 
     @property
     def is_quiet(self) -> bool:
@@ -90,7 +91,8 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
     failed = dict(result.quarantined)
     moment = time.time_ns()
     settled = record.settled_files(result.root_id) if result.root_id is not None else {}
-    found, unreadable, result.left_out = discover(root)
+    result.walk = found, unreadable, left_out = discover(root)
+    result.left_out = list(left_out)
     unproved = []
     for file in found:
         status = settled.pop(file.path, None)

@@ -57,7 +57,7 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
         cli.no_sync = False  # nothing is indexed yet
     with cli.reading(settings, early=True) as h:
         page = h.sessions(limit=_RECENT)
-        answer = h.status()
+        answer = h.status(as_synced=True)
         counts = _counts(h, moment)
     if cli.as_json:
         cli.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})

@@ -18,7 +18,7 @@ def status(cli: Context) -> None:
       hansard status --json
     """
     with cli.reading(early=True, waits=False) as h:
-        answer = h.status()
+        answer = h.status(as_synced=True)
     if cli.as_json:
         cli.emit(answer)
     else:

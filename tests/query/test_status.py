@@ -1,0 +1,65 @@
+"""`status()` from the walk of the sync before it, or from its own."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+import hansard
+from hansard.demo.history import write_history
+from hansard.query import health
+from hansard.storage.sqlite import connect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from hansard import Hansard
+
+
+@pytest.fixture
+def h(tmp_path: Path) -> Iterator[Hansard]:
+    """A synced history whose files have come to rest, with a link that is not followed."""
+    write_history(tmp_path / "claude", now=datetime(2026, 5, 1, 12, tzinfo=UTC))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "claude" / "projects" / "-linked").symlink_to(tmp_path / "outside")
+    with hansard.open(tmp_path / "store", [tmp_path / "claude"]) as opened:
+        opened.sync()
+        with closing(connect(str(tmp_path / "store" / "record.db"))) as db:
+            db.execute("UPDATE file SET mark_seen_ns = mark_seen_ns + 60000000000")
+        yield opened
+
+
+def test_the_walk_of_a_sync_that_found_nothing_serves_the_status(h: Hansard, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert h.sync().changed == 0
+    walked = h.status()
+    assert walked.doomed
+    assert walked.roots[0].unfollowed_links
+    monkeypatch.setattr(health, "discover", lambda _root: pytest.fail("walked again"))
+    assert h.status(as_synced=True) == walked
+
+
+def test_after_a_sync_that_found_something_the_sources_are_walked(h: Hansard, tmp_path: Path) -> None:
+    files = h.status().roots[0].files
+    (tmp_path / "claude" / "projects" / "-new").mkdir()
+    (tmp_path / "claude" / "projects" / "-new" / "0e6f1a2b-0000-4000-8000-000000000001.jsonl").write_bytes(b"{}\n")
+    assert h.sync().changed == 1
+    assert h.status(as_synced=True).roots[0].files == files + 1
+    assert h.status(as_synced=True) == h.status()
+
+
+def test_without_a_sync_the_sources_are_walked(h: Hansard, tmp_path: Path) -> None:
+    with hansard.open(tmp_path / "store", [tmp_path / "claude"]) as other:
+        assert other.status(as_synced=True) == h.status()
+
+
+def test_what_the_record_has_not_is_told(h: Hansard, tmp_path: Path) -> None:
+    old = next(item for item in h.status().doomed if item.kept)
+    place = tmp_path / "claude" / old.path
+    place.write_bytes(place.read_bytes() + b"{}\n")
+    os.utime(place, (1_700_000_000, 1_700_000_000))
+    assert [item.path for item in h.status().doomed if not item.kept] == [old.path]
