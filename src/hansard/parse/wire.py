@@ -6,8 +6,6 @@ at no cost on the fast path. Its fields stand in the order in which clients writ
 the last one was found.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, cast
 
 from msgspec import Meta, Raw, Struct, defstruct, field
@@ -303,6 +301,12 @@ METADATA_FIELDS: dict[str, frozenset[str]] = {
 }
 
 
+class Hunk(Struct, gc=False):
+    """One hunk of a structured patch; its header numbers are not reliable, its lines are."""
+
+    lines: list[str] = []
+
+
 class ToolResult(Struct, gc=False):
     """What of `toolUseResult` is worth knowing for every tool."""
 
@@ -316,12 +320,6 @@ class ToolResult(Struct, gc=False):
     persisted_path: str | None = field(default=None, name="persistedOutputPath")
     is_async: bool | None = field(default=None, name="isAsync")
     duration_ms: float | None = field(default=None, name="totalDurationMs")
-
-
-class Hunk(Struct, gc=False):
-    """One hunk of a structured patch; its header numbers are not reliable, its lines are."""
-
-    lines: list[str] = []
 
 
 class ToolInput(Struct, gc=False):
