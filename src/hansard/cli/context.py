@@ -85,9 +85,9 @@ class Context:
         """The columns of the terminal, or of COLUMNS; into a pipe nothing is cut."""
         if not _is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
             return PIPED
-        import shutil
+        from hansard.cli.output.terminal import terminal_size
 
-        return max(_NARROW, shutil.get_terminal_size((80, 24)).columns)
+        return max(_NARROW, terminal_size().columns)
 
     def chart_width(self) -> int:
         """The columns of what is drawn across the whole width."""
@@ -232,10 +232,10 @@ def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
 
 def program() -> str:
     """What to type to run this program again: its path where the shell would not find its name."""
-    import shutil
+    from hansard.cli.output.terminal import is_on_path
 
     path = sys.argv[0] if sys.argv else ""
-    if os.path.basename(path) != "hansard" or shutil.which("hansard") is not None:
+    if os.path.basename(path) != "hansard" or is_on_path("hansard"):
         return "hansard"
     from shlex import quote
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hansard.errors import HansardError
-from hansard.index.tokens import is_native
 from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
@@ -326,6 +325,8 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
 
 def _text_finding() -> Finding:
     """Which of the two functions prepares texts for the full-text index."""
+    from hansard.index.tokens import is_native
+
     if is_native():
         return Finding("ok", "text", "prepared for the full-text index by the native module")
     return Finding(

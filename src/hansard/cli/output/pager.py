@@ -9,6 +9,8 @@ from itertools import islice
 
 import click
 
+from hansard.cli.output.terminal import is_on_path, terminal_size
+
 _AT_ONCE = 200  # lines that are written together
 
 
@@ -18,9 +20,7 @@ def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = 
     if not paged or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         _write(waiting)
         return
-    import shutil
-
-    height = shutil.get_terminal_size((80, 24)).lines
+    height = terminal_size().lines
     first = list(islice(waiting, height))
     if len(first) < height or (command := _command()) in ("", "cat"):
         _write(iter(first))
@@ -50,9 +50,7 @@ def _command() -> str | None:
             except ValueError:  # an open quote
                 return "cat"
             return chosen.strip()
-    import shutil
-
-    return "less -FRX" if shutil.which("less") else None
+    return "less -FRX" if is_on_path("less") else None
 
 
 def _write(lines: Iterator[str]) -> None:
