@@ -12,10 +12,10 @@ from hansard.sources.roots import Root
 
 POLL_SECONDS = 1.0
 _POLL_SHARE = 100  # polling rests this many times as long as it looks: at most one per cent of a core
-_WAKE_MS = 1000
-_RESCAN_WAKES = 30  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
+_WAKE_MS = 3000  # between two looks at whether the places watched are still the same ones
+_RESCAN_WAKES = 10  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
 _RESCAN_SHARE = 5000  # but it rests this many times as long as it looks: 0.02 per cent of a core
-_MOST_WAKES = 900
+_MOST_WAKES = 300
 _GROUP_STEPS = 4  # steady writing is told at least after so many quiet periods
 
 _State = dict[str, tuple[int, ...]]
