@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -162,12 +161,14 @@ def _edit(call: ToolCall, given: Given) -> _Shown:
 
 def _differences(steps: Iterable[Given]) -> Iterator[str]:
     """What each step changes; where there is too much to compare, all of the old and all of the new lines."""
+    from difflib import unified_diff
+
     left = _DIFF_LINES
     for step in steps:
         before, after = _text(step, "old_string").split("\n"), _text(step, "new_string").split("\n")
         left -= len(before) + len(after)
         if left >= 0:
-            yield from list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
+            yield from list(unified_diff(before, after, lineterm="", n=3))[2:]
         else:
             yield f"@@ -1,{len(before)} +1,{len(after)} @@"
             yield from ("-" + line for line in before)
