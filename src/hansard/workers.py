@@ -22,6 +22,7 @@ from importlib import import_module
 from typing import IO, Any, cast
 
 from hansard.errors import HansardError
+from hansard.quick_imports import import_quickly
 
 _FAILED = None  # begins the message that tells of an error
 
@@ -123,6 +124,7 @@ def main() -> None:
     # Whatever else writes to standard output must not write into a message.
     channel = Channel(sys.stdin.buffer, open(os.dup(1), "wb"))  # noqa: SIM115 - open as long as the process
     os.dup2(2, 1)
+    import_quickly("msgspec")
     # An OSError is a pipe without its other end: whoever started this has gone.
     with contextlib.suppress(KeyboardInterrupt, OSError):
         function, *job = channel.receive()

@@ -30,9 +30,9 @@ def main() -> None:
 
         if hook.run_fast(sys.argv[2:]):
             return
-    from hansard.cli.quick_imports import import_click_and_msgspec
+    from hansard.quick_imports import import_quickly
 
-    import_click_and_msgspec()
+    import_quickly("click", "msgspec")
     from hansard.cli.app import hansard
 
     if "_HANSARD_COMPLETE" in os.environ:

@@ -1,4 +1,4 @@
-"""Importing click and msgspec without what they import and a command does not need.
+"""Importing click and msgspec without what they import and neither a command nor a helper process needs.
 
 Both are small, but with `inspect`, `typing_extensions`, `platform`, `gettext` and `textwrap` behind them they take half as long again.
 """
@@ -52,8 +52,8 @@ def system() -> str:
     return os.uname().sysname
 
 
-def import_click_and_msgspec() -> None:
-    """Import both; whoever imports the others later gets the real ones."""
+def import_quickly(*names: str) -> None:
+    """Import some of them; whoever imports what was left out later gets the real thing."""
     stand_ins: dict[str, ModuleType | None] = {
         "gettext": _stand_in("gettext", gettext, ngettext),
         "inspect": _stand_in("inspect", cleandoc),
@@ -64,8 +64,8 @@ def import_click_and_msgspec() -> None:
     placed = {name: module for name, module in stand_ins.items() if name not in sys.modules}
     sys.modules.update(placed)  # type: ignore[arg-type]  # None is Python's own mark for "not to be had"
     try:
-        import_module("click")
-        import_module("msgspec")
+        for name in names:
+            import_module(name)
     finally:
         for name, module in placed.items():
             if name in sys.modules and sys.modules[name] is module:

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from hansard.cli import quick_imports
+from hansard import quick_imports
 
 _HELP = [["--help"], ["search", "--help"], ["usage", "--help"], ["show", "--help"], ["sync", "--no-such-option"]]
 
@@ -44,8 +44,8 @@ def test_the_system_has_its_name() -> None:
 def test_later_imports_get_the_real_modules() -> None:
     code = """
 import sys
-from hansard.cli.quick_imports import import_click_and_msgspec
-import_click_and_msgspec()
+from hansard.quick_imports import import_quickly
+import_quickly("click", "msgspec")
 late = {"gettext", "inspect", "platform", "textwrap", "typing_extensions"}
 print(sorted(late & set(sys.modules)))
 import gettext, inspect, platform, textwrap, uuid
@@ -61,8 +61,8 @@ print(uuid.UUID(int=1))
 def test_modules_that_are_there_stay_where_they_are() -> None:
     code = """
 import inspect, sys, typing_extensions
-from hansard.cli.quick_imports import import_click_and_msgspec
-import_click_and_msgspec()
+from hansard.quick_imports import import_quickly
+import_quickly("click", "msgspec")
 import click.core
 print(click.core.inspect is inspect, sys.modules["typing_extensions"] is typing_extensions)
 """
@@ -81,8 +81,8 @@ def test_the_description_of_the_api_is_the_same_to_the_letter() -> None:
     code = """
 import sys
 if sys.argv[1] == "quick":
-    from hansard.cli.quick_imports import import_click_and_msgspec
-    import_click_and_msgspec()
+    from hansard.quick_imports import import_quickly
+    import_quickly("click", "msgspec")
 import json
 from hansard.web.api import ENDPOINTS
 from hansard.web.api.openapi import described
