@@ -34,7 +34,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
         r"(?<!\w)a\.passage(?!\w)"
     ),
-    ("hansard.render.html.prose", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
+    ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
         r" {0,3}````*+[ \t]*+$"
     ),
     ("hansard.tui.views.reader", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
