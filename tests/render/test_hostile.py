@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from hansard.model.display import Console, Diff
 from hansard.model.threads import ToolCall
 from hansard.render import highlighting
+from hansard.render.console import console_runs as shown
 from hansard.render.highlighting import LONGEST as LONGEST_CODE
 from hansard.render.highlighting import _lexed, lexer_name
-from hansard.render.highlighting import console_runs as shown
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose
 from hansard.render.terminal import spans
 from hansard.thread import views

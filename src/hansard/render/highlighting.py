@@ -1,14 +1,11 @@
-"""Syntax highlighting: Pygments' tokens as runs of text, each with a CSS class of a small palette or with none.
-
-Of what programs wrote to a terminal the colours stay, as such runs, and everything else they tried is left out.
-"""
+"""Syntax highlighting: Pygments' tokens as runs of text, each with a CSS class of a small palette or with none."""
 
 from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from hansard.lazy_regex import lazy_compile
@@ -228,13 +225,15 @@ class _Tables:
                         matches,
                         self._class_of(action) if isinstance(action, _TokenType) else None,
                         None if isinstance(action, _TokenType) else action,
-                        then,
+                        _next(then),
                     ),
                     _beginnings(matches.__self__),
                 )
                 for matches, action, then in self._rules[state]
             ]
             table = [[rule for rule, bits in rules if bits >> code & 1] for code in range(_OTHER + 1)]
+            if state != "root":
+                table = [_LEAVE if _leaves(candidates) else candidates for candidates in table]
             self._by_state[state] = table
         return table
 
@@ -244,11 +243,17 @@ class _Tables:
         current = ""
         stack = ["root"]
         table = self._table("root")
+        tables = self._by_state
         codes = (text if text.isascii() else _NOT_ASCII.sub("\x80", text)).encode("latin-1") + b"\x80"
         position, end = 0, len(text)
         while True:
             code = codes[position]
-            for matches, found, action, then in table[code]:
+            rules = table[code]
+            if rules is _LEAVE:
+                stack.pop()
+                table = tables.get(stack[-1]) or self._table(stack[-1])
+                continue
+            for matches, found, action, then in rules:
                 match = matches(text, position)
                 if match is None:
                     continue
@@ -265,11 +270,11 @@ class _Tables:
                             current = kind
                 position = after
                 if then is not None:
-                    if then == -1 and len(stack) > 1:
-                        stack.pop()
+                    if then.__class__ is str:  # nearly always
+                        stack.append(then)
                     else:
                         _move(stack, then)
-                    table = self._by_state.get(stack[-1]) or self._table(stack[-1])
+                    table = tables.get(stack[-1]) or self._table(stack[-1])
                 break
             else:
                 if position >= end:
@@ -283,7 +288,23 @@ class _Tables:
                 position += 1
 
 
-def _move(stack: list[str], then: Any) -> None:
+_LEAVE: list[Any] = []
+"""In a table: at this character there is nothing to be done but to go back to the state before."""
+
+
+def _leaves(rules: Sequence[Any]) -> bool:
+    """Whether the first rule matches nothing, everywhere, and ends the state."""
+    matches, found, action, then = rules[0] if rules else (None, None, None, None)
+    return matches is not None and not matches.__self__.pattern and found is None and action is None and then == -1
+
+
+def _next(then: Any) -> Any:
+    """What a rule does to the stack: a text where that is a state to go to, else what `_move` takes."""
+    states = (then,) if isinstance(then, str) else then
+    return states[0] if isinstance(states, tuple) and len(states) == 1 and states[0][0] != "#" else states
+
+
+def _move(stack: list[str], then: int | tuple[str, ...]) -> None:
     """Change the stack of states as a rule says."""
     if isinstance(then, int):
         if abs(then) >= len(stack):
@@ -291,7 +312,7 @@ def _move(stack: list[str], then: Any) -> None:
         else:
             del stack[then:]
         return
-    for state in then if isinstance(then, tuple) else (then,):
+    for state in then:
         if state == "#pop":
             if len(stack) > 1:
                 stack.pop()
@@ -393,119 +414,3 @@ def _class(members: Any, flags: int) -> int:
     if negated:
         return _ANY if flags & re.IGNORECASE else _ANY & ~bits | _BEYOND
     return bits
-
-
-# -- what programs wrote to a terminal
-
-_SEQUENCE = lazy_compile(
-    "\x1b\\[([0-?]*)[ -/]*([@-~])"  # CSI; m is a colour
-    "|\x9b([0-?]*)[ -/]*([@-~])"
-    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c|(?=[\x1b\n])|$)"  # titles, links
-    "|\x1b[ -/]*[0-~]?"
-)
-_NUMBERS = lazy_compile(r"[0-9;:]*")
-_LINE_ENDS = lazy_compile("\r++\n?")
-_UNSEEN = lazy_compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-# Where the sixteen colours lie, to find the nearest of them to any other.
-_PALETTE = (
-    (0, 0, 0), (205, 49, 49), (13, 188, 121), (229, 229, 16), (36, 114, 200), (188, 63, 188), (17, 168, 205), (204, 204, 204),
-    (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67), (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
-)  # fmt: skip
-_CUBE = (0, 95, 135, 175, 215, 255)
-_ON = {1: "bold", 2: "dim", 3: "ital", 4: "ul", 7: "inv", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("ital",), 24: ("ul",), 27: ("inv",), 29: ("strike",)}
-
-
-def console_runs(text: str) -> Iterable[Run]:
-    """A program's output as runs, each with the classes of its colours."""
-    if "\r" in text:
-        text = _LINE_ENDS.sub(lambda found: "\n" * max(1, found[0].count("\r") * (found[0][-1] == "\r")), text)
-    if "\x1b" not in text and not _UNSEEN.search(text):
-        return (("", text),) if text else ()
-    return _runs(text)
-
-
-def _runs(text: str) -> Iterator[Run]:
-    state: dict[str, str] = {}
-    classes = ""
-    last = 0
-    for match in _SEQUENCE.finditer(text):
-        if piece := _UNSEEN.sub("", text[last : match.start()]):
-            yield classes, piece
-        last = match.end()
-        if "m" in (match[2], match[4]):
-            parameters = match[1] if match[2] else match[3]
-            if _NUMBERS.fullmatch(parameters):
-                _set_colours(state, parameters)
-                classes = _console_classes(state)
-    if piece := _UNSEEN.sub("", text[last:]):
-        yield classes, piece
-
-
-def _set_colours(state: dict[str, str], parameters: str) -> None:
-    numbers = [int(number[:4] or 0) for number in parameters[:500].replace(":", ";").split(";")]
-    place = 0
-    while place < len(numbers):
-        number = numbers[place]
-        place += 1
-        if number == 0:
-            state.clear()
-        elif number in _ON:
-            state[_ON[number]] = _ON[number]
-        elif number in _OFF:
-            for name in _OFF[number]:
-                state.pop(name, None)
-        elif number in (38, 48):
-            colour, place = _extended(numbers, place)
-            if colour is not None:
-                state["f" if number == 38 else "g"] = str(colour)
-        elif number in (39, 49):
-            state.pop("f" if number == 39 else "g", None)
-        elif 30 <= number < 38 or 90 <= number < 98:
-            state["f"] = str(number - 30 if number < 90 else number - 82)
-        elif 40 <= number < 48 or 100 <= number < 108:
-            state["g"] = str(number - 40 if number < 100 else number - 92)
-
-
-def _extended(numbers: list[int], place: int) -> tuple[int | None, int]:
-    """The nearest of the sixteen to a colour of 256 or of any, and the place behind its numbers."""
-    kind = numbers[place] if place < len(numbers) else None
-    if kind == 5 and place + 1 < len(numbers):
-        return _of_256(numbers[place + 1]), place + 2
-    if kind == 2 and place + 3 < len(numbers):
-        return _nearest(numbers[place + 1], numbers[place + 2], numbers[place + 3]), place + 4
-    return None, len(numbers)
-
-
-def _of_256(number: int) -> int | None:
-    if number < 16:
-        return number
-    if number < 232:
-        red, rest = divmod(number - 16, 36)
-        green, blue = divmod(rest, 6)
-        return _nearest(_CUBE[red], _CUBE[green], _CUBE[blue])
-    return _nearest(*(8 + 10 * (number - 232),) * 3) if number < 256 else None
-
-
-@lru_cache(maxsize=4096)
-def _nearest(red: int, green: int, blue: int) -> int:
-    wanted = (red, green, blue)
-    if max(wanted) - min(wanted) < 20:  # a grey stays a grey
-        level = sum(wanted) // 3
-        return 0 if level < 50 else 8 if level < 150 else 7 if level < 230 else 15
-    return min(
-        (place for place in range(16) if place not in (0, 7, 8, 15)),
-        key=lambda place: sum((a - b) ** 2 for a, b in zip(_PALETTE[place], wanted, strict=True)),
-    )
-
-
-def _console_classes(state: dict[str, str]) -> str:
-    """The classes of a state: f and a number for the text, g for the ground, turned round where it says so."""
-    text, ground = state.get("f"), state.get("g")
-    if "inv" in state:
-        names = [f"f{ground}" if ground else "fi", f"g{text}" if text else "gi"]
-    else:
-        names = [*((f"f{text}",) if text else ()), *((f"g{ground}",) if ground else ())]
-    names += [name for name in ("bold", "dim", "ital", "ul", "strike") if name in state]
-    return " ".join(names)

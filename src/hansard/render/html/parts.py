@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
-from hansard.render.highlighting import Run, coloured, console_runs
+from hansard.render.console import console_runs
+from hansard.render.highlighting import Run, coloured
 from hansard.render.html.escaping import (
     escaped,
     linked,
@@ -59,7 +60,7 @@ def part_html(part: Part) -> str:
         case Code():
             return code_html(part)
         case Console():
-            return _box("console", list(console_runs(part.text)), 0)
+            return _console(list(console_runs(part.text)))
         case Diff():
             return _diff(part)
         case Facts():
@@ -96,7 +97,11 @@ def code_html(part: Code, *, is_open: bool = False) -> str:
     """Code; the rest of a long piece is folded, or open."""
     text = visible(part.text)
     kind = "code wrap" if part.language == "bash" and not part.first_line else "code"
-    return _box(kind, coloured(text, part.language), part.first_line, is_open=is_open)
+    return _box(kind, text, coloured(text, part.language), part.first_line, is_open=is_open)
+
+
+def _console(runs: list[Run]) -> str:
+    return _box("console", runs[0][1] if len(runs) == 1 else "".join([run for _, run in runs]), runs, 0)
 
 
 def _facts(part: Facts) -> str:
@@ -120,13 +125,14 @@ def _diff(part: Diff) -> str:
     text = visible(part.text)
     place = _cut(text)
     if not text.strip() or (place and text[place - 1] != "\n"):
-        return _box("diff", [("same", text)], 0)
-    lines, drawn = text.split("\n"), diff_lines(text, part.path)
+        return _box("diff", text, [("same", text)], 0)
+    lines = text.split("\n")
+    signs, drawn = diff_lines(lines, part.path)
     numbers = line_numbers(lines)
 
     def stretch(low: int, high: int) -> str:
         wraps = max(map(len, lines[low:high])) > _WIDE
-        changes = blocks(lines[low:high], drawn[low:high])
+        changes = blocks(signs[low:high], drawn[low:high])
         if wraps or not numbers:
             return f'<pre class="diff code{" wrap" if wraps else ""}">\n{changes}</pre>'
         told = "\n".join(numbers[low:high])
@@ -141,10 +147,9 @@ def _diff(part: Diff) -> str:
     )
 
 
-def _box(kind: str, runs: list[Run], first_line: int, *, is_open: bool = False) -> str:
-    """Preformatted text; a long one shows its beginning, and the rest when it is opened, or below it."""
-    text = runs[0][1] if len(runs) == 1 else "".join(run for _, run in runs)
-    if not text.strip():
+def _box(kind: str, text: str, runs: list[Run], first_line: int, *, is_open: bool = False) -> str:
+    """Preformatted text, whole and in runs; a long one shows its beginning, and the rest when it is opened, or below it."""
+    if not text or text.isspace():
         return ""
     place = _cut(text)
     if not place:
@@ -152,11 +157,12 @@ def _box(kind: str, runs: list[Run], first_line: int, *, is_open: bool = False) 
     end = place - 1 if text[place - 1] == "\n" else place
     head = text[:end]
     rest = text[place:]
+    shown, hidden = _cut_runs(runs, end, place)
     after = first_line + head.count("\n") + 1 if first_line else 0
     return (
-        f'<div class="long">{_pre(kind, spans(_cut_runs(runs, 0, end)), head, first_line)}'
+        f'<div class="long">{_pre(kind, spans(shown), head, first_line)}'
         f'<details class="more"{" open" if is_open else ""}><summary>{_more(text, place)}</summary>'
-        f"{_pre(kind, spans(_cut_runs(runs, place, len(text))), rest, after)}</details></div>"
+        f"{_pre(kind, spans(hidden), rest, after)}</details></div>"
     )
 
 
@@ -178,16 +184,24 @@ def _more(text: str, place: int) -> str:
     return f"{len(text) - place:,} more characters"
 
 
-def _cut_runs(runs: Sequence[Run], start: int, end: int) -> list[Run]:
-    """The runs between two places of their text."""
-    inner: list[Run] = []
-    place = 0
-    for kind, run in runs:
-        after = place + len(run)
-        if after > start and place < end:
-            inner.append((kind, run[max(0, start - place) : end - place]))
-        place = after
-    return inner
+def _cut_runs(runs: list[Run], end: int, start: int) -> tuple[list[Run], list[Run]]:
+    """The runs up to one place of their text, and those from another on, which is the same or the next."""
+    shown: list[Run] = []
+    place = number = 0
+    while number < len(runs) and place + len(runs[number][1]) <= start:
+        place += len(runs[number][1])
+        number += 1
+    shown = runs[:number]
+    hidden = runs[number:]
+    if place < start:
+        kind, run = hidden[0]
+        shown.append((kind, run[: start - place]))
+        hidden[0] = (kind, run[start - place :])
+    if end < start:
+        kind, run = shown.pop()
+        if len(run) > 1:
+            shown.append((kind, run[:-1]))
+    return shown, hidden
 
 
 def _pre(kind: str, drawn: str, text: str, first_line: int) -> str:
@@ -275,48 +289,45 @@ def _jpeg(head: bytes) -> tuple[int, int]:
 # -- diffs: code in colour, and the words that differ between a line and the one that replaced it
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
-_SIGNS = {"+": "add", "-": "cut", "@": "hunk"}
+_SIGNS = {"+": "add", "-": "cut", "@": "hunk"}  # any other line is the same in both
+_SPAN_END = "\x04/span\x05"
 _WORDS = re.compile(r"\w+|\s+|.")
 _MOST_WORDS = 100  # between what both lines begin and end with; more are one difference
 _MOST_COLOURED = 20_000  # characters
 
 
-def sign_of(line: str) -> str:
-    """What a line of a diff is: add, cut, hunk or same."""
-    return _SIGNS.get(line[:1], "same")
-
-
-def diff_lines(text: str, path: str) -> list[str]:
-    """Each line of a diff as HTML, its sign included."""
-    lines = text.split("\n")
-    signs = list(map(sign_of, lines))
-    runs: list[list[Run]] = [[("", line)] for line in lines]
-    language = language_of(path) if len(text) <= _MOST_COLOURED else ""
+def diff_lines(lines: Sequence[str], path: str) -> tuple[list[str], list[str]]:
+    """What each line of a diff is, and each as HTML, its sign included."""
+    signs = [_SIGNS.get(line[:1], "same") for line in lines]
+    drawn = list(lines)
+    marks = {place: ranges for place, ranges in _changed_words(lines, signs) if ranges}
+    runs: dict[int, list[Run]] = {place: [("", lines[place])] for place in marks}
+    size = sum(map(len, lines)) + len(lines) - 1
+    language = language_of(path) if size <= _MOST_COLOURED else ""
     if language:
-        _colour(lines, signs, runs, language)
-    marks = dict(_changed_words(lines, signs))
-    drawn = [_line(one, sign, marks.get(place)) for place, (sign, one) in enumerate(zip(signs, runs, strict=True))]
-    return with_tags("\n".join(drawn)).split("\n")
+        _colour(lines, signs, drawn, runs, language)
+    for place, ranges in marks.items():
+        drawn[place] = _marked(runs[place], "ins" if signs[place] == "add" else "del", ranges)
+    return signs, with_tags("\n".join(drawn)).split("\n")
 
 
-def blocks(lines: Sequence[str], drawn: Sequence[str]) -> str:
+def blocks(signs: Sequence[str], drawn: Sequence[str]) -> str:
     """Drawn lines, each stretch of one sign in an element."""
     out: list[str] = []
-    before = ""
-    for line, one in zip(lines, drawn, strict=True):
-        sign = sign_of(line)
-        if sign == before:
-            out.append(f"\n{one}")
-        else:
-            out.append(f'{chr(10) if before else ""}{"</span>" if before else ""}<span class="{sign}">{one}')
-            before = sign
-    return "".join(out) + "</span>"
+    begun = 0
+    for place in range(1, len(signs) + 1):
+        if place == len(signs) or signs[place] != signs[begun]:
+            stretch = "\n".join(drawn[begun:place])
+            out.append(f'<span class="{signs[begun]}">{stretch}')
+            begun = place
+    return "\n</span>".join(out) + "</span>"
 
 
 def line_numbers(lines: Sequence[str]) -> list[str]:
     """The numbers of each line in the old file and in the new one; nothing where the diff does not say them."""
     old = new = 0
-    pairs: list[tuple[int | str, int | str]] = []
+    before: list[str] = []
+    after: list[str] = []
     for line in lines:
         first = line[:1]
         if first == "@":
@@ -324,35 +335,48 @@ def line_numbers(lines: Sequence[str]) -> list[str]:
             if found is None:
                 return []
             old, new = int(found[1]), int(found[2])
-            pairs.append(("", ""))
         elif not (old or new):
             return []
-        elif first == "+":
-            pairs.append(("", new))
-            new += 1
-        elif first == "-":
-            pairs.append((old, ""))
-            old += 1
-        elif first == "\\":
-            pairs.append(("", ""))
-        else:
-            pairs.append((old, new))
-            old += 1
-            new += 1
-    wide = max((len(str(number)) for pair in pairs for number in pair), default=0)
-    return [f"{before:>{wide}} {after:>{wide}}" for before, after in pairs]
+        is_old, is_new = first not in ("@", "+", "\\"), first not in ("@", "-", "\\")
+        before.append(str(old) if is_old else "")
+        after.append(str(new) if is_new else "")
+        old += is_old
+        new += is_new
+    wide = max(map(len, before + after), default=0)
+    return [f"{one.rjust(wide)} {other.rjust(wide)}" for one, other in zip(before, after, strict=True)]
 
 
-def _colour(lines: Sequence[str], signs: Sequence[str], runs: list[list[Run]], language: str) -> None:
-    """Colour the new text, and by itself what was cut from the old one."""
+def _colour(
+    lines: Sequence[str], signs: Sequence[str], drawn: list[str], runs: dict[int, list[Run]], language: str
+) -> None:
+    """Colour the new text, and by itself what was cut from the old one: the lines, and the runs that are asked for."""
     for own in (("same", "add"), ("cut",)):
         places = [place for place, sign in enumerate(signs) if sign in own]
         if not places:
             continue
         whole = coloured("\n".join([lines[place][1:] for place in places]), language)
-        for place, inner in zip(places, _by_line(whole), strict=False):
-            if lines[place]:
-                runs[place] = [("", lines[place][0]), *inner]
+        for place, line in zip(places, _spans_by_line(whole), strict=False):
+            drawn[place] = lines[place][:1] + line
+        if not runs.keys().isdisjoint(places):
+            for place, inner in zip(places, _by_line(whole), strict=False):
+                if place in runs:
+                    runs[place] = [("", lines[place][:1]), *inner]
+
+
+def _spans_by_line(runs: Sequence[Run]) -> list[str]:
+    """The lines of runs, each with spans of its own, before `with_tags`."""
+    out: list[str] = []
+    for kind, text in runs:
+        if not kind:
+            out.append(text)
+            continue
+        span = f'\x04span class="{kind}"\x05'
+        if "\n" in text:
+            whole = text.replace("\n", f"{_SPAN_END}\n{span}")
+            out.append(f"{span}{whole}{_SPAN_END}".replace(span + _SPAN_END, ""))
+        else:
+            out.append(f"{span}{text}{_SPAN_END}")
+    return "".join(out).split("\n")
 
 
 def _by_line(runs: Sequence[Run]) -> Iterator[list[Run]]:
@@ -418,11 +442,8 @@ def _differing(old: str, new: str) -> tuple[list[tuple[int, int]], list[tuple[in
     return gaps[0], gaps[1]
 
 
-def _line(runs: Sequence[Run], sign: str, marks: Sequence[tuple[int, int]] | None) -> str:
-    """A line before `with_tags`."""
-    if not marks:
-        return runs[0][1] if len(runs) == 1 and not runs[0][0] else unescaped_spans(runs)
-    tag = "ins" if sign == "add" else "del"
+def _marked(runs: Sequence[Run], tag: str, marks: Sequence[tuple[int, int]]) -> str:
+    """A line whose changed words are in elements, before `with_tags`."""
     out: list[str] = []
     place = 0
     for kind, text in runs:
