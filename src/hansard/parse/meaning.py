@@ -84,8 +84,10 @@ def moment(timestamp: str | None) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(timestamp)
-        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-        return found.replace(microsecond=found.microsecond // 1000 * 1000)
+        if found.tzinfo is not UTC:
+            found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        excess = found.microsecond % 1000
+        return found.replace(microsecond=found.microsecond - excess) if excess else found
     except (ValueError, OverflowError):
         return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -166,6 +166,7 @@ _OTHER = 128
 _BEYOND = 1 << _OTHER
 _ANY = (1 << _OTHER + 1) - 1
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_IGNORECASE = int(re.IGNORECASE)  # a number: members of an enumeration take ten times as long
 
 
 def _bits(matches: Callable[[str], object]) -> int:
@@ -211,30 +212,13 @@ class _Tables:
         self._lexer = lexer
         self._class_of = class_of
         self._rules: dict[str, Any] = lexer._tokens  # noqa: SLF001 - where RegexLexer keeps them
-        self._by_state: dict[str, list[list[Any]]] = {}
+        self._by_state: dict[str, _Table] = {}
         self._table("root")
 
-    def _table(self, state: str) -> list[list[Any]]:
+    def _table(self, state: str) -> _Table:
         table = self._by_state.get(state)
         if table is None:
-            from pygments.token import _TokenType  # type: ignore[import-untyped]
-
-            rules = [
-                (
-                    (
-                        matches,
-                        self._class_of(action) if isinstance(action, _TokenType) else None,
-                        None if isinstance(action, _TokenType) else action,
-                        _next(then),
-                    ),
-                    _beginnings(matches.__self__),
-                )
-                for matches, action, then in self._rules[state]
-            ]
-            table = [[rule for rule, bits in rules if bits >> code & 1] for code in range(_OTHER + 1)]
-            if state != "root":
-                table = [_LEAVE if _leaves(candidates) else candidates for candidates in table]
-            self._by_state[state] = table
+            table = self._by_state[state] = _Table(self._rules[state], self._class_of)
         return table
 
     def marks(self, text: str) -> Marks:
@@ -292,10 +276,27 @@ _LEAVE: list[Any] = []
 """In a table: at this character there is nothing to be done but to go back to the state before."""
 
 
-def _leaves(rules: Sequence[Any]) -> bool:
-    """Whether the first rule matches nothing, everywhere, and ends the state."""
-    matches, found, action, then = rules[0] if rules else (None, None, None, None)
-    return matches is not None and not matches.__self__.pattern and found is None and action is None and then == -1
+class _Table(dict[int, list[Any]]):
+    """The rules of a state by the character at hand, each list made when its character is first met."""
+
+    def __init__(self, rules: Iterable[Any], class_of: Classes) -> None:
+        from pygments.token import _TokenType  # type: ignore[import-untyped]
+
+        self._rules: list[tuple[int, Any]] = []
+        for matches, action, then in rules:
+            is_type = isinstance(action, _TokenType)
+            rule = matches, class_of(action) if is_type else None, None if is_type else action, _next(then)
+            self._rules.append((_beginnings(matches.__self__), rule))
+
+    def __missing__(self, code: int) -> list[Any]:
+        rules = [rule for bits, rule in self._rules if bits >> code & 1]
+        self[code] = made = _LEAVE if rules and _leaves(*rules[0]) else rules
+        return made
+
+
+def _leaves(matches: Any, found: str | None, action: Any, then: Any) -> bool:
+    """Whether a rule matches nothing, everywhere, and ends the state, which is never the first."""
+    return found is None and action is None and then == -1 and not matches.__self__.pattern
 
 
 def _next(then: Any) -> Any:
@@ -385,15 +386,15 @@ def _one(name: str, value: Any, flags: int) -> tuple[int, bool]:
 
 def _character(code: int, flags: int) -> int:
     if code >= _OTHER:
-        return _ANY if flags & re.IGNORECASE else _BEYOND
+        return _ANY if flags & _IGNORECASE else _BEYOND
     bits = 1 << code
-    if flags & re.IGNORECASE and chr(code).isalpha():
+    if flags & _IGNORECASE and chr(code).isalpha():
         bits |= 1 << ord(chr(code).lower()) | 1 << ord(chr(code).upper()) | _BEYOND
     return bits
 
 
 def _class(members: Any, flags: int) -> int:
-    if flags & re.IGNORECASE and any(str(operator) == "RANGE" for operator, _ in members):
+    if flags & _IGNORECASE and any(str(operator) == "RANGE" for operator, _ in members):
         return _ANY
     bits, negated = 0, False
     for operator, value in members:
@@ -412,5 +413,5 @@ def _class(members: Any, flags: int) -> int:
         else:
             return _ANY
     if negated:
-        return _ANY if flags & re.IGNORECASE else _ANY & ~bits | _BEYOND
+        return _ANY if flags & _IGNORECASE else _ANY & ~bits | _BEYOND
     return bits

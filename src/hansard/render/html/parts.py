@@ -228,8 +228,9 @@ _JPEG_SIZES = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0
 def picture(part: Picture) -> str:
     """An image as an element that holds it, or a line that says what is not shown."""
     kind = part.media_type.strip().lower().replace("image/jpg", "image/jpeg")
-    data = part.data if _BASE64.fullmatch(part.data) else "".join(part.data.split())
-    fits = len(data) % 4 == 0 and _BASE64.fullmatch(data) is not None
+    is_base64 = _BASE64.fullmatch(part.data) is not None
+    data = part.data if is_base64 else "".join(part.data.split())
+    fits = len(data) % 4 == 0 and (is_base64 or _BASE64.fullmatch(data) is not None)
     length = len(data) * 3 // 4 - data.count("=")
     if fits and kind in _BEGINNINGS:
         head = _decoded(data[:_HEAD])
