@@ -35,13 +35,13 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv" >&2; exit 1; }
 	@echo "Installing into $(VENV) (once) ..." >&2
 	@"$(PYTHON)" -m venv --clear "$(VENV)"
-	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt
+	@"$(BIN)/python" -m pip install --quiet --no-deps --require-hashes -r constraints.txt
 	@"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation -e .
 	@printf '%s\n' "$(CURDIR)" > "$(STAMP)"
 
 $(DEV_STAMP): $(STAMP) constraints-dev.txt
 	@echo "Installing what tests and checks need (once) ..." >&2
-	@"$(BIN)/python" -m pip install --quiet --require-hashes -r constraints.txt -r constraints-dev.txt
+	@"$(BIN)/python" -m pip install --quiet --no-deps --require-hashes -r constraints.txt -r constraints-dev.txt
 	@touch "$(DEV_STAMP)"
 
 test: check browser tmux ## install, check, run every test

@@ -45,12 +45,12 @@ FOREIGN = frozenset(
 PLATFORM_TAGS = ("any", "manylinux", "musllinux", "macosx", "win32", "win_")
 RUNNING = """\
 # Every dependency of Hansard and of its extras, and what installs it. Made by `make pin`; do not edit by hand.
-#     pip install --require-hashes -r constraints.txt
+#     pip install --no-deps --require-hashes -r constraints.txt
 #     pip install --no-deps --no-build-isolation -e .
 """
 DEVELOPMENT = """\
 # What tests, checks and benchmarks need besides constraints.txt. Made by `make pin`; do not edit by hand.
-#     pip install --require-hashes -r constraints.txt -r constraints-dev.txt
+#     pip install --no-deps --require-hashes -r constraints.txt -r constraints-dev.txt
 """
 
 
