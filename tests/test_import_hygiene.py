@@ -79,3 +79,8 @@ def test_a_warm_command_loads_little_of_the_standard_library(command: str, synce
     late = {"ast", "dis", "gettext", "inspect", "platform", "textwrap", "tokenize", "typing_extensions", "zstandard"}
     late |= {"bz2", "lzma", "shutil", "zlib"}
     assert loaded_by(COMMAND.format([*command.split(), *common])) & late == set()
+
+
+def test_a_search_loads_no_openssl(synced: Path) -> None:
+    common = ["--home", str(synced / "store"), "--root", str(synced / "claude")]
+    assert "_hashlib" not in loaded_by(COMMAND.format(["search", "error", *common]))

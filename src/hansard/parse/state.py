@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection
 
 import msgspec
@@ -141,4 +140,6 @@ def preview(text: str) -> str:
 
 def digest(text: str) -> str:
     """A short hash of a text, to find the same one elsewhere."""
-    return hashlib.blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    from hashlib import blake2b  # brings OpenSSL, which a search or a page has no use for
+
+    return blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
