@@ -168,7 +168,7 @@ def idle_share(pid: int, seconds: float) -> float:
     before = -1.0
     while time.monotonic() < deadline and (now := cpu_seconds(pid)) - before > 0.01:
         before = now
-        time.sleep(1.5)
+        time.sleep(4)  # longer than the pauses in which it looks around
     started, used = time.perf_counter(), cpu_seconds(pid)
     time.sleep(seconds)
     return 100 * (cpu_seconds(pid) - used) / (time.perf_counter() - started)
