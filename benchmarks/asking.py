@@ -21,10 +21,14 @@ def enter(link: str) -> dict[str, object]:
 
 
 def first_bytes(host: str, port: str, cookie: str, path: str, times: str) -> dict[str, object]:
-    """Seconds from sending a request to the first byte of its body, and to the last; one connection, as a browser's."""
+    """Seconds from sending a request to the first byte of its body, and to the last; one connection, as a browser's.
+
+    Between two of them a page is no longer held for others who ask for it, so each is drawn.
+    """
     connection = http.client.HTTPConnection(host, int(port), timeout=120)
     took, whole, status = [], [], 0
     for _ in range(int(times)):
+        time.sleep(1.05)
         before = time.perf_counter()
         connection.request("GET", path, headers={"cookie": cookie} if cookie else {})
         answer = connection.getresponse()

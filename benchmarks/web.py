@@ -22,7 +22,7 @@ from benchmarks.search_cases import beside_max
 from benchmarks.table import Figure
 
 TITLE = "web"
-_TIMES = 15
+_TIMES = 7
 _RECORDS = 50_000
 _LIMIT_MS = 100.0
 _READERS = 50
