@@ -93,7 +93,7 @@ class SyncCases:
         yield Figure("floor with reading and splitting", tuple(whole), "s")
         yield Figure("cold sync, whole process", tuple(cold), "s")
         if any(cpu):
-            yield Figure("cold sync, CPU time of both its processes", tuple(cpu), "s")
+            yield Figure("cold sync, CPU time of its processes", tuple(cpu), "s")
         for name, floors, limit in (("floor", parsing, 3), ("floor with reading", whole, 4)):
             ratios = [seconds / floor for seconds, floor in zip(cold, floors, strict=True)]
             yield Figure(f"cold sync / {name}", tuple(ratios), "x", limit)
