@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from hansard.index import text as index_text
+from hansard.index.store import IndexDamaged
 from hansard.index.text import TextIndex
 from hansard.storage.ids import OFFSET_BITS
 from hansard.sync import text as sync_text
@@ -147,3 +148,10 @@ def test_a_sync_of_much_merges(tree: Tree, monkeypatch: pytest.MonkeyPatch, work
         assert db.execute("SELECT v FROM talk_config WHERE k = 'automerge'").get == 4
     finally:
         db.close()
+
+
+def test_a_damaged_setting_is_told_as_damage(text: TextIndex) -> None:
+    with text.transaction():
+        text.db.execute("DROP TABLE titles_config")
+    with pytest.raises(IndexDamaged):
+        text.finish_bulk()

@@ -13,6 +13,8 @@ import hansard
 from hansard.index.schema import TEXT_TABLES, VERSION
 from hansard.query import soundness
 from hansard.query.soundness import CheckedPages, check_pages, is_damaged
+from hansard.storage import sqlite
+from hansard.storage.sqlite import PAGE_SIZE
 from tests.counting import counted
 from tests.sync.forking import talk
 from tests.sync.making import Tree, main_path, session
@@ -163,3 +165,15 @@ def test_doctor_says_which_part_it_checked(some_pages: Tree) -> None:
         "pages 1 to 3", "index.db: pages 1 to 3", "text.db: pages 1 to 3",
     ]  # fmt: skip
     assert all("pages 4 to" in text and "hansard verify" in text for text in second)
+
+
+def test_the_page_that_sqlite_never_writes_has_no_checksum(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.write(main_path(session(1)), talk(session(1), "talk", 5))
+    tree.sync()
+    path = tree.home / "index.db"
+    data = bytearray(path.read_bytes())
+    data[3 * PAGE_SIZE : 4 * PAGE_SIZE] = bytes(PAGE_SIZE)
+    path.write_bytes(data)
+    assert not sqlite.pages_match(str(path), 2, 3)
+    monkeypatch.setattr(sqlite, "_LOCKED", 3 * PAGE_SIZE)
+    assert sqlite.pages_match(str(path), 2, 3)

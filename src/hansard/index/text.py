@@ -85,15 +85,16 @@ class TextIndex(Disposable):
         Each word of a query is looked up in every segment. Left alone, FTS5 merges them all at once when there are 16, in the middle
         of a sync of one line. Here it goes step by step, each a transaction: a crash leaves a merge that the next call goes on with.
         """
-        tables = [
-            table
-            for table in _HASH_BYTES
-            if self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get == _BULK["automerge"]
-        ]
+        with telling(self.path):
+            tables = [
+                table
+                for table in _HASH_BYTES
+                if self.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get == _BULK["automerge"]
+            ]
+            size = self.db.execute("SELECT coalesce(sum(size), 0) FROM cursors").get
+            merged = self.meta("merged")
         if not tables:
             return
-        size = self.db.execute("SELECT coalesce(sum(size), 0) FROM cursors").get
-        merged = self.meta("merged")
         # Beside much that was merged before, a little is merged alone.
         is_whole = size >= 2 * (merged if isinstance(merged, int) else 0)
         for table in tables:

@@ -15,6 +15,8 @@ PARTIAL = ".partial"
 RESERVED = 8
 """Bytes at the end of each page that hold its checksum."""
 
+_LOCKED = 1 << 30  # the byte that SQLite locks; the page it is in holds nothing
+
 _VFS = "cksmvfs"
 _LIBRARY = {"win32": "cksumvfs.dll", "darwin": "cksumvfs.dylib"}.get(sys.platform, "cksumvfs.so")
 
@@ -122,8 +124,9 @@ def pages_match(path: str, first: int, count: int) -> bool:
     file = apsw.VFSFile(vfs, path, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
     try:
         file.xRead(size, 0)  # which tells it that there are checksums
-        # The checksum of nothing is nothing: a page that was lost as a whole is no match.
-        return all(file.xRead(size, place * size) != nothing for place in range(first, first + count))
+        # The checksum of nothing is nothing: a page that was lost as a whole is no match. One page is never written.
+        places = (place for place in range(first, first + count) if place != _LOCKED // size)
+        return all(file.xRead(size, place * size) != nothing for place in places)
     except apsw.Error:
         return False
     finally:

@@ -40,7 +40,7 @@ _PLAIN, _TITLE, _CODE, _LINE, _LIST, _OTHER = range(6)
 _COLUMN = re.compile(r":?-++:?")
 _SIDES = {(True, False): ' class="left"', (True, True): ' class="center"', (False, True): ' class="right"'}
 _MOST_CELLS = 20_000  # beyond them markdown-it gives up filling rows that are too short
-_BLANK = " \t\n\v\f\r"  # what it cuts from a cell
+_BLANK = " \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # what it cuts from a cell
 _CODE_INDENT = 4
 _DEEPEST = 8  # lists inside each other
 
@@ -180,11 +180,12 @@ class _Sheet:
     def _table(self) -> None:
         """A table whose rows all begin with a bar, up to an empty line."""
         first, lines = self.place, self.lines
-        end = next((place for place in range(first, len(lines)) if _is_blank(lines[place])), len(lines))
-        rows = lines[first:end]
-        if len(rows) == 1 or not _UNDERLINE.match(rows[1]):
+        # Before its end is looked for: a hostile text begins a thousand that are none.
+        if first + 1 == len(lines) or _is_blank(lines[first + 1]) or not _UNDERLINE.match(lines[first + 1]):
             self._paragraph(0)
             return
+        end = next((place for place in range(first, len(lines)) if _is_blank(lines[place])), len(lines))
+        rows = lines[first:end]
         if any(row[0] != "|" or "\\" in row for row in rows):
             raise _Unclear
         columns = [column.strip(_BLANK) for column in rows[1].rstrip(_BLANK).removesuffix("|")[1:].split("|")]
