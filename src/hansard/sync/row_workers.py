@@ -62,7 +62,9 @@ class RowWorkers:
         self._workers: list[Worker] | None = None
         self._tasks: deque[Task] = deque()
         self._doing: dict[int, tuple[Worker, Task]] = {}  # by transcript
-        self._done_here: dict[int, list[Stretch]] = {}  # the same
+        self._done_here: dict[
+            int, list[bytes]
+        ] = {}  # the same; as a worker sends them, since a fold goes on with their state
 
     def start(self, size: int) -> None:
         """Start the workers for a backlog of so many bytes, unless they are there: they take a moment to be ready."""
@@ -83,7 +85,7 @@ class RowWorkers:
     def stretches(self, transcript: int) -> Iterator[Stretch]:
         """The rows of a transcript; FoldFailedError, at once or after some of them, where it is to be done by who asks."""
         if transcript in self._done_here:
-            yield from self._done_here.pop(transcript)
+            yield from map(_decode, self._done_here.pop(transcript))
             return
         worker, _ = self._doing.get(transcript, (None, None))
         if worker is None:
@@ -118,7 +120,7 @@ class RowWorkers:
             return False
         task = self._tasks.popleft()
         with contextlib.suppress(Exception):  # whoever asks for it then tries again, and tells what is wrong
-            self._done_here[task.transcript.id] = list(_make(self._record, task))
+            self._done_here[task.transcript.id] = [_encode(stretch) for stretch in _make(self._record, task)]
         return True
 
     def _fill(self) -> None:
