@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ARCHIVES = ("real-client", "real-client-2")
+ARCHIVES = ("real-client", "real-client-2", "real-client-3")
 """Archives with a config directory for each scenario, and beside it what a separate script counted in the raw lines."""
 
 

@@ -91,6 +91,10 @@ DIFFERING = {
     "real-client-2/2.1.325/tui": (2, 1),
     "real-client-2/2.1.325/tui2": (2, 1),
     "real-client-2/2.1.325/web": (1, 0),
+    "real-client-3/2.1.326/api_errors": (1, 0),
+    "real-client-3/2.1.326/compact": (1, 0),
+    "real-client-3/2.1.326/killed": (4, 3),
+    "real-client-3/2.1.326/tui": (2, 1),
 }
 
 

@@ -9,10 +9,11 @@ from tests.sync.making import Line, assistant, at, main_path, raw, session, user
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Mark = Literal["queue", "prompt_id", "session_id", "forked_from", "nothing"]
+Mark = Literal["queue", "prompt_id", "session_id", "forked_from", "request_session", "nothing"]
 # How a client marks copies: a queue operation above them (2.1.20 on, print mode), one promptId (2.1.250 on), the parent's id on
-# user lines (up to 2.1.20), forkedFrom on every line (/branch); nothing: what the oldest may have left.
-MARKS: tuple[Mark, ...] = ("queue", "prompt_id", "session_id", "forked_from", "nothing")
+# user lines (up to 2.1.20), forkedFrom on every line (/branch), requestSessionId on answers (2.1.326 on); nothing: what the oldest
+# may have left.
+MARKS: tuple[Mark, ...] = ("queue", "prompt_id", "session_id", "forked_from", "request_session", "nothing")
 
 
 def talk(session_id: str, name: str, turns: int, *, start: float = 0, parent: str | None = None) -> list[Line]:
@@ -51,6 +52,8 @@ def _copy(line: Line, session_id: str, mark: Mark, prompt_id: str) -> None:
         line["sessionId"] = session_id
     if mark == "forked_from":
         line["forkedFrom"] = {"sessionId": former, "messageUuid": line["uuid"]}
+    if mark == "request_session" and line["type"] == "assistant":
+        line.setdefault("requestSessionId", former)
     if mark == "prompt_id" and "promptId" in line:
         line["promptId"] = prompt_id
 

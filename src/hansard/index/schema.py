@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 16
+VERSION = 17
 QUARTER = 900_000  # milliseconds
 
 TABLES = """

@@ -183,7 +183,7 @@ class Fold:
         # A session may begin with progress records; they have no rows, so no fork could be recognised by them.
         if uuid and not state.root_uuid and kind not in ("result", "progress"):
             state.root_uuid = uuid
-        if not state.has_own and kind in ("user", "assistant"):
+        if kind in ("user", "assistant") and (not state.has_own or body.request_session_id):
             note_line(state, self.named_session, offset + length, ts, body)
         name = kind
         sub = meaning = message_id = None

@@ -105,6 +105,7 @@ class Entry(Struct, gc=False):
     prompt_source: str | None = field(default=None, name="promptSource")
     type: str | None = None
     request_id: str | None = field(default=None, name="requestId")
+    request_session_id: str | None = field(default=None, name="requestSessionId")
     subtype: str | None = None
     data: Raw = ABSENT
     duration_ms: Raw = field(default=ABSENT, name="durationMs")
@@ -179,7 +180,7 @@ RARE_FIELDS = frozenset(
     serverClassifierRequest skills slash_commands source sourceToolUseID spawn_depth status stop_reason
     structured_output subagent_stats subagent_type subagents summarizedTurnPromptUuids summary task_description
     task_id task_type terminal_reason terminal_slash_commands thinking_display thinking_duration_ms
-    time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialKind tools total_cost_usd ttft_ms
+    time_to_request_ms tool_result_meta tool_use_id tool_use_result toolDenialBeforeRun toolDenialKind tools total_cost_usd ttft_ms
     ttft_stream_ms turnCompanion ultrathink_available ultrathink_typed_raises url usage user_message_uuid
     userFeedback view_mode
     """.split()
