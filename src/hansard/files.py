@@ -71,3 +71,26 @@ def write_private(path: str, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+
+
+def remove_stale_partials(folder: str) -> None:
+    """Remove what killed processes left of `write_private`."""
+    for name in os.listdir(folder):
+        stem, _, suffix = name.rpartition(".")
+        pid = stem.rpartition(".")[2]
+        if suffix == "part" and pid.isascii() and pid.isdigit() and not is_alive(int(pid)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process exists; always True on Windows, where the question would end it."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

@@ -51,6 +51,16 @@ def test_a_process_that_was_killed_is_not_believed(tmp_path: Path, monkeypatch: 
     assert os.name == "nt" or sync_progress(str(tmp_path)) is None
 
 
+@pytest.mark.skipif(os.name == "nt", reason="processes cannot be probed there")
+def test_a_sync_removes_partial_files_of_dead_processes(tree: Tree) -> None:
+    tree.sync()
+    names = ["sync-progress.json.4194305.part", f"last-sync.json.{os.getpid()}.part", "notes.part"]  # above any pid
+    for name in names:
+        (tree.home / name).write_bytes(b"{")
+    tree.sync()
+    assert {path.name for path in tree.home.glob("*.part")} == set(names[1:])
+
+
 def test_a_sync_of_many_files_notes_it(tree: Tree) -> None:
     for number in range(30):
         tree.write(main_path(session(number)), [user(session(number), f"u{number}", "Hello.", number)])

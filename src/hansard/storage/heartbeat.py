@@ -11,7 +11,7 @@ import time
 
 from msgspec import Struct
 
-from hansard.files import write_private
+from hansard.files import is_alive, remove_stale_partials, write_private
 
 _DONE, _FAILED, _GOING = "last-sync.json", "last-failure.json", "sync-progress.json"
 _VERIFIED = "last-verify.json"
@@ -40,6 +40,7 @@ def beat(home: str, problems: int) -> None:
             write_private(path, content)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(home, _FAILED))
+        remove_stale_partials(home)
 
 
 def last_problems(home: str) -> int:
@@ -112,12 +113,7 @@ def sync_progress(home: str) -> SyncProgress | None:
         is_stale = time.time() - os.stat(path).st_mtime > _STALE_SECONDS
     except OSError:
         return None
-    try:
-        if os.name != "nt" and isinstance(pid, int) and pid > 0:
-            os.kill(pid, 0)  # signal 0 only asks
-    except PermissionError:
-        pass  # somebody else's, and alive
-    except (OSError, OverflowError):
+    if isinstance(pid, int) and pid > 0 and not is_alive(pid):
         return None
     if is_stale or phase not in _DONE_TO_FILES or not isinstance(files, int) or not isinstance(total, int):
         return None
