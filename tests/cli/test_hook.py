@@ -33,6 +33,12 @@ def store(tmp_path: Path) -> Iterator[Path]:
     until(lambda: at_rest(place))
 
 
+@pytest.fixture(autouse=True)
+def client_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client's own environment names its config directory, and hooks inherit it."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+
+
 def start(*arguments: str, code: str = "", **more: Any) -> subprocess.Popen[bytes]:
     """Run a hook as the client does."""
     program = f"import sys; sys.argv[0] = 'hansard'; {code}\nfrom hansard.cli import main; main()"
@@ -153,17 +159,27 @@ def test_the_event_may_come_from_the_client_alone(root: Path, store: Path) -> No
     assert kept(store)
 
 
-def test_settings_name_the_roots_and_the_client_adds_its_own(root: Path, store: Path, tmp_path: Path) -> None:
-    write_log(tmp_path / "elsewhere", OTHER, [said(1, "Where?", session=OTHER)])
-    call(
-        "SessionEnd",
-        f"--home={store}",
-        f"--root={root}",
-        "--timeout=60",
-        given=told(tmp_path / "elsewhere", "SessionEnd", OTHER),
-    )
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_root_that_only_the_input_names_is_not_read(
+    root: Path, store: Path, tmp_path: Path, *, is_known: bool
+) -> None:
+    elsewhere, third = tmp_path / "elsewhere", "77777777-1111-4111-8111-777777777777"
+    write_log(elsewhere, third, [said(1, "Where?", session=third)])
+    if is_known:
+        with hansard.open(store, [elsewhere]) as h:
+            h.sync()
+        write_log(elsewhere, third, [said(1, "Where?", session=third), said(2, "There.", session=third)])
+    call("SessionEnd", f"--home={store}", "--timeout=60", given=told(elsewhere, "SessionEnd", third))
+    until(lambda: at_rest(store) and not requests.waiting(str(store)))
     with hansard.open(store) as h:
-        assert set(h.known_roots()) == {str(root), str(tmp_path / "elsewhere")}
+        assert set(h.known_roots()) == ({str(root), str(elsewhere)} if is_known else {str(root)})
+    if is_known:
+        assert log.read_log(str(store)) == []
+        with hansard.open(store) as h:
+            assert b"".join(h.cat(third)) == (elsewhere / f"projects/-src-tide/{third}.jsonl").read_bytes()
+    else:
+        (entry,) = log.read_log(str(store))
+        assert f"hansard sync --root {elsewhere}" in entry
 
 
 @pytest.mark.parametrize(
@@ -254,15 +270,15 @@ def test_a_broken_store_is_logged_and_not_tried_all_the_time(root: Path, store: 
     until(lambda: at_rest(store) and not requests.waiting(str(store)))
 
 
-def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, store: Path, tmp_path: Path) -> None:
+def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, store: Path) -> None:
     later = "77777777-1111-4111-8111-777777777777"
     store.mkdir()
     (store / "record.db").write_bytes(b"not a database at all" * 1000)
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd"))
     until(lambda: at_rest(store))
     (store / "record.db").unlink()
-    write_log(tmp_path / "elsewhere", later, [said(1, "Where?", session=later)])
-    call("SessionEnd", f"--home={store}", "--timeout=60", given=told(tmp_path / "elsewhere", "SessionEnd", later))
+    write_log(root, later, [said(1, "Where?", session=later)])
+    call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd", later))
     until(lambda: at_rest(store) and not requests.waiting(str(store)))
     assert kept(store)
     assert kept(store, later)
@@ -312,6 +328,31 @@ def test_a_mistake_in_the_settings_does_not_block_the_client(arguments: list[str
     call("Notification", *arguments)
     if arguments:
         assert len(log.read_log(os.environ["HANSARD_HOME"])) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--home", "{home}", "hook", "Stop", "--typo"],
+        ["--home={home}", "hook", "Stop", "--timeout=never"],
+        ["--typo", "hook", "Stop", "--home", "{home}"],
+        ["--no-sync", "--color", "sometimes", "hook", "Stop", "more", "--home", "{home}"],
+    ],
+)
+def test_options_before_the_command_do_not_block_the_client(arguments: list[str], store: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hansard", *(argument.format(home=store) for argument in arguments)],
+        input=b"{}",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert "Stop: " in log.read_log(str(store))[0]
+
+
+def test_other_commands_are_not_taken_for_hooks() -> None:
+    for arguments in (["search", "hook"], ["--home", "hook", "search"], ["git", "hook", "install"], ["--root=hook"]):
+        assert run.hook_arguments(arguments) is None
 
 
 def test_a_huge_input_is_read_to_its_end(store: Path, root: Path) -> None:

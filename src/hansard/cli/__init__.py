@@ -25,10 +25,12 @@ def main() -> None:
 
         if run_fast(sys.argv[2:]):
             return
-    if sys.argv[1:2] == ["hook"]:
+    if "hook" in sys.argv[1:]:
         from hansard.cli.hook import run as hook
 
-        if hook.run_fast(sys.argv[2:]):
+        # click would exit with 2 on a mistake, which blocks what the client is doing.
+        arguments = hook.hook_arguments(sys.argv[1:])
+        if arguments is not None and hook.run_fast(arguments):
             return
     from hansard.quick_imports import import_quickly
 

@@ -26,6 +26,7 @@ _CLAIM = 3.0  # seconds that a worker has for starting
 _STEP = 0.01
 FAILED = "failed"  # its date is that of the last failure
 _AGAIN = 60  # seconds after a failure in which nobody tries again for the index's sake
+_WITH_VALUE = ("--home", "--root", "--follow-links", "--timeout", "--color")
 
 
 class Options:
@@ -48,6 +49,19 @@ class Options:
         return given + [f"--follow-links={os.path.abspath(os.path.expanduser(folder))}" for folder in self.follow_links]
 
 
+def hook_arguments(arguments: list[str]) -> list[str] | None:
+    """The arguments of `hansard hook`, with the options before the command's name; None for another command."""
+    rest = iter(range(len(arguments)))
+    for at in rest:
+        if arguments[at] == "hook":
+            return arguments[:at] + arguments[at + 1 :]
+        if not arguments[at].startswith("-"):
+            return None
+        if arguments[at] in _WITH_VALUE:
+            next(rest, None)
+    return None
+
+
 def run_fast(arguments: list[str]) -> bool:
     """Do what the arguments say; gives False when they ask for the help page."""
     if any(argument in ("-h", "--help") for argument in arguments):
@@ -64,7 +78,7 @@ def parse(arguments: list[str]) -> Options:
         name, given, value = argument.partition("=")
         if argument in ("--work", "--briefing"):
             setattr(options, argument[2:], True)
-        elif name in ("--home", "--root", "--follow-links", "--timeout", "--color"):
+        elif name in _WITH_VALUE:
             text = value if given else next(rest, "")
             if not text or not _take(options, name, text):
                 options.mistakes.append(f"invalid value {text!r} for {name}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hansard.cli.hook.log import write_log
 from hansard.cli.hook.requests import FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock
 from hansard.cli.hook.run import FAILED
-from hansard.errors import StoreBusy
+from hansard.errors import NotFound, StoreBusy
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -70,10 +70,17 @@ def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
 
     settings = config.load(os.environ, home=home, roots=options.roots, follow_links=options.follow_links)
     roots = [*settings.roots]
-    for transcript in taken.values():
-        root = root_of(transcript)
-        if root is not None and not any(_is_inside(other, root) for other in roots):
-            roots.append(root)
+    named = {root for transcript in taken.values() if (root := root_of(transcript)) is not None}
+    recorded: list[str] = []
+    if unlisted := {root for root in named if not _is_listed(root, roots)}:
+        with engine.open(home) as h, contextlib.suppress(NotFound):  # nothing was synced yet
+            recorded = h.known_roots()
+        for root in sorted(unlisted):
+            if _is_listed(root, recorded):
+                roots.append(root)
+            else:
+                # The hook's input must not decide what is read: the root could be anything on this machine.
+                write_log(home, f"not stored: {root} is not a known root. To add it: hansard sync --root {root}")
     urgent = [path for path in taken if is_urgent(path)]
 
     def kept(progress: Progress) -> None:
@@ -98,10 +105,10 @@ def root_of(transcript: str) -> str | None:
     return root if os.path.isdir(projects) else None
 
 
-def _is_inside(root: str, folder: str) -> bool:
-    """Whether a config directory is read through a root: it is the root, or the root is its projects directory."""
-    real = os.path.realpath(os.path.expanduser(root))
-    return real in (os.path.realpath(folder), os.path.realpath(os.path.join(folder, "projects")))
+def _is_listed(folder: str, roots: Collection[str]) -> bool:
+    """Whether a config directory is read through a root: it is one, or its projects directory is."""
+    places = (os.path.realpath(folder), os.path.realpath(os.path.join(folder, "projects")))
+    return any(os.path.realpath(os.path.expanduser(root)) in places for root in roots)
 
 
 def _remove(paths: Collection[str]) -> None:
