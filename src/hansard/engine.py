@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from hansard.query.language import Node
     from hansard.query.language.options import Conditions
     from hansard.query.messages import MessagePlace
-    from hansard.query.relevance import Relevance
     from hansard.record.restore import Restored
     from hansard.record.salvage import SalvageReport
     from hansard.record.store import Record
@@ -789,23 +788,6 @@ class Hansard:
         from hansard.query.search.values import list_values
 
         return list_values(self.reader, field, limit)
-
-    def relevance(
-        self,
-        *,
-        sample: int = 100,
-        seed: int = 7,
-        misses: int = 0,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Relevance:
-        """How well search finds what is known to be there, by questions made from the history itself."""
-        from hansard.query.relevance import DEPTH, Answer, measure
-
-        def ask(query: str) -> Answer:
-            sessions = self.search(query, limit=DEPTH, group=True).sessions
-            return Answer(self.search(query, limit=DEPTH).hits, sessions)
-
-        return measure(self.reader, self.record, ask, sample=sample, seed=seed, misses=misses, progress=progress)
 
     def todos(self, name: str) -> list[Todo]:
         """A session's todos and tasks, as their files last said."""

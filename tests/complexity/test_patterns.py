@@ -31,9 +31,6 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
         r"a\ word|other", re.IGNORECASE
     ),
     ("hansard.grep.pattern", "re.escape(needle)"): re.compile(rb"a needle, as it is"),
-    ("hansard.query.relevance", "f'(?<!\\\\w){re.escape(item.passage)}(?!\\\\w)'"): re.compile(
-        r"(?<!\w)a\.passage(?!\w)"
-    ),
     ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
         r" {0,3}````*+[ \t]*+$"
     ),
@@ -50,10 +47,6 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",
     ("hansard.render.highlighting", "pattern"): "over single characters",
-    (
-        "hansard.query.known_items",
-        "'[^/\\\\\\\\]+[/\\\\\\\\][^/\\\\\\\\]+$' if len(parts) > 1 and self.rng.random() < 0.5 else '[^/\\\\\\\\]+$'",
-    ): "over a passage of at most some hundred characters",
 }
 # Not linear, but over texts of bounded length.
 BOUNDED = {

@@ -63,7 +63,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recover": (GIVE, "List sessions that are gone everywhere, and reconstruct what is left of one."),
     "verify": (GIVE, "Check every stored byte against its hash."),
     "demo": (MORE, "Try Hansard on an invented history."),
-    "bench": (MORE, "Measure how well search finds what is in your own history."),
     "schema": (MORE, "Print the schema of the databases."),
     "help": (MORE, "Show help for a command."),
     "completion": (MORE, "Print a shell completion script."),

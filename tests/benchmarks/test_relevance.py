@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from benchmarks.relevance.known_items import KnownItem
+from benchmarks.relevance.scores import Answer, Judge, Ranks, holds, measure, score
 from hansard.errors import UsageError
 from hansard.model.search import Hit, LineLocation, SessionHits
-from hansard.query.known_items import KnownItem
-from hansard.query.relevance import Answer, Judge, Ranks, holds, measure, score
 from tests.sync.making import FOLDER, session, user
 
 if TYPE_CHECKING:

@@ -9,8 +9,17 @@ from datetime import UTC, datetime
 import pytest
 
 import hansard
+from benchmarks.relevance.known_items import (
+    CLASSES,
+    NAMED,
+    TITLED,
+    KnownItem,
+    _Maker,
+    _Source,
+    known_items,
+    shown_texts,
+)
 from hansard.demo.history import write_history
-from hansard.query.known_items import CLASSES, NAMED, TITLED, KnownItem, _Maker, _Source, known_items, shown_texts
 
 SAMPLE = 12
 

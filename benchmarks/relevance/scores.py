@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from benchmarks.relevance.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
 from hansard.errors import UsageError
 from hansard.model.search import Hit, SessionHits
 from hansard.parse.decode import ParsedLine, items
 from hansard.parse.lines import Lines
 from hansard.parse.meaning import leaf_strings
 from hansard.parse.texts import texts
-from hansard.query.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
 
 if TYPE_CHECKING:
     from hansard.model.search import LineLocation
@@ -94,14 +94,13 @@ def measure(
     sample: int,
     seed: int,
     misses: int = 0,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Relevance:
-    """Make questions, ask them, and score the answers; `progress` hears how many of how many were asked."""
+    """Make questions, ask them, and score the answers."""
     questions = known_items(reader, record, sample=sample, seed=seed)
     judge = Judge(reader, record)
     ranks: list[Ranks] = []
     missed: list[Miss] = []
-    for number, item in enumerate(questions):
+    for item in questions:
         try:
             answer = ask(item.query)
         except UsageError as error:
@@ -112,8 +111,6 @@ def measure(
         ranks.append(found)
         if found.hit is None:
             missed.append(_miss(item, found.session, answer.hits[0].snippet if answer.hits else ""))
-        if progress is not None:
-            progress(number + 1, len(questions))
     scored = [score(kind, [rank for rank in ranks if rank.kind == kind]) for kind in CLASSES]
     return Relevance(
         seed,

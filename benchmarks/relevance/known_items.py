@@ -103,7 +103,7 @@ class _Reservoir:
 
 def known_items(reader: Reader, record: Record, *, sample: int, seed: int) -> list[KnownItem]:
     """Questions from the history, at most `sample` of each class."""
-    rng = random.Random(seed)  # noqa: S311 - questions are drawn, nothing is secret
+    rng = random.Random(seed)
     pools: dict[str, list[_Source]] = {}
     often: Counter[str] = Counter()  # how many texts have a word; "" for all of them
     for session_id, title in _drawn_sessions(reader, rng):
