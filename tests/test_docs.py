@@ -112,16 +112,37 @@ def test_the_pages_made_from_the_code_are_current() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_links_between_pages_lead_somewhere() -> None:
-    for path in DOCS.glob("*.md"):
-        for target in re.findall(r"\]\(([a-z][a-z_./-]*\.md)\)", path.read_text(encoding="utf-8")):
-            assert (DOCS / target).is_file(), f"{path.name} names {target}"
-
-
-@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
-def test_every_file_that_the_map_names_is_there(name: str) -> None:
-    named = re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|md|toml))`", (PROJECT / name).read_text(encoding="utf-8"))
-    assert named
-    assert not [
-        path for path in named if not any((place / path).exists() for place in (PROJECT, PROJECT / "src/hansard"))
+def test_links_between_pages_resolve() -> None:
+    pages = [*PROJECT.glob("*.md"), *DOCS.rglob("*.md")]
+    assert any(path.parent.name == "decisions" for path in pages)
+    broken = [
+        f"{path.relative_to(PROJECT)}: {target}"
+        for path in pages
+        for target in re.findall(r"\]\(([\w./-]+\.md)(?:#[\w-]*)?\)", path.read_text(encoding="utf-8"))
+        if not (path.parent / target).is_file()
     ]
+    assert not broken
+
+
+def test_the_index_of_decisions_lists_every_file_with_its_title_and_date() -> None:
+    rows = []
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        found = re.match(r"# (\d+)\. (.+)\n\nDate: (\d{4}-\d\d-\d\d)", path.read_text(encoding="utf-8"))
+        assert found, f"{path.name} has no number, title and date"
+        assert path.name.startswith(f"{int(found[1]):04d}-")
+        rows.append((path.name[:4], path.name, found[2], found[3]))
+    assert rows
+    assert re.findall(r"^\| \[(\d+)\]\((.+)\) (.+) \| (.+) \|$", page("decisions/README.md"), re.MULTILINE) == rows
+
+
+@pytest.mark.parametrize("place", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/decisions"])
+def test_every_named_file_exists(place: str) -> None:
+    path = PROJECT / place
+    named = [
+        (each.name, file)
+        for each in ([path] if path.is_file() else sorted(path.glob("*.md")))
+        for file in re.findall(r"`([\w./-]+/[\w.-]+\.(?:py|c|md|toml|zst))`", each.read_text(encoding="utf-8"))
+    ]
+    assert named
+    roots = (PROJECT, PROJECT / "src/hansard")
+    assert not [(name, file) for name, file in named if not any((root / file).exists() for root in roots)]
