@@ -86,7 +86,7 @@ check: install ## lint, formatting, types, layers
 CORE := record parse index sync query ledger thread
 COVERED ?= 80
 
-coverage: install ## run the tests of the core rooms, and fail if fewer of their lines and branches run than COVERED per cent
+coverage: install ## run the tests of the core packages, and fail if fewer of their lines and branches run than COVERED per cent
 	"$(BIN)/python" -m pytest -n $(WORKERS) $(CORE:%=tests/%) $(CORE:%=--cov=hansard.%) --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERED)
 
 bench: install ## print the table of measurements beside their budgets
