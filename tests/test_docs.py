@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import click
@@ -112,15 +113,22 @@ def test_the_pages_made_from_the_code_are_current() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@cache
+def anchors(path: Path) -> set[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_between_pages_resolve() -> None:
     pages = [*PROJECT.glob("*.md"), *DOCS.rglob("*.md")]
     assert any(path.parent.name == "decisions" for path in pages)
-    broken = [
-        f"{path.relative_to(PROJECT)}: {target}"
-        for path in pages
-        for target in re.findall(r"\]\(([\w./-]+\.md)(?:#[\w-]*)?\)", path.read_text(encoding="utf-8"))
-        if not (path.parent / target).is_file()
-    ]
+    broken = []
+    for path in pages:
+        for target, anchor in re.findall(r"\]\(([\w./-]*\.md|)(?:#([\w-]*))?\)", path.read_text(encoding="utf-8")):
+            place = path.parent / target if target else path
+            if not place.is_file() or (anchor and anchor not in anchors(place)):
+                broken.append(f"{path.relative_to(PROJECT)}: {target}#{anchor}")
     assert not broken
 
 
