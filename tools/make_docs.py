@@ -18,23 +18,23 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA_HEAD = """\
 # The databases
 
-Made from the code by `tools/make_docs.py`; `hansard schema` prints the same. [storage.md](storage.md) tells what each file is for.
+Generated from the code by `tools/make_docs.py`; `hansard schema` prints the same. [storage.md](storage.md) explains what each file is for.
 
-The schemas may be read by other programs, with SQLite's command line for example; open them read-only. `record.db` keeps its layout or migrates it.
-`index.db` and `text.db` are made again when theirs changes. In `index.db` an id tells where a thing stands: `id >> 40` is its transcript,
-`id & 1099511627775` the byte offset of its line. Times there are milliseconds since 1970 in UTC.
+Other programs may read the databases, for example SQLite's command line; open them read-only. `record.db` keeps its schema or migrates it;
+`index.db` and `text.db` are rebuilt when theirs changes. In `index.db` an id encodes a location: `id >> 40` is the transcript,
+`id & 1099511627775` the byte offset of the line. Times there are milliseconds since 1970 in UTC.
 """
 SYNTAX_HEAD = """\
-# What to write to find something
+# The query language
 
-Made from the code by `tools/make_docs.py`.
+Generated from the code by `tools/make_docs.py`.
 
 """
 ASKED_HEAD = """
-## What a field is asked of
+## What a field applies to
 
-A field is asked of the thing that is listed where that has it, and of its session otherwise; so is the option or the parameter of that name. Words must
-stand together in one text of the session, and of `prompts` in the prompt itself. Calls are those of the pages Tools and Files.
+A field applies to the listed thing itself if that has the property, and to its session otherwise; so does the option or parameter of the same name. Words must
+occur together in one text of the session; for `prompts`, in the prompt itself. Calls are those of the pages Tools and Files.
 
 | field | `search` | `sessions`, `export` | `usage`, `blocks`, `explain` | calls, files | `prompts` |
 |---|---|---|---|---|---|
@@ -42,29 +42,29 @@ stand together in one text of the session, and of `prompts` in the prompt itself
 TUI_HEAD = """\
 # The terminal app
 
-`hansard tui` opens the whole history in the terminal: seven screens under the keys 1 to 7, one engine behind them, the same figures as everywhere. The keys below are made from
-the code by `tools/make_docs.py`; `?` shows those of the screen at hand, `:` runs any of them by name.
+`hansard tui` opens the whole history in the terminal: seven screens on the keys 1 to 7, with the same figures as every other front end. `?` shows the keys of the current screen, and
+`:` runs any of them by name. The key tables below are generated from the code by `tools/make_docs.py`.
 
 ![The list of sessions with a preview](pictures/tui-sessions.svg)
 
-- **Sessions** lists every session there is, with a preview of how it ends. `/` filters in the [query language](search-syntax.md) while you type (Tab completes fields and values), `s` goes
-  through the scopes: this directory's project, all, pinned, deleted by the client but kept here, everything. KEPT says in how many days the client deletes a transcript, or that it is only here.
-- **Reader** shows a session as `hansard show` does. A cursor stands on one item; Enter unfolds it, or opens the subagent that it started. `/` finds letters anywhere in the
-  session, also where nothing is loaded yet. Sessions of any length open at once: what is far away is read when you come near it.
-- **Search** finds while you type and shows the place of each hit; **Usage** is any report of `hansard usage` with charts, Enter explains a row down to the arithmetic; **Files**
-  has the history of each file with its diffs; **Prompts** everything that was ever typed; **Health** what `status` and `doctor` tell.
+- **Sessions** lists every session, with a preview of its end. `/` filters in the [query language](search-syntax.md) while you type (Tab completes fields and values), `s` cycles
+  through the scopes: this directory's project, all, pinned, deleted by the client but stored here, everything. KEPT shows in how many days the client deletes a transcript, or that it exists only here.
+- **Reader** shows a session like `hansard show`. Enter unfolds the item under the cursor, or opens the subagent that it started. `/` finds text anywhere in the
+  session, including parts that are not loaded yet. Sessions of any length open immediately: distant parts are read when you get near them.
+- **Search** searches while you type and shows the context of each hit. **Usage** is any report of `hansard usage` with charts; Enter explains a row down to the arithmetic. **Files**
+  has the history of each file with its diffs, **Prompts** everything ever typed, **Health** the output of `status` and `doctor`.
 - `r` leaves the app, goes to the session's directory and runs the client there; a transcript that the client deleted is restored first. `F` does the same with a fork of the session.
-- `y` copies through the terminal (OSC 52), so it works over SSH where the terminal allows it; in tmux, `set -g set-clipboard on`.
-- `I` shows pictures where the terminal can (kitty, Ghostty, iTerm2, WezTerm and others with its protocol); elsewhere they are opened by the system.
+- `y` copies through the terminal (OSC 52), so it works over SSH if the terminal allows it; in tmux, `set -g set-clipboard on`.
+- `I` shows pictures if the terminal can (kitty, Ghostty, iTerm2, WezTerm and others with its protocol); otherwise the system opens them.
 
-The app begins where it was left (`tui.json` in the data directory). Ctrl-T goes through the themes: the terminal's own colours for a dark or a light background, and two with colours of
-their own. `NO_COLOR` and `--color never` are respected. New transcripts are synced while the app runs, unless it was started with `--no-sync`. Should it fail, the terminal
-is as it was, and the error names a log.
+The app starts where you left it (`tui.json` in the data directory). Ctrl-T cycles through the themes: the terminal's own colours for a dark or a light background, and two with their own
+colours. `NO_COLOR` and `--color never` are respected. New transcripts are synced while the app runs, unless it was started with `--no-sync`. If it crashes, it restores the terminal,
+and the error names a log.
 
 ## Picking
 
-`hansard tui --pick` prints the id of the session that is chosen; `--pick message` what `hansard show` needs to show a message. The app draws on the terminal even where standard output
-is a pipe. Nothing chosen: exit code 1. Commands that need a session and are given none show the same list.
+`hansard tui --pick` prints the id of the chosen session; `--pick message` prints the arguments with which `hansard show` shows a message. The app draws on the terminal even if standard
+output is a pipe. It exits with 1 if nothing is chosen. Commands that need a session and get none show the same list.
 
 ```sh
 claude --resume "$(hansard tui --pick)"
