@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +18,6 @@ from hansard.sync.rebuild import rebuild
 from tests.sync.making import FOLDER, Line, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.sync.making import Tree
 
 S = session(1)
@@ -101,6 +100,15 @@ def test_a_worktree_lies_under_its_repository(tree: Tree) -> None:
 
 
 def _worktree(folder: Path, gitdir: str) -> Path:
+    """A worktree as git makes it: its `.git` file names a folder of the repository, and that names the file."""
+    _marked(folder, gitdir)
+    administrative = Path(os.path.normpath(folder / gitdir))
+    administrative.mkdir(parents=True)
+    (administrative / "gitdir").write_text(f"{folder / '.git'}\n", encoding="utf-8")
+    return folder
+
+
+def _marked(folder: Path, gitdir: str) -> Path:
     folder.mkdir(parents=True)
     (folder / ".git").write_text(f"gitdir: {gitdir}\n", encoding="utf-8")
     return folder
@@ -123,6 +131,7 @@ def test_gits_files_tell_the_repository_of_a_worktree_for_ever(tree: Tree, tmp_p
     assert tree.rows(query) == folded
     assert sorted((path, path.stat().st_mtime_ns) for path in place.rglob("*")) == before
     shutil.rmtree(place)
+    shutil.rmtree(repository)
     tree.append(main_path(S), [{**TALK[0], "uuid": "u-later", "cwd": str(place)}])
     tree.sync()
     assert tree.rows(query) == folded
@@ -133,22 +142,51 @@ def test_gits_files_tell_the_repository_of_a_worktree_for_ever(tree: Tree, tmp_p
 @pytest.mark.parametrize(
     ("gitdir", "repository"),
     [
-        ("/src/app/.git/worktrees/fix", "/src/app"),
+        ("{}/src/app/.git/worktrees/fix", "{}/src/app"),
         ("../../src/app/.git/worktrees/fix", "{}/src/app"),
-        ("/src/app/.bare/worktrees/fix", "/src/app"),
-        ("/src/app.git/worktrees/fix", "/src/app.git"),
-        ("/src/app/.git/modules/fix", None),
-        ("/worktrees/fix", None),
-        ("", None),
-        ("\x00/.git/worktrees/fix", None),
-        ("x" * 5000 + "/.git/worktrees/fix", None),
+        ("{}/src/app/.bare/worktrees/fix", "{}/src/app"),
+        ("{}/src/app.git/worktrees/fix", "{}/src/app.git"),
+        ("{}/src/app/.git/modules/fix", None),
     ],
 )
 def test_repositories_of_worktrees(tmp_path: Path, gitdir: str, repository: str | None) -> None:
-    folder = _worktree(tmp_path / "trees" / "fix", gitdir)
+    folder = _worktree(tmp_path / "trees" / "fix", gitdir.format(tmp_path))
     found = repository and (str(folder), repository.format(tmp_path))
     assert find_worktree(str(folder)) == found
     assert find_worktree(f"{folder}/gone/below") == found
+
+
+@pytest.mark.parametrize(
+    "gitdir",
+    ["/worktrees/fix", "", "\x00/.git/worktrees/fix", "x" * 5000 + "/.git/worktrees/fix", "//host/a/.git/worktrees/b"],
+)
+def test_git_files_that_name_no_repository(tmp_path: Path, gitdir: str) -> None:
+    assert find_worktree(str(_marked(tmp_path / "trees" / "fix", gitdir))) is None
+
+
+@pytest.mark.parametrize(
+    ("back", "is_worktree"),
+    [
+        ("{}/trees/fix/.git\n", True),
+        ("../../../../../trees/fix/.git\n", True),
+        ("{}/trees/fix/.git\r\n", True),
+        ("{}/link/fix/.git\n", True),
+        ("{}/trees/other/.git\n", False),
+        ("{}/trees/fix\n", False),
+        ("\n", False),
+        ("\x00", False),
+        (None, False),
+    ],
+)
+def test_a_repository_must_confirm_its_worktree(tmp_path: Path, back: str | None, is_worktree: bool) -> None:
+    """A `.git` file that anybody could have written does not make a folder part of another repository."""
+    administrative = tmp_path / "src" / "app" / ".git" / "worktrees" / "fix"
+    administrative.mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "trees")
+    folder = _marked(tmp_path / "trees" / "fix", str(administrative))
+    if back is not None:
+        (administrative / "gitdir").write_text(back.format(tmp_path), newline="")
+    assert find_worktree(str(folder)) == ((str(folder), str(tmp_path / "src" / "app")) if is_worktree else None)
 
 
 def test_a_repository_inside_of_a_worktree_is_a_project_of_its_own(tree: Tree, tmp_path: Path) -> None:
@@ -175,7 +213,7 @@ def test_a_repository_inside_of_a_worktree_is_a_project_of_its_own(tree: Tree, t
 def test_folders_that_are_no_worktrees(tmp_path: Path) -> None:
     _made(tmp_path / "a")
     os.mkfifo(_made(tmp_path / "b") / ".git")
-    _worktree(tmp_path / "real", "/src/app/.git/worktrees/fix")
+    _worktree(tmp_path / "real", f"{tmp_path}/app/.git/worktrees/fix")
     (_made(tmp_path / "c") / ".git").symlink_to(tmp_path / "real" / ".git")
     (_made(tmp_path / "d") / ".git").write_bytes(b"gitdir: /\xff/.git/worktrees/x")
     names = [str(tmp_path / name) for name in ("a", "b", "c", "d", "real/../real")]

@@ -246,6 +246,8 @@ def test_a_folder_belongs_to_its_repository(tmp_path: Path) -> None:
     side = tmp_path / "side"
     side.mkdir()
     (side / ".git").write_text(f"gitdir: {repository}/.git/worktrees/side\n")
+    assert repository_of(str(side)) == str(side)  # the repository does not know of it
+    (repository / ".git" / "worktrees" / "side" / "gitdir").write_text(f"{side}/.git\n")
     (tmp_path / "plain").mkdir()
     assert repository_of(str(repository / "src")) == str(repository)
     assert repository_of(str(side)) == str(repository)

@@ -1,4 +1,8 @@
-"""What git's own files say of a folder: which repository it is a worktree of, if any. Only `.git` itself is read, and nothing it names."""
+"""What git's own files say of a folder: which repository it is a worktree of, if any.
+
+A `.git` file alone proves nothing: a forged one could claim any repository, and with it that repository's sessions. As in git, the
+repository must name the worktree as well, in `worktrees/NAME/gitdir`.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,9 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 def find_worktree(folder: str) -> tuple[str, str] | None:
     """The folder whose `.git` a folder belongs to, and the repository it is a worktree of, empty where it is a repository of its own.
 
-    None where there is no `.git`, or nobody can tell.
+    None where there is no `.git`, or the repository does not confirm its worktree.
     """
-    # `//host/share` would make Windows log in to whatever host a transcript names.
-    if not os.path.isabs(folder) or folder[:2] in ("//", "\\\\") or len(folder) > _LONGEST:
+    if not _is_local(folder):
         return None
     folder = folder.rstrip("/\\") or folder
     if os.path.normpath(folder) != folder:
@@ -40,23 +43,48 @@ def find_worktree(folder: str) -> tuple[str, str] | None:
 
 
 def _repository(folder: str, marker: str) -> str | None:
-    """The repository whose `worktrees` folder a `.git` file leads to; a submodule's leads elsewhere."""
-    try:
-        descriptor = os.open(marker, _FLAGS)
-        try:
-            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            text = os.read(descriptor, _LONGEST).decode() if is_file else ""
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError):
-        return None
+    """The repository whose `worktrees` folder a `.git` file leads to, if that leads back; a submodule's leads elsewhere."""
+    text = _read(marker)
     first = text.partition("\n")[0].rstrip("\r")
     name = first.removeprefix("gitdir:").strip()
     if name == first or not name or "\x00" in name:
         return None
-    worktrees, _ = os.path.split(os.path.normpath(os.path.join(folder, name)))
+    administrative = os.path.normpath(os.path.join(folder, name))
+    worktrees, _ = os.path.split(administrative)
     git_folder, last = os.path.split(worktrees)
     parent, name = os.path.split(git_folder)
-    if last != "worktrees" or not name:
+    if last != "worktrees" or not name or not _leads_back(administrative, marker):
         return None
     return parent if name in (".git", ".bare") else git_folder
+
+
+def _leads_back(administrative: str, marker: str) -> bool:
+    """Whether a repository's folder for a worktree names this `.git` file, absolutely or relative to itself."""
+    if not _is_local(administrative):
+        return False
+    back = _read(os.path.join(administrative, "gitdir")).rstrip("\r\n")
+    if not back or "\x00" in back:
+        return False
+    back = os.path.normpath(os.path.join(administrative, back))
+    try:
+        return _is_local(back) and os.path.realpath(back) == os.path.realpath(marker)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_local(path: str) -> bool:
+    """Whether a path is absolute and not a network share: opening one would make Windows log in to that host."""
+    return os.path.isabs(path) and path[:2] not in ("//", "\\\\") and len(path) <= _LONGEST
+
+
+def _read(path: str) -> str:
+    """The beginning of a small regular file; empty if it cannot be read."""
+    try:
+        descriptor = os.open(path, _FLAGS)
+        try:
+            is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return os.read(descriptor, _LONGEST).decode() if is_file else ""
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return ""
