@@ -236,6 +236,40 @@ def test_the_roots_of_the_client_are_its_repository(app_store: tuple[Path, Path]
     assert FIRST in str(heard[-1])
 
 
+@pytest.mark.parametrize("uri", ["file://[::1", "file://]", "file:///a%00b", "file://" + "/x" * 70_000, ""])
+def test_roots_that_make_no_sense_are_ignored(server: Server, uri: str) -> None:
+    heard = talk(
+        server,
+        {"jsonrpc": "2.0", "id": "hansard-roots", "result": {"roots": [{"uri": uri}]}},
+        request(1, "tools/call", name="sessions", arguments={}),
+    )
+    assert [one["id"] for one in heard] == [1]
+    assert not heard[0]["result"]["isError"]
+
+
+@pytest.mark.parametrize("excess", [1, 2, 70_000])
+def test_an_overlong_message_is_refused_whole(server: Server, excess: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rest is not taken for a message of its own, even where it would be one."""
+    longest = 1 << 20
+    monkeypatch.setattr("hansard.mcp.stdio._LONGEST", longest)
+    rest = json.dumps(request("smuggled", "ping")).encode().rjust(excess)
+    heard = talk(server, b" " * longest + rest, request(1, "ping"), b" " * longest + rest.rstrip(b"}"))
+    assert [(one["id"], one.get("error", {}).get("code")) for one in heard] == [
+        (None, -32600),
+        (1, None),
+        (None, -32600),
+    ]
+
+
+def test_a_message_of_the_greatest_length_is_answered(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = json.dumps(request(1, "ping")).encode()
+    monkeypatch.setattr("hansard.mcp.stdio._LONGEST", len(message))
+    assert [one["id"] for one in talk(server, message)] == [1]
+    responses = io.BytesIO()
+    Connection(server, io.BytesIO(message), responses).run()  # without an end of line
+    assert json.loads(responses.getvalue())["id"] == 1
+
+
 # -- where the client works
 
 

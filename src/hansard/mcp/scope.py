@@ -28,14 +28,20 @@ def start_folder(environ: Mapping[str, str]) -> str:
 
 
 def folder_of_uri(uri: str) -> str | None:
-    """The folder that a root of the client names; None where it is no file URI."""
-    parts = urlsplit(uri)
+    """The folder that a root of the client names; None unless it is a file URI of this machine."""
+    try:
+        parts = urlsplit(uri)
+    except ValueError:  # malformed brackets in the host
+        return None
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
     path = unquote(parts.path)
     if os.name == "nt":
         path = path.removeprefix("/")
-    return path if os.path.isabs(path) else None
+    try:
+        return path if os.path.isabs(path) and os.path.realpath(path) else None
+    except (OSError, ValueError):  # a NUL character, half a surrogate pair
+        return None
 
 
 class Repository:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
-from hansard.mcp.server import INTERNAL_ERROR, PARSE_ERROR, Server, is_id
+from hansard.mcp.server import INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, Server, is_id
 
 if TYPE_CHECKING:
     from hansard.mcp.store import Store
@@ -36,17 +36,28 @@ class Connection:
         """Answer until the client closes its side; what it asked before that is answered still."""
         worker = threading.Thread(target=self._work, name="answers", daemon=True)
         worker.start()
-        while not self._is_gone and (line := self._requests.readline(_LONGEST)):
-            if line.strip():
+        while not self._is_gone and (line := self._requests.readline(_LONGEST + 1)):
+            if len(line) > _LONGEST and not line.endswith(b"\n"):
+                self._skip_line()
+                self._refuse(INVALID_REQUEST, f"a message has at most {_LONGEST >> 20} MiB")
+            elif line.strip():
                 self._take(line)
         self._waiting.put(None)
         worker.join()
+
+    def _skip_line(self) -> None:
+        """Read up to the end of the line, so that the rest of an overlong message is not taken for a request."""
+        while (piece := self._requests.readline(1 << 16)) and not piece.endswith(b"\n"):
+            pass
+
+    def _refuse(self, code: int, message: str) -> None:
+        self._send({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
 
     def _take(self, line: bytes) -> None:
         try:
             message = msgspec.json.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._send({"jsonrpc": "2.0", "id": None, "error": {"code": PARSE_ERROR, "message": "not JSON"}})
+            self._refuse(PARSE_ERROR, "not JSON")
             return
         if isinstance(message, dict) and self._is_for_us(message):
             return
