@@ -331,17 +331,23 @@ class Hansard:
 
         return make_query(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
 
-    def session(self, name: str) -> Session:
-        """The session with that id, beginning of an id, title, or `@last`."""
+    def session(self, name: str, *, folder: str | None = None) -> Session:
+        """The session with that id, beginning of an id, title, or `@last`; with `folder` only of projects at or below it."""
         from hansard.query.sessions import find_session
 
-        return find_session(self.reader, name)
+        return find_session(self.reader, name, folder)
 
-    def find_message(self, uuid: str) -> MessagePlace:
+    def session_with_id(self, session_id: str, *, folder: str | None = None) -> Session | None:
+        """The session with exactly that id, of a project at or below `folder`."""
+        from hansard.query.sessions import session_with_id
+
+        return session_with_id(self.reader, session_id, folder)
+
+    def find_message(self, uuid: str, *, folder: str | None = None) -> MessagePlace:
         """Where the message with that uuid, or a beginning of it, stands; the session that wrote it goes before copies."""
         from hansard.query.messages import find_message
 
-        return find_message(self.reader, uuid)
+        return find_message(self.reader, uuid, folder)
 
     def suggestions(self, kind: str, beginning: str = "", *, limit: int = 100) -> list[tuple[str, str]]:
         """Values in the history that begin so, each with a description; `kind` is session, project, model, branch, version, tool or tag."""

@@ -7,7 +7,7 @@ session otherwise. Words must stand together in one text of the session; of prom
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,9 +17,26 @@ from hansard.errors import NotFound
 from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.tokens import fold_text
-from hansard.query.language import And, Everything, Field, Has, Is, Kind, Near, Node, Not, Or, Phrase, Role, Word, walk
+from hansard.model.handles import is_handle, shown_id
+from hansard.query.language import (
+    And,
+    Everything,
+    Field,
+    Folder,
+    Has,
+    Is,
+    Kind,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Role,
+    Word,
+    walk,
+)
 from hansard.query.reader import Reader, like
-from hansard.query.sessions import COST
+from hansard.query.sessions import COST, in_folder
 from hansard.storage.ids import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
@@ -89,15 +106,17 @@ PROMPTS = Target(("prompt",), f"{_TYPED_IN} IN ({{}})")
 class Compiler:
     """Turns queries about one kind of thing into SQL."""
 
-    def __init__(self, reader: Reader, target: Target) -> None:
+    def __init__(self, reader: Reader, target: Target, folder: str | None = None) -> None:
         self.reader = reader
         self.target = target
+        self.folder = folder  # that everything must be in
         self.is_fine = False  # of the ledger: whether sums per quarter of an hour are too coarse
 
     def condition(self, node: Node | None) -> Condition | None:
         """What a whole query asks; None where everything fits."""
         if node is None or isinstance(node, Everything):
             return None
+        self.folder = folder_of(node.nodes if isinstance(node, And) else (node,))
         wanted: Node | None = node
         if any(isinstance(part, Word | Phrase | Near) for part in walk(node)):
             from hansard.query.search.plan import without_empty
@@ -204,15 +223,23 @@ class Compiler:
         return Condition("titled(title, ?)", ("\n".join(map(fold_text, node.value.split() or [node.value])),))
 
     def named_session(self, node: Any) -> Condition:
-        """The session with that id or beginning of one, or `@last`."""
+        """The session with that id, beginning of one or handle, or `@last` of the folder that is asked about."""
+        if is_handle(node.value):
+            self.reader.teach("shown_id", shown_id)
+            return Condition("shown_id(session_id) = ?", (node.value,))
         if not node.value.startswith("@"):
             return Condition("session_id LIKE ? ESCAPE '\\'", (like(node.value)[1:],))
         from hansard.query.sessions import find_session
 
         try:
-            return Condition("session_id = ?", (find_session(self.reader, node.value).session_id,))
+            return Condition("session_id = ?", (find_session(self.reader, node.value, self.folder).session_id,))
         except NotFound:
             return NOTHING
+
+
+def folder_of(nodes: Iterable[Node]) -> str | None:
+    """The folder that conditions which must all hold restrict a query to; that of an option goes before one in the text."""
+    return next((node.value for node in reversed(tuple(nodes)) if isinstance(node, Folder)), None)
 
 
 def _joined(parts: list[Condition], word: str) -> Condition:
@@ -226,13 +253,6 @@ def in_project(value: str) -> Condition:
         "(project = ? OR project LIKE ? ESCAPE '\\' OR project_dir = ? OR project IN (SELECT target FROM moves WHERE path = ?))",
         (value, like(value), value, value),
     )
-
-
-def in_folder(_: Compiler, node: Any) -> Condition:
-    """Sessions of projects at a path or below it; nothing that only begins alike."""
-    folder = node.value.rstrip("/\\") or node.value
-    inside = "".join(f" OR substr(project, 1, {len(folder) + 1}) = ?" for _ in "/\\")
-    return Condition(f"(project = ?{inside})", (folder, folder + "/", folder + "\\"))
 
 
 def is_said_in_project(_: Compiler, node: Any) -> Condition:
@@ -403,7 +423,7 @@ MEANINGS: dict[str, Meaning] = {
     ),
     "title": Meaning(session=Compiler.title),
     "project": Meaning(session=lambda _, node: in_project(node.value), prompt=is_said_in_project),
-    "folder": Meaning(session=in_folder),
+    "folder": Meaning(session=lambda _, node: Condition(*in_folder(node.value))),
     "pr": Meaning(
         session=lambda _, node: Condition(
             "EXISTS (SELECT 1 FROM json_each(pull_requests) WHERE value LIKE ? ESCAPE '\\')",

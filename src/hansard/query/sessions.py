@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import Ambiguous, NotFound, UsageError
+from hansard.model.handles import is_handle, shown_id
 from hansard.model.names import shortest_names
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.time import from_milliseconds
@@ -208,34 +209,19 @@ def _cost(row: Any) -> Decimal | None:
     return Decimal(row[41]) if row[41] is not None else None if row[25] else Decimal(0)
 
 
-def find_session(reader: Reader, name: str) -> Session:
-    """The session that a person means: an id, a unique beginning of one, `@last` (or `@2` for the one before), a title."""
+def find_session(reader: Reader, name: str, folder: str | None = None) -> Session:
+    """The session that a person means: an id, a unique beginning of one, a handle, `@last` (or `@2` for the one before), a title.
+
+    With a folder only sessions of projects in it are looked at, so that the answer and its errors say nothing of others.
+    """
+    inside, values = in_folder(folder)
     if name.startswith("@"):
-        return _recent(reader, name)
-    rows = list(reader.rows(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (name,)))
-    if not rows and name:
-        rows = list(
-            reader.rows(
-                f"SELECT {_COLUMNS} FROM sessions WHERE session_id LIKE ? ESCAPE '\\' ORDER BY session_id",
-                (like(name)[1:],),
-            )
-        )
-    if not rows and name:
-        rows = list(
-            reader.rows(
-                f"SELECT {_COLUMNS} FROM sessions WHERE title = ? COLLATE NOCASE AND debris = 0 ORDER BY session_id",
-                (name,),
-            )
-        )
-    if not rows and name:
-        where, values = SessionFilter(text=name).where(reader)
-        rows = list(
-            reader.rows(
-                f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY coalesce(ended_at, 0) DESC, session_id",
-                tuple(values),
-            )
-        )
-    if not rows:
+        return _recent(reader, name, inside, values)
+    for where, wanted in _readings(reader, name):
+        sql = f"SELECT {_COLUMNS} FROM sessions WHERE ({where}) AND {inside} ORDER BY coalesce(ended_at, 0) DESC, session_id"
+        if rows := list(reader.rows(sql, (*wanted, *values))):
+            break
+    else:
         raise NotFound(
             f"no session matches {name!r}: give a session's id or the beginning of one, words of its title, or @last"
         )
@@ -246,13 +232,44 @@ def find_session(reader: Reader, name: str) -> Session:
     return _session(rows[0])
 
 
-def _recent(reader: Reader, name: str) -> Session:
+def session_with_id(reader: Reader, session_id: str, folder: str | None = None) -> Session | None:
+    """The session with exactly that id, if it is in the folder."""
+    inside, values = in_folder(folder)
+    row = reader.one(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ? AND {inside}", (session_id, *values))
+    return None if row is None else _session(row)
+
+
+def in_folder(folder: str | None) -> tuple[str, tuple[str, ...]]:
+    """A condition over `sessions`: the project is at this path or below it, not merely spelled alike; None: any project."""
+    if folder is None:
+        return "1", ()
+    folder = folder.rstrip("/\\") or folder
+    below = f" OR substr(project, 1, {len(folder) + 1}) IN (?, ?)"
+    return f"(project = ?{below})", (folder, folder + "/", folder + "\\")
+
+
+def _readings(reader: Reader, name: str) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """What a name can mean, as conditions over `sessions`, the most exact first."""
+    if not name:
+        return
+    if is_handle(name):  # before ids: one that is spelled like another's handle must not take its place
+        reader.teach("shown_id", shown_id)
+        yield "shown_id(session_id) = ? AND session_id <> ?", (name, name)
+    yield "session_id = ?", (name,)
+    yield "session_id LIKE ? ESCAPE '\\'", (like(name)[1:],)
+    yield "title = ? COLLATE NOCASE AND debris = 0", (name,)
+    where, values = SessionFilter(text=name).where(reader)
+    yield where, tuple(values)
+
+
+def _recent(reader: Reader, name: str, inside: str, values: tuple[str, ...]) -> Session:
     number = 1 if name == "@last" else int(name[1:]) if name[1:].isdecimal() and len(name) < 12 else 0
     if number < 1:
         raise UsageError(f"{name!r} is not a session: use @last for the newest, @2 for the one before it")
     row = reader.one(
-        f"SELECT {_COLUMNS} FROM sessions WHERE debris = 0 ORDER BY coalesce(ended_at, 0) DESC, session_id LIMIT 1 OFFSET ?",
-        (number - 1,),
+        f"SELECT {_COLUMNS} FROM sessions WHERE debris = 0 AND {inside}"
+        " ORDER BY coalesce(ended_at, 0) DESC, session_id LIMIT 1 OFFSET ?",
+        (*values, number - 1),
     )
     if row is None:
         raise NotFound("there is no session" + (" yet" if number == 1 else f" number {number}"))

@@ -13,6 +13,7 @@ import msgspec
 
 from hansard.errors import NotFound
 from hansard.lazy_regex import lazy_compile
+from hansard.model.handles import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
@@ -80,10 +81,12 @@ class LineSource(Protocol):
 
 
 def find_agent(reader: Reader, session_id: str, name: str) -> tuple[int, str | None, str]:
-    """A subagent by the beginning of its id: its transcript, its first record where that is another thread's file, its id."""
+    """A subagent by the beginning or the handle of its id: its transcript, its first record where that is another thread's file, its id."""
+    reader.teach("shown_id", shown_id)
     row = reader.one(
         "SELECT a.transcript, r.uuid, a.agent_id FROM agents a LEFT JOIN records r ON r.id = a.record_id"
-        " WHERE a.session_id = ? AND a.agent_id LIKE ? ESCAPE '\\' ORDER BY a.agent_id = ? DESC, a.agent_id",
+        " WHERE a.session_id = ?1 AND (a.agent_id LIKE ?2 ESCAPE '\\' OR shown_id(a.agent_id) = ?3)"
+        " ORDER BY shown_id(a.agent_id) = ?3 DESC, a.agent_id = ?3 DESC, a.agent_id",
         (session_id, like(name)[1:], name),
     )
     if row is None:

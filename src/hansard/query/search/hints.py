@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import islice
 
+from hansard.query.compile import folder_of
 from hansard.query.language import And, Branch, Model, Node, Project, Tag, Tool, Word
 from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
@@ -22,9 +23,13 @@ _MOST_VALUES = 2000
 
 
 def hints(reader: Reader, node: Node) -> Iterator[str]:
-    """One line for each thing worth knowing."""
+    """One line for each thing worth knowing.
+
+    Of a query that is restricted to a folder, only what its own texts tell: values and words of the whole history would name other projects.
+    """
     parts = node.nodes if isinstance(node, And) else (node,)
-    unknown_values = list(_unknown_values(reader, parts))
+    is_restricted = folder_of(parts) is not None
+    unknown_values = [] if is_restricted else list(_unknown_values(reader, parts))
     yield from unknown_values
     if unknown_values:
         return
@@ -32,7 +37,11 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
     if not words or len(words) > _MOST_WORDS:
         return
     vocabulary = IndexedWords(reader, may_cut=True)
-    unknown = [word for word in words if not word.prefix and not vocabulary.of(spellings(word.text, vocabulary))]
+    unknown = [
+        word
+        for word in words
+        if not is_restricted and not word.prefix and not vocabulary.of(spellings(word.text, vocabulary))
+    ]
     for word in unknown:
         near = _spelled_nearly(reader, as_typed(word.text))
         yield f"{word.text!r} does not occur" + (f"; did you mean {near}?" if near else "")

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from hansard.errors import UsageError
 from hansard.index.marks import kind_mark
 from hansard.parse.texts import KINDS
-from hansard.query.compile import SESSIONS, Compiler, Condition, meaning_of
+from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of
 from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
@@ -213,7 +213,8 @@ def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
     leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
     if _height(leg.match) > _HIGHEST:
         raise UsageError("this query is too deeply nested; leave some parentheses out")
-    compiler = Compiler(reader, SESSIONS)
+    folder = folder_of(node for node, negated in atoms.fields if not negated)
+    compiler = Compiler(reader, SESSIONS, folder)
     for node, negated in atoms.fields:
         _ask(compiler, leg, node, negated=negated)
     return leg
