@@ -17,13 +17,17 @@ LONG_REPLY = "We keep msgspec because decoding took a third of the time. " * 400
 class Log:
     """One transcript, line by line."""
 
-    def __init__(self, session: str, cwd: str = APP, branch: str = "main", day: int = 1) -> None:
+    def __init__(
+        self, session: str, cwd: str = APP, branch: str = "main", day: int = 1, uuid: str = "", file: str = ""
+    ) -> None:
+        """`uuid` is what its messages' uuids begin with, `file` its name without the suffix; by default both follow from the session."""
         self.session, self.cwd, self.branch, self.day = session, cwd, branch, day
+        self.uuid, self.file = uuid, file or session
         self.lines: list[dict[str, Any]] = []
 
     def add(self, kind: str, **more: Any) -> str:
         number = len(self.lines)
-        uuid = str(UUID(int=UUID(self.session).int ^ (number + 1)))
+        uuid = f"{self.uuid}{number}" if self.uuid else str(UUID(int=UUID(self.session).int ^ (number + 1)))
         parent = next((line["uuid"] for line in reversed(self.lines) if "uuid" in line), None)
         self.lines.append(
             {
@@ -72,7 +76,7 @@ class Log:
         folder = root / "projects" / self.cwd.replace("/", "-")
         folder.mkdir(parents=True, exist_ok=True)
         text = "".join(json.dumps(line) + "\n" for line in self.lines)
-        (folder / f"{self.session}.jsonl").write_text(text, encoding="utf-8", errors="surrogatepass")
+        (folder / f"{self.file}.jsonl").write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
 def write_app_history(root: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, UsageError
 from hansard.guard.passages import origin_of, safe_text
-from hansard.mcp.answer import Packer, Passage, moment, one_line
+from hansard.mcp.answer import Packer, Passage, moment
 from hansard.model.display import Checklist, Facts, Item, Part, Picture
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage
         at=moment(item.at),
         origin=origin_of(item.who, tool, is_result=text.is_result),
         kind="call" if tool and not text.is_result else "result" if tool else item.kind,
-        tool=one_line(tool, 80),
-        subagent=one_line(called.agent_id, 40) if called is not None else "",
+        tool=tool,
+        subagent=called.agent_id if called is not None else "",
         error=item.is_error,
         text=packer.quoter.quote(text.text),
         truncated=text.is_shortened,
@@ -141,15 +141,17 @@ def add_texts(
     for number, text in enumerate(texts):
         if number < place.text:
             continue
-        start = place.character if number == place.text else 0
+        start, grown = place.character if number == place.text else 0, 0
         if start:
-            text = text._replace(text=text.text[start:])  # noqa: PLW2901 - what is left of it
+            rest = text.text[start:]
+            text = text._replace(text=safe_text(rest))  # noqa: PLW2901 - what is left of it
+            grown = len(text.text) - len(rest)  # what begins a text can need encoding that it did not need inside of it
         count = len(passages)
         if not packer.add(passages, passage_of(text, thread, packer, place.turn)):
             if len(passages) == count:
                 return Place(place.turn, number, start)
             shown = len(packer.unquoted(passages[-1].text))
-            return Place(place.turn, number, start + shown)
+            return Place(place.turn, number, start + max(1, shown - grown))
     return None
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from hansard.errors import UsageError
-from hansard.mcp.answer import one_line, plain
+from hansard.mcp.answer import Answer
+from hansard.mcp.encode import one_line
 from hansard.mcp.tool import Ask
 from hansard.mcp.tools import read, recall
 
@@ -33,41 +34,49 @@ def list_prompts() -> dict[str, Any]:
     return {"prompts": [{"name": name, **about} for name, about in _PROMPTS.items()]}
 
 
-def get_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> dict[str, Any]:
-    """A prompt with its arguments put in, and what the history says."""
+def check_prompt(name: str, given: Mapping[str, str]) -> None:
+    """Raise unless this is a prompt of ours, with arguments that it takes."""
     about = _PROMPTS.get(name)
     if about is None:
         raise UsageError(f"unknown prompt {name[:100]!r}; there are {', '.join(_PROMPTS)}")
     known = {argument["name"] for argument in about["arguments"]}
     if not set(given) <= known:
         raise UsageError(f"{name} takes {', '.join(sorted(known))}")
-    text = (_continue_from if name == "continue_from" else _what_did_we_decide)(ask, given)
+
+
+def answer_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> Answer:
+    """What the history says for a prompt, with room left for the prompt's own words."""
+    ask.packer.reserve(introduction(name, given))
+    if name == "continue_from":
+        return read.run(ask, read.ReadParams(target=given.get("session") or "@last"))
+    return recall.run(ask, recall.RecallParams(question=_subject(given)))
+
+
+def make_prompt(name: str, given: Mapping[str, str], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A prompt with its arguments put in, and what the history says."""
+    text = f"{introduction(name, given)}\n\n{msgspec.json.encode(answer).decode()}"
     return {
-        "description": about["description"],
+        "description": _PROMPTS[name]["description"],
         "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
     }
 
 
-def _continue_from(ask: Ask, given: Mapping[str, str]) -> str:
-    answer = read.run(ask, read.ReadParams(target=given.get("session") or "@last"))
+def introduction(name: str, given: Mapping[str, str]) -> str:
+    """What a prompt asks for."""
+    if name == "continue_from":
+        return (
+            "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"
+            " check the present state of the code, then propose the next step. The tool `read` of Hansard shows its turns."
+        )
     return (
-        "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"
-        " check the present state of the code, then propose the next step. The tool `read` of Hansard shows its turns.\n\n"
-        + _json(answer)
+        f"What did earlier sessions decide about: {one_line(_subject(given), 300)}\n\nAnswer from the passages below: each decision"
+        " with its reason, its session and its age; say where they disagree or where nothing was decided. The tools `recall`,"
+        " `search` and `read` of Hansard find more."
     )
 
 
-def _what_did_we_decide(ask: Ask, given: Mapping[str, str]) -> str:
-    subject = given.get("about", "").strip()
+def _subject(given: Mapping[str, str]) -> str:
+    subject = given.get("about", "").strip()[:1_000]
     if not subject:
         raise UsageError("what_did_we_decide takes about: the subject, in plain words")
-    answer = recall.run(ask, recall.RecallParams(question=subject[:1_000]))
-    return (
-        f"What did earlier sessions decide about: {one_line(subject, 300)}\n\nAnswer from the passages below: each decision with its reason,"
-        " its session and its age; say where they disagree or where nothing was decided. The tools `recall`, `search` and"
-        " `read` of Hansard find more.\n\n" + _json(answer)
-    )
-
-
-def _json(answer: Any) -> str:
-    return msgspec.json.encode(plain(answer)).decode()
+    return subject

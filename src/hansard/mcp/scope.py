@@ -1,4 +1,4 @@
-"""Which sessions may be told: those of the client's repository, or all of them where that is asked for."""
+"""Which sessions may be shown: those of the client's repository, or all of them on request."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import os
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from hansard.errors import NotFound
 from hansard.sources.git import find_worktree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from hansard.model.sessions import Session
 
 
 def repository_of(folder: str) -> str:
@@ -78,13 +75,6 @@ class Repository:
     def words(self, scope: str) -> str:
         """The scope of an answer, as it is told."""
         return "all projects" if scope == "all" else f"repository {self.folder}"
-
-    def check(self, session: Session, scope: str) -> None:
-        """Raise where a session is outside."""
-        if scope != "all" and not is_inside(session.project, self.folder):
-            raise NotFound(
-                f"session {session.session_id} belongs to another project. Pass scope: all to read it, if the user wants that."
-            )
 
 
 def is_inside(project: str, folder: str) -> bool:

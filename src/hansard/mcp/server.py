@@ -15,7 +15,9 @@ import msgspec
 from hansard import __version__
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import DEFAULT_TOKENS, Packer, Params, plain
+from hansard.lazy_regex import lazy_compile
+from hansard.mcp.answer import DEFAULT_TOKENS, Answer, Packer, Params
+from hansard.mcp.encode import one_line
 from hansard.mcp.tool import NAMES, Ask, find_tool
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _TTL_MS = 60_000
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 NO_RESOURCE, NO_VERSION = -32002, -32022
 _LONGEST_ERROR = 600  # characters
+_ESCAPED = lazy_compile(r"(?<!\\)\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 
 INSTRUCTIONS = """Hansard is the record of past coding-agent sessions on this machine: every prompt, reply, tool call and file change, also of sessions that the client has deleted. Use it to learn what was done before instead of guessing or redoing it.
 
@@ -81,7 +84,7 @@ class Server:
         }
         self._slow: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "tools/call": self._call,
-            "resources/list": lambda _: self._ask(DEFAULT_TOKENS, _module("resources").list_resources),
+            "resources/list": self._list_resources,
             "resources/read": self._read_resource,
             "prompts/get": self._get_prompt,
         }
@@ -154,17 +157,19 @@ class Server:
 
     # -- what needs the store
 
-    def _ask(self, max_tokens: int, question: Callable[[Ask], Any]) -> Any:
-        def asked(h: Hansard) -> Any:
-            return question(Ask(h, self._repository, Packer(max_tokens), self._store.hint(h), self._session_id))
+    def _ask(self, max_tokens: int, question: Callable[[Ask], Answer]) -> dict[str, Any]:
+        """The only way out of the store: whatever a question answers is encoded and fits its budget."""
+
+        def asked(h: Hansard) -> dict[str, Any]:
+            packer = Packer(max_tokens)
+            return packer.finish(question(Ask(h, self._repository, packer, self._store.hint(h), self._session_id)))
 
         return self._store.ask(asked)
 
     def run_tool(self, name: str, params: Params) -> dict[str, Any]:
         """The structured answer of a tool."""
         tool = find_tool(name)
-        answer = self._ask(params.max_tokens, lambda ask: tool.run(ask, params))
-        return plain(answer)
+        return self._ask(params.max_tokens, lambda ask: tool.run(ask, params))
 
     def _call(self, params: Mapping[str, Any]) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments")
@@ -173,16 +178,23 @@ class Server:
         try:
             answer = self.run_tool(str(name), find_tool(str(name)).read_params(arguments))
         except HansardError as error:  # the model can do better with the next call
-            return {"content": [{"type": "text", "text": _told(error)}], "isError": True}
+            return {"content": [{"type": "text", "text": _error_text(str(error))}], "isError": True}
         text = msgspec.json.encode(answer).decode()
         return {"content": [{"type": "text", "text": text}], "structuredContent": answer, "isError": False}
 
+    def _list_resources(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        listed = self._ask(DEFAULT_TOKENS, _module("resources").list_resources)
+        return {"resources": listed.get("resources", [])}
+
     def _read_resource(self, params: Mapping[str, Any]) -> dict[str, Any]:
         resources = _module("resources")
+        uri = str(params.get("uri", ""))
         try:
-            return dict(self._ask(DEFAULT_TOKENS, lambda ask: resources.read_resource(ask, str(params.get("uri", "")))))
+            answer = self._ask(DEFAULT_TOKENS, lambda ask: resources.read_resource(ask, uri))
         except NotFound as error:
-            raise ProtocolError(NO_RESOURCE, str(error), {"uri": str(params.get("uri"))[:500]}) from None
+            raise ProtocolError(NO_RESOURCE, str(error), {"uri": one_line(uri, 500)}) from None
+        text = msgspec.json.encode(answer).decode()
+        return {"contents": [{"uri": one_line(uri, 500), "mimeType": resources.TYPE, "text": text}]}
 
     def _get_prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
         prompts = _module("prompts")
@@ -190,7 +202,9 @@ class Server:
         if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
             raise ProtocolError(INVALID_PARAMS, "the arguments of a prompt are strings")
         name = str(params.get("name"))
-        return dict(self._ask(DEFAULT_TOKENS, lambda ask: prompts.get_prompt(ask, name, given)))
+        prompts.check_prompt(name, given)
+        answer = self._ask(DEFAULT_TOKENS, lambda ask: prompts.answer_prompt(ask, name, given))
+        return dict(prompts.make_prompt(name, given, answer))
 
 
 def is_id(value: Any) -> TypeGuard[str | int]:
@@ -208,10 +222,12 @@ def _info() -> dict[str, str]:
     return {"name": "hansard", "title": "Hansard", "version": __version__}
 
 
-def _told(error: Exception) -> str:
-    return safe_text(str(error))[:_LONGEST_ERROR]
+def _error_text(message: str) -> str:
+    """An error message, as safe as the texts of answers: it can repeat a name that comes from a transcript."""
+    # `repr` writes what cannot be seen as escapes, behind which a secret would not be found.
+    return safe_text(_ESCAPED.sub("", message))[:_LONGEST_ERROR]
 
 
 def _failure(id_: str | int | None, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    error = {"code": code, "message": safe_text(message)[:_LONGEST_ERROR]}
+    error = {"code": code, "message": _error_text(message)}
     return {"jsonrpc": "2.0", "id": id_, "error": error if data is None else {**error, "data": data}}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.guard.passages import Quoter, age, safe_text
 from hansard.guard.tokens import cut_to_tokens, estimate_tokens
+from hansard.model.handles import is_handle, shown_id
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -79,4 +80,5 @@ def _line(session: Session, quoter: Quoter, now: datetime) -> str:
     title = " ".join(cut_to_tokens(safe_text(session.title), _TITLE_TOKENS).split())
     when = age(session.ended_at, now) if session.ended_at else "at an unknown time"
     changed = f", {session.files_changed} files changed" if session.files_changed else ""
-    return f"- {when}, session {session.session_id[:8]}{changed}: {quoter.quote(title)}"
+    name = shown_id(session.session_id)
+    return f"- {when}, session {name if is_handle(name) else name[:8]}{changed}: {quoter.quote(title)}"

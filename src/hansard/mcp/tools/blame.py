@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import Meta, Struct, field
 
-from hansard.errors import HansardError, UsageError
-from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
+from hansard.errors import UsageError
+from hansard.mcp.answer import Answer, Cursor, Params, moment
+from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
 from hansard.mcp.scope import is_inside
 from hansard.mcp.tool import Ask, Tool
 from hansard.model.serialize import money
@@ -40,7 +41,7 @@ class LineRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Lines next to each other with the same origin."""
 
     lines: str
-    path: str = ""  # of a commit's file
+    path: Path = ""  # of a commit's file
     commit: str = ""  # empty: not committed yet
     certainty: str
     edit: int = 0  # the number of an edit
@@ -50,32 +51,33 @@ class EditRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A recorded edit that wrote lines."""
 
     edit: int
-    session: str = ""
-    title: str = ""
+    session: Id = ""
+    title: Title = ""
     turn: int = 0
     at: str = ""
     age: str = ""
-    subagent: str = ""
-    tool: str = ""
-    model: str = ""
+    subagent: Id = ""
+    tool: Short = ""
+    model: Short = ""
     cost_usd: str = ""
-    text: str = ""  # how the prompt begins, quoted
+    text: Excerpt = ""  # how the prompt begins, quoted
     truncated: bool = False
+    note: str = ""  # why there is nothing else
 
 
 class CommitRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A commit that brought lines."""
 
     commit: str
-    author: str = ""
+    author: Title = ""
     age: str = ""
-    subject: str = ""
+    subject: Title = ""
 
 
 class BlameAnswer(Answer):
     """What `blame` gives."""
 
-    path: str = ""
+    path: Path = ""
     counts: dict[str, int] = field(default_factory=dict)  # lines by certainty
     cost_usd: str = ""
     ranges: list[LineRange] = field(default_factory=list)
@@ -96,9 +98,8 @@ def run(ask: Ask, params: BlameParams) -> BlameAnswer:
     is_commit = not params.file
     answer = packer.begin(
         BlameAnswer(
-            notice=packer.notice,
             scope=ask.repository.words(params.scope),
-            path="" if is_commit else one_line(reports[0].path, 300),
+            path="" if is_commit else reports[0].path,
             counts=counts,
             cost_usd=cost,
         )
@@ -180,7 +181,7 @@ def _add(
     committed = "" if not first.commit.strip("0") else first.commit[:12]
     row = LineRange(
         lines=str(first.number) if first is last else f"{first.number}-{last.number}",
-        path=one_line(report.path, 200) if with_path else "",
+        path=report.path if with_path else "",
         commit=committed,
         certainty=first.certainty,
         edit=number,
@@ -204,37 +205,29 @@ def _add(
 
 def _edit(ask: Ask, made: RecordedEdit, number: int, scope: str) -> EditRow:
     packer = ask.packer
-    if not _is_told(ask, made.session_id, scope):
-        return EditRow(edit=number, title="of a session of another project; scope: all shows it")
+    if ask.h.session_with_id(made.session_id, folder=ask.repository.condition(scope)) is None:
+        return EditRow(edit=number, note="of a session of another project; scope: all shows it")
     return EditRow(
         edit=number,
         session=made.session_id,
-        title=packer.quoted_line(made.title, 80),
+        title=made.title,
         turn=made.turn or 0,
         at=moment(made.at),
         age=packer.age(made.at),
-        subagent=one_line(made.agent_id, 40),
-        tool=one_line(made.tool, 60),
-        model=one_line(made.model or "", 60),
+        subagent=made.agent_id,
+        tool=made.tool,
+        model=made.model or "",
         cost_usd=money(round(made.cost_usd, 4)) if made.cost_usd is not None else "",
-        text=packer.quoter.quote(one_line(made.prompt, 200)) if made.prompt else "",
+        text=made.prompt or "",
     )
-
-
-def _is_told(ask: Ask, session_id: str, scope: str) -> bool:
-    try:
-        ask.repository.check(ask.h.session(session_id), scope)
-    except HansardError:
-        return False
-    return True
 
 
 def _commit(ask: Ask, brought: BlamedCommit) -> CommitRow:
     return CommitRow(
         commit=brought.commit[:12],
-        author=ask.packer.quoted_line(brought.author, 60),
+        author=brought.author,
         age=ask.packer.age(brought.authored_at),
-        subject=ask.packer.quoted_line(brought.subject, 100),
+        subject=brought.subject,
     )
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
-from hansard.errors import NotFound, UsageError
+from hansard.errors import NotFound
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
+from hansard.mcp.answer import Answer, Cursor, ListCursor, Params, moment
+from hansard.mcp.encode import Id, Path, Short, Text, Title
 from hansard.mcp.tool import Ask, Tool
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, ChangedFile
 
-_LONGEST_CURSOR = 400
 DESCRIPTION = """List the files that past sessions changed, or the history of one file: which session changed it, when, by how many lines, with include_changes also the diff of each change.
 path is the whole path, or the end of one; words of a path list the files that have them.
 Examples: {"path": "src/parser.py", "include_changes": true}; {"words": "migration sql"}; {}"""
@@ -34,36 +34,36 @@ class FilesParams(Params):
 class FileRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A changed file."""
 
-    path: str
+    path: Path
     changes: int = 0
     lines_added: int = 0
     lines_removed: int = 0
     sessions: int = 0
-    last_session: str = ""
+    last_session: Id = ""
     age: str = ""
 
 
 class ChangeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A change of the file."""
 
-    session: str
-    title: str = ""
+    session: Id
+    title: Title = ""
     at: str = ""
     age: str = ""
-    tool: str = ""
+    tool: Short = ""
     change: str = ""  # create, update, edit, notebook
     lines_added: int = 0
     lines_removed: int = 0
-    subagent: str = ""
+    subagent: Id = ""
     error: bool = False
-    text: str = ""  # the diff, quoted
+    text: Text = ""  # the diff, quoted
     truncated: bool = False
 
 
 class FilesAnswer(Answer):
     """What `files` gives."""
 
-    path: str = ""
+    path: Path = ""
     total: int = 0
     files: list[FileRow] = field(default_factory=list)
     changes: list[ChangeRow] = field(default_factory=list)
@@ -86,9 +86,8 @@ def run(ask: Ask, params: FilesParams) -> FilesAnswer:
 
 def _list(ask: Ask, params: FilesParams, words: str, folder: str | None, several: int = 0) -> FilesAnswer:
     packer = ask.packer
-    before, cursor = _read_cursor(params.cursor)
-    if before and not cursor:
-        cursor = ask.h.files(words or None, limit=before, folder=folder).next_cursor
+    place = ListCursor.read(params.cursor)
+    cursor = place.resume(lambda count: ask.h.files(words or None, limit=count, folder=folder).next_cursor)
     page = ask.h.files(words or None, limit=params.limit, cursor=cursor, folder=folder)
     answer = _begin(ask, params, total=page.total)
     for one in page.files:
@@ -104,28 +103,15 @@ def _list(ask: Ask, params: FilesParams, words: str, folder: str | None, several
         parts.append("No session changed such a file.")
     if page.next_cursor:
         parts.append("More files: pass next_cursor as cursor.")
-    return packer.end(answer, parts, _make_cursor(before + shown, page.next_cursor))
-
-
-def _read_cursor(cursor: str) -> tuple[int, str | None]:
-    """How many files stand before a page, and the engine's cursor, empty where a path made it too long to be told."""
-    count, _, own = cursor.partition(":")
-    if cursor and not (count.isdecimal() and len(count) < 9):
-        raise UsageError(f"invalid cursor {cursor!r}: pass next_cursor of the previous answer unchanged")
-    return int(count or 0), own or None
-
-
-def _make_cursor(before: int, own: str | None) -> str | None:
-    if own is None:
-        return None
-    return f"{before}:{own}" if len(own) < _LONGEST_CURSOR else f"{before}:"
+    is_safe = bool(answer.files) and answer.files[-1].path == page.files[-1].path  # the cursor holds it
+    return packer.end(answer, parts, place.following(shown, page.next_cursor, is_safe=is_safe))
 
 
 def _history(ask: Ask, params: FilesParams, path: str, folder: str | None) -> FilesAnswer:
     packer = ask.packer
     cursor = params.cursor or None
     history = ask.h.file_history(path, limit=params.limit, cursor=cursor, folder=folder)
-    answer = _begin(ask, params, total=history.changes, path=one_line(path, 300))
+    answer = _begin(ask, params, total=history.changes, path=path)
     for call in history.page.calls:
         if not packer.add(answer.changes, _change(ask, call, with_diff=params.include_changes)):
             break
@@ -142,14 +128,12 @@ def _history(ask: Ask, params: FilesParams, path: str, folder: str | None) -> Fi
 
 
 def _begin(ask: Ask, params: FilesParams, *, total: int, path: str = "") -> FilesAnswer:
-    return ask.packer.begin(
-        FilesAnswer(notice=ask.packer.notice, scope=ask.repository.words(params.scope), path=path, total=total)
-    )
+    return ask.packer.begin(FilesAnswer(scope=ask.repository.words(params.scope), path=path, total=total))
 
 
 def _file(ask: Ask, one: ChangedFile) -> FileRow:
     return FileRow(
-        path=one_line(one.path, 300),
+        path=one.path,
         changes=one.changes,
         lines_added=one.added,
         lines_removed=one.removed,
@@ -166,16 +150,16 @@ def _change(ask: Ask, call: Call, *, with_diff: bool) -> ChangeRow:
         text = made.patch or "" if made is not None else ""
     return ChangeRow(
         session=call.session_id,
-        title=ask.packer.quoted_line(call.title, 80),
+        title=call.title,
         at=moment(call.at),
         age=ask.packer.age(call.at),
-        tool=one_line(call.tool, 60),
+        tool=call.tool,
         change=call.change or "",
         lines_added=call.added,
         lines_removed=call.removed,
-        subagent=one_line(call.agent_id, 40),
+        subagent=call.agent_id,
         error=call.is_error,
-        text=ask.packer.quoter.quote(safe_text(text)) if text else "",
+        text=safe_text(text),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
-from hansard.errors import NotFound, UsageError
+from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Cursor, Params, Passage, moment, one_line
+from hansard.mcp.answer import Answer, Cursor, Params, Passage, moment
 from hansard.mcp.conversation import (
     Place,
     add_texts,
@@ -18,8 +19,10 @@ from hansard.mcp.conversation import (
     texts_of_message,
     texts_of_turn,
 )
+from hansard.mcp.encode import Excerpt, Form, Path, encoded_size
 from hansard.mcp.tool import Ask, Tool
 from hansard.mcp.tools.sessions import SessionRow, row_of
+from hansard.model.handles import shown_id
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _OUTCOME = 800  # characters
 _FILES = 12
+_SUBAGENTS = 8
 _MOST_TURNS = 200
 DESCRIPTION = """Read a past session. With target alone: an outline (facts, turns by their prompts, changed files, how it ended). With turn: that turn's prompts, replies and tool calls. With a message uuid as target: that message whole.
 target is a session id or the beginning of one, a message uuid, a title, or @last for the latest session before this one. Tool output is left out unless include_tool_output is true.
@@ -50,7 +54,7 @@ class TurnRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     turn: int
     at: str = ""
     failed: bool = False
-    text: str = ""  # how its prompt begins, quoted
+    text: Excerpt = ""  # how its prompt begins, quoted
     truncated: bool = False
 
 
@@ -59,17 +63,15 @@ class ReadAnswer(Answer):
 
     session: SessionRow | None = None
     turns: list[TurnRow] = field(default_factory=list)
-    files: tuple[str, ...] = ()  # that the session changed, the most changed first
-    subagents: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()  # that the session changed, the most changed first
+    subagents: tuple[Annotated[str, Form("quoted", 160)], ...] = ()  # id, type and description
     passages: list[Passage] = field(default_factory=list)
 
 
 def run(ask: Ask, params: ReadParams) -> ReadAnswer:
     """An outline, a turn, or a message."""
     session, message = _find(ask, params)
-    ask.repository.check(session, params.scope)
-    agent = params.subagent or (message.agent_id if message is not None else None)
-    thread = ask.h.read(session, agent or None, pictures=False, subagents=False, long_lines=False)
+    thread = _open(ask, session, params.subagent or (message.agent_id if message is not None else None))
     if message is not None:
         return _read_message(ask, params, thread, message)
     if params.turn or (params.cursor and Place.read(params.cursor).text):
@@ -81,14 +83,26 @@ def _find(ask: Ask, params: ReadParams) -> tuple[Session, MessagePlace | None]:
     target = params.target.strip().removeprefix("hansard://session/")
     if target == "@last":
         return last_session(ask, params.scope), None
+    # What is outside the scope, or does not name one thing alone, gets the same answer as what does not exist.
+    folder = ask.repository.condition(params.scope)
+    with contextlib.suppress(NotFound, Ambiguous):
+        return ask.h.session(target, folder=folder), None
+    with contextlib.suppress(NotFound, Ambiguous):
+        message = ask.h.find_message(target, folder=folder)
+        if session := ask.h.session_with_id(message.session_id, folder=folder):
+            return session, message
+    wider = "" if folder is None else ", scope: all looks in other projects"
+    raise NotFound(
+        f"{params.target!r} does not name one session or message here: give a whole id, or words of one title;"
+        f" `sessions` and `search` find ids{wider}"
+    )
+
+
+def _open(ask: Ask, session: Session, agent: str | None) -> Thread:
     try:
-        return ask.h.session(target), None
-    except NotFound as error:
-        try:
-            message = ask.h.find_message(target)
-        except NotFound:
-            raise NotFound(f"{error}; nor does a message have this uuid. `sessions` and `search` find ids.") from None
-        return ask.h.session(message.session_id), message
+        return ask.h.read(session, agent or None, pictures=False, subagents=False, long_lines=False)
+    except NotFound:  # its message has ids as they stand in the transcripts
+        raise NotFound(f"session {shown_id(session.session_id)} has no subagent {agent!r}: `read` lists them") from None
 
 
 def last_session(ask: Ask, scope: str) -> Session:
@@ -103,7 +117,6 @@ def last_session(ask: Ask, scope: str) -> Session:
 def _begin(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
     return ask.packer.begin(
         ReadAnswer(
-            notice=ask.packer.notice,
             scope=ask.repository.words(params.scope),
             session=row_of(ask, thread.session, with_project=True),
         )
@@ -121,8 +134,8 @@ def _outline(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
         _add_facts(ask, answer, thread)
     last = min(count, first + _MOST_TURNS - 1)
     for turn in thread.outline(first, last) if count else ():
-        text = one_line(turn.text, 160)
-        row = TurnRow(turn=turn.number, at=moment(turn.started_at), failed=turn.failed, text=packer.quoter.quote(text))
+        text = packer.quoter.quote(turn.text)
+        row = TurnRow(turn=turn.number, at=moment(turn.started_at), failed=turn.failed, text=text)
         if not packer.add(answer.turns, row):
             break
     shown = answer.turns[-1].turn if answer.turns else count
@@ -139,30 +152,24 @@ def _add_facts(ask: Ask, answer: ReadAnswer, thread: Thread) -> None:
     packer = ask.packer
     room = packer.room
     if thread.agent is None:
-        answer.files = tuple(one_line(file.path, 160) for file in thread.changed_files(_FILES))
-        answer.subagents = tuple(
-            packer.quoted_line(f"{agent.agent_id} {agent.agent_type}: {agent.description}", 100)
-            for agent in thread.agents[:8]
+        packer.set_names(answer, "files", (file.path for file in thread.changed_files(_FILES)), room // 4)
+        agents = (
+            f"{shown_id(agent.agent_id)} {agent.agent_type}: {agent.description}"
+            for agent in thread.agents[:_SUBAGENTS]
         )
-    size = sum(len(text.encode()) + 4 for text in (*answer.files, *answer.subagents))
-    if size > room // 3:
-        answer.files, answer.subagents = answer.files[:1], ()
-        size = sum(len(text.encode()) + 4 for text in answer.files)
-    packer.room -= size + 40
+        packer.set_names(answer, "subagents", agents, room // 8)
     end = safe_text(last_reply(thread))
-    if end:
-        shown = end[: min(_OUTCOME, room // 8)]
-        packer.add(
-            answer.passages,
-            Passage(
-                session=thread.session.session_id,
-                turn=len(thread.starts),
-                origin="model",
-                kind="last reply",
-                text=packer.quoter.quote(shown),
-                truncated=len(shown) < len(end),
-            ),
-        )
+    shown = end[: min(_OUTCOME, room // 16)]
+    passage = Passage(
+        session=thread.session.session_id,
+        turn=len(thread.starts),
+        origin="model",
+        kind="last reply",
+        text=packer.quoter.quote(shown),
+        truncated=len(shown) < len(end),
+    )
+    if end and encoded_size(passage) < packer.room // 2:
+        packer.add(answer.passages, passage)
 
 
 def _read_turn(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
@@ -188,7 +195,9 @@ def _read_message(ask: Ask, params: ReadParams, thread: Thread, message: Message
     items = read_turn(thread, number)
     here = [item for item in items if item.uuid == message.uuid] or [item for item in items if item.offset == offset]
     if not here:
-        raise NotFound(f"message {message.uuid} says nothing that can be read; `read` its session {message.session_id}")
+        raise NotFound(
+            f"message {shown_id(message.uuid)} says nothing that can be read; `read` its session {shown_id(message.session_id)}"
+        )
     place = Place.read(params.cursor) if params.cursor else Place(number)
     is_result = message.offset != offset or any(item.kind == "output" for item in here)
     texts = texts_of_message(here, with_results=params.include_tool_output)

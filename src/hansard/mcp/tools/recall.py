@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +11,9 @@ from msgspec import Meta, Struct, field
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Params, Passage, moment, one_line
+from hansard.mcp.answer import Answer, Params, Passage, moment
 from hansard.mcp.conversation import last_reply
+from hansard.mcp.encode import Id, Path, Text, Title
 from hansard.mcp.tool import Ask, Tool
 from hansard.mcp.tools.search import passage_of
 
@@ -46,15 +48,15 @@ class RecallParams(Params):
 class RecalledSession(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A session that has to do with the question."""
 
-    session: str
-    title: str
+    session: Id
+    title: Title
     started_at: str = ""
     age: str = ""
-    project: str = ""
+    project: Path = ""
     matches: int = 0
     files_changed: int = 0
     errors: int = 0
-    text: str = ""  # how it ended: the last reply, quoted
+    text: Text = ""  # how it ended: the last reply, quoted
     truncated: bool = False
 
 
@@ -70,9 +72,7 @@ def run(ask: Ask, params: RecallParams) -> RecallAnswer:
     """Sessions and their best passages, as far as there is room."""
     packer = ask.packer
     query, found = _search(ask, params)
-    answer = packer.begin(
-        RecallAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), searched=one_line(query, 200))
-    )
+    answer = packer.begin(RecallAnswer(scope=ask.repository.words(params.scope), searched=query))
     for one in found:
         if not packer.add(answer.sessions, _session(ask, one, with_project=params.scope == "all")):
             break
@@ -141,21 +141,21 @@ def words_of(question: str) -> list[str]:
 
 def _session(ask: Ask, one: SessionHits, *, with_project: bool) -> RecalledSession:
     packer = ask.packer
-    session = ask.h.session(one.session_id)
-    try:
-        end = safe_text(last_reply(ask.h.read(session, pictures=False, subagents=False, long_lines=False)))
-    except HansardError:  # only subagents are left of it, or a part of it is damaged
-        end = ""
+    session = ask.h.session_with_id(one.session_id)
+    end = ""
+    if session is not None:
+        with contextlib.suppress(HansardError):  # only subagents are left of it, or a part of it is damaged
+            end = safe_text(last_reply(ask.h.read(session, pictures=False, subagents=False, long_lines=False)))
     return RecalledSession(
         session=one.session_id,
-        title=packer.quoted_line(one.title, 100),
+        title=one.title,
         started_at=moment(one.started_at),
         age=packer.age(one.ended_at),
-        project=one_line(one.project, 160) if with_project else "",
+        project=one.project if with_project else "",
         matches=one.matches,
-        files_changed=session.files_changed,
-        errors=session.tool_errors + session.api_errors,
-        text=packer.quoter.quote(end[:_OUTCOME]) if end else "",
+        files_changed=session.files_changed if session is not None else 0,
+        errors=session.tool_errors + session.api_errors if session is not None else 0,
+        text=end[:_OUTCOME],
         truncated=len(end) > _OUTCOME,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, field
 
 from hansard.guard.passages import origin_of, safe_text
-from hansard.mcp.answer import Answer, Cursor, Packer, Params, Passage, moment, one_line
+from hansard.mcp.answer import Answer, Cursor, Packer, Params, Passage, moment
 from hansard.mcp.tool import Ask, Tool
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def run(ask: Ask, params: SearchParams) -> SearchAnswer:
     """The passages that answer a query, the best first."""
     packer = ask.packer
     page = _search(ask, params, params.limit)
-    answer = packer.begin(
-        SearchAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), total=page.total)
-    )
+    answer = packer.begin(SearchAnswer(scope=ask.repository.words(params.scope), total=page.total))
     hits = [hit for hit in page.hits if params.include_tool_output or hit.role != "tool"]
     printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if params.include_tool_output else ()
     for hit in hits:
@@ -74,7 +72,7 @@ def _search(ask: Ask, params: SearchParams, limit: int) -> SearchPage:
 
 
 def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool = False) -> Passage:
-    """A hit, quoted; its snippet was made from text that is safe already."""
+    """A hit; its snippet was cut from text that is safe already."""
     return Passage(
         session=hit.session_id,
         message=hit.uuid or "",
@@ -82,12 +80,12 @@ def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool 
         age=packer.age(hit.timestamp),
         origin=origin_of(hit.role, hit.tool or "", is_result=is_output or hit.role == "tool"),
         kind="output" if is_output else hit.kind,
-        tool=one_line(hit.tool or "", 80),
-        project=one_line(hit.project, 160) if with_project else "",
-        title=packer.quoted_line(hit.title, 80),
-        subagent=one_line(hit.agent_id or "", 40),
+        tool=hit.tool or "",
+        project=hit.project if with_project else "",
+        title=hit.title,
+        subagent=hit.agent_id or "",
         error=hit.is_error,
-        text=packer.quoter.quote(safe_text(hit.snippet)),
+        text=packer.quoter.quote(hit.snippet),
     )
 
 

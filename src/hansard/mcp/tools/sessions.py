@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from hansard.errors import HansardError, UsageError
-from hansard.mcp.answer import Answer, Cursor, Params, moment, one_line
+from hansard.mcp.answer import Answer, Cursor, ListCursor, Params, moment
+from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
 from hansard.mcp.tool import Ask, Tool
+from hansard.model.handles import shown_id
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:
@@ -40,9 +42,9 @@ class SessionsParams(Params):
 class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A session in a list."""
 
-    session: str
-    title: str
-    text: str = ""  # the first prompt, quoted
+    session: Id
+    title: Title
+    text: Excerpt = ""  # the first prompt, quoted
     truncated: bool = False
     started_at: str = ""
     ended_at: str = ""
@@ -54,9 +56,9 @@ class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     lines_added: int = 0
     lines_removed: int = 0
     cost_usd: str = ""  # empty where nothing of it has a price
-    branch: str = ""
-    pull_requests: tuple[str, ...] = ()
-    project: str = ""
+    branch: Short = ""
+    pull_requests: tuple[Path, ...] = ()
+    project: Path = ""
 
 
 class SessionsAnswer(Answer):
@@ -69,16 +71,16 @@ class SessionsAnswer(Answer):
 def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
     """A page of sessions."""
     packer = ask.packer
-    page = _list(ask, params, params.limit)
-    answer = packer.begin(
-        SessionsAnswer(notice=packer.notice, scope=ask.repository.words(params.scope), total=page.total)
-    )
+    place = ListCursor.read(params.cursor)
+    cursor = place.resume(lambda count: _list(ask, params, count, None).next_cursor)
+    page = _list(ask, params, params.limit, cursor)
+    answer = packer.begin(SessionsAnswer(scope=ask.repository.words(params.scope), total=page.total))
     for session in page.sessions:
         if not packer.add(answer.sessions, row_of(ask, session, with_project=params.scope == "all")):
             break
     shown = len(answer.sessions)
     if shown < len(page.sessions):
-        page = _list(ask, params, shown)
+        page = _list(ask, params, shown, cursor)
     parts = [ask.hint]
     if not answer.sessions:
         parts.append(
@@ -88,13 +90,16 @@ def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
         )
     elif page.next_cursor:
         parts.append("More sessions: pass next_cursor as cursor. `read` shows a session.")
-    return ask.packer.end(answer, parts, page.next_cursor)
+    is_safe = (
+        bool(answer.sessions) and answer.sessions[-1].session == page.sessions[-1].session_id
+    )  # the cursor holds it
+    return packer.end(answer, parts, place.following(shown, page.next_cursor, is_safe=is_safe))
 
 
-def _list(ask: Ask, params: SessionsParams, limit: int) -> SessionPage:
+def _list(ask: Ask, params: SessionsParams, limit: int, cursor: str | None) -> SessionPage:
     asked = []
     if params.commit:
-        asked.append(_of_commit(ask, params.commit.lower()))
+        asked.append(_of_commit(ask, params.commit))
     if params.pull_request.strip('" '):
         asked.append('pr:"' + params.pull_request.replace('"', "") + '"')
     return ask.h.sessions(
@@ -105,21 +110,22 @@ def _list(ask: Ask, params: SessionsParams, limit: int) -> SessionPage:
         folder=ask.repository.condition(params.scope),
         sort=params.sort,
         limit=limit,
-        cursor=params.cursor or None,
+        cursor=cursor,
     )
 
 
 def _of_commit(ask: Ask, name: str) -> str:
     """A query for the sessions that made a commit or wrote lines of it; where git does not know it, for those that name it."""
-    if not _IS_COMMIT(name):
+    if not _IS_COMMIT(name.lower()):
         raise UsageError(f"{name!r} is not a commit: give at least 7 hexadecimal digits of its hash")
+    name = name.lower()
     ids: list[str] = []
     with contextlib.suppress(HansardError):  # no repository, or no git
         if whole := ask.h.find_commit(name, ask.repository.working_folder):
             page = ask.h.commits(repository=ask.repository.working_folder, limit=None)
             ids = [one.session_id for commit in page.commits if commit.commit == whole for one in commit.sessions]
     if ids:
-        return "(" + " OR ".join(f'session:"{id_}"' for id_ in ids[:_MOST_SESSIONS]) + ")"
+        return "(" + " OR ".join(f'session:"{shown_id(id_)}"' for id_ in ids[:_MOST_SESSIONS]) + ")"
     shorter = [f'"{name[:length]}"' for length in range(_SHORTEST, min(len(name), _LONGEST_SHORT + 1))]
     return "(" + " OR ".join([f'"{name}"*', *shorter]) + ")"
 
@@ -130,8 +136,8 @@ def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
     is_titled = session.title_source not in ("prompt", "none", "command")
     return SessionRow(
         session=session.session_id,
-        title=packer.quoted_line(session.title, 100),
-        text=packer.quoter.quote(one_line(session.first_prompt, 200)) if is_titled and session.first_prompt else "",
+        title=session.title,
+        text=session.first_prompt if is_titled else "",
         started_at=moment(session.started_at),
         ended_at=moment(session.ended_at),
         age=packer.age(session.ended_at),
@@ -142,9 +148,9 @@ def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
         lines_added=session.lines_added,
         lines_removed=session.lines_removed,
         cost_usd=money(round(session.cost_usd, 4)) if session.cost_usd is not None else "",
-        branch=one_line(session.branch, 80),
-        pull_requests=tuple(one_line(link, 120) for link in session.pull_requests[:3]),
-        project=one_line(session.project, 160) if with_project else "",
+        branch=session.branch,
+        pull_requests=session.pull_requests[:3],
+        project=session.project if with_project else "",
     )
 
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from hansard.mcp.answer import Answer, Packer, Params, one_line
+from hansard.mcp.answer import Answer, Params
+from hansard.mcp.encode import Path, Title
 from hansard.mcp.tool import Ask, Tool
+from hansard.model.handles import shown_id
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ class UsageParams(Params):
 class UsageLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of the report."""
 
-    key: str
-    title: str = ""  # of a session, or the subject of a commit, quoted
+    key: Path  # of sessions the id
+    title: Title = ""  # of a session, or the subject of a commit, quoted
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
@@ -54,10 +56,9 @@ def run(ask: Ask, params: UsageParams) -> UsageAnswer:
     report = ask.h.usage(params.query or None, by=params.by, folder=ask.repository.condition(params.scope), now=ask.now)
     answer = packer.begin(
         UsageAnswer(
-            notice=packer.notice,
             scope=ask.repository.words(params.scope),
             by=params.by,
-            total=_line(packer, "total", report.totals),
+            total=_line("total", report.totals),
         )
     )
     rows = [] if params.by == "total" else list(report.rows)
@@ -67,7 +68,8 @@ def run(ask: Ask, params: UsageParams) -> UsageAnswer:
         rows.sort(key=lambda row: row.cost_usd or 0, reverse=True)
     missing = "not committed" if params.by == "commit" else "unknown"
     for row in rows[: params.limit]:
-        if not packer.add(answer.rows, _line(packer, one_line(str(row.key[params.by] or missing), 160), row)):
+        key = str(row.key[params.by] or missing)
+        if not packer.add(answer.rows, _line(shown_id(key) if params.by == "session" else key, row)):
             break
     left = len(rows) - len(answer.rows)
     parts = [ask.hint]
@@ -76,10 +78,10 @@ def run(ask: Ask, params: UsageParams) -> UsageAnswer:
     return ask.packer.end(answer, parts)
 
 
-def _line(packer: Packer, key: str, row: UsageRow) -> UsageLine:
+def _line(key: str, row: UsageRow) -> UsageLine:
     return UsageLine(
         key=key,
-        title=packer.quoted_line(row.about.get("title") or row.about.get("subject", ""), 80),
+        title=row.about.get("title") or row.about.get("subject", ""),
         input_tokens=row.input_tokens,
         output_tokens=row.output_tokens,
         cache_read_tokens=row.cache_read_tokens,
