@@ -14,7 +14,7 @@ from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect
 from hansard.sync.verify import verify
 from tests.sync.dumping import assert_same, dump
 from tests.sync.hard import OLD, files
-from tests.sync.making import Tree, main_path, user
+from tests.sync.making import Tree, assistant, main_path, session, user
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +58,7 @@ DERIVED = {
     "usage": "UPDATE usage SET output = output + 1",
     "sessions": "UPDATE sessions SET title = 'other'",
     "spending": "UPDATE spending SET input = input + 1",
+    "rates": "UPDATE rates SET output = output + 1 WHERE output IS NOT NULL",
     "links": "DELETE FROM links",
     "session_files": "UPDATE session_files SET added = added + 1",
 }
@@ -77,6 +78,46 @@ def test_anything_that_the_record_does_not_give(synced: Tree, table: str) -> Non
         db.execute((ROWS | DERIVED)[table])
     assert any(f"table {table} " in item.reason for item in checked(synced, full=True).mismatches)
     assert not (synced.home / "index.db.check").exists()
+
+
+MODELS = ("claude-opus-4-1", "claude-haiku-4-5", "claude-3-5-sonnet-20241022")
+
+
+@pytest.fixture
+def priced(tree: Tree) -> Tree:
+    """A store whose syncs met models in another order than a rebuild, and one model that a later line replaced."""
+    for number, model in [*enumerate(("zz-draft", *MODELS)), (0, MODELS[0])]:
+        answer = assistant(session(number), "a", f"msg_{number}", "Yes.", number)
+        answer["message"]["model"] = model
+        tree.write(main_path(session(number)), [answer])
+        tree.sync()
+    return tree
+
+
+def test_increments_leave_no_mismatch(priced: Tree) -> None:
+    """Rates are numbered in the order in which syncs met them; only what they say is compared."""
+    assert priced.rows("SELECT id, model FROM rates ORDER BY id") != priced.rows(
+        "SELECT id, model FROM rates ORDER BY model"
+    )
+    assert checked(priced, full=True).mismatches == []
+
+
+@pytest.mark.parametrize(
+    ("change", "table"),
+    [
+        ("UPDATE spending SET rate = (SELECT max(id) FROM rates) WHERE rate = 1", "spending"),
+        ("UPDATE spending SET rate = rate + 1000", "spending"),
+        (
+            "CREATE TEMP TABLE again AS SELECT * FROM rates; UPDATE again SET id = NULL; INSERT INTO rates SELECT * FROM again",
+            "rates",
+        ),
+        ("DELETE FROM rates WHERE model = 'claude-opus-4-1'", "rates"),
+    ],
+)
+def test_another_rate_is_a_mismatch(priced: Tree, change: str, table: str) -> None:
+    with closing(connect(str(priced.home / "index.db"))) as db:
+        db.execute(change)
+    assert any(f"table {table} " in item.reason for item in checked(priced, full=True).mismatches)
 
 
 @pytest.mark.parametrize("full", [False, True])

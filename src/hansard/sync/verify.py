@@ -248,10 +248,30 @@ def _other_tables(path: str, fresh: str) -> list[str]:
 
 
 def _differs(db: apsw.Connection, table: str) -> bool:
-    names = [row[1] for row in db.execute(f"PRAGMA main.table_info({table})")]
-    columns = ", ".join(name for name in names if name != "derived")
-    here, there = (f"SELECT {columns} FROM {schema}.{table}" for schema in ("main", "was"))
+    here, there = _meaning(db, "main", table), _meaning(db, "was", table)
     return any(db.execute(f"{one} EXCEPT {other} LIMIT 1").get for one, other in ((here, there), (there, here)))
+
+
+def _meaning(db: apsw.Connection, schema: str, table: str) -> str:
+    """A query for the rows of a table without what depends on how many syncs it took to write them.
+
+    Rates are numbered in the order in which syncs met them, so `spending` is compared by the rates it refers to. A rate that no
+    message needs any more, because a later line of that message named another model, stays in the table unused.
+    """
+    columns = [row[1] for row in db.execute(f"PRAGMA main.table_info({table})")]
+    if table == "spending":
+        rate = [row[1] for row in db.execute("PRAGMA main.table_info(rates)")]
+        sums = [f"s.{name}" for name in columns if name != "rate"] + [f"r.{name}" for name in rate if name != "id"]
+        return f"SELECT {', '.join(sums)} FROM {schema}.spending s LEFT JOIN {schema}.rates r ON r.id = s.rate"
+    if table == "rates":
+        selected = ", ".join(name for name in columns if name != "id")
+        key = "model, service_tier, speed, inference_geo"
+        # Counted: two equal rates would charge each message twice.
+        return (
+            f"SELECT {selected}, count(*) FROM {schema}.rates"
+            f" WHERE ({key}) IN (SELECT {key} FROM {schema}.usage) GROUP BY {selected}"
+        )
+    return f"SELECT {', '.join(name for name in columns if name != 'derived')} FROM {schema}.{table}"
 
 
 def _words(db: apsw.Connection, schema: str, table: str) -> bytes:
