@@ -8,7 +8,7 @@ from collections.abc import Callable
 import apsw
 
 from hansard.errors import HansardError, StoreBusy, StoreUnusable
-from hansard.storage.sqlite import is_page_damage
+from hansard.storage.sqlite import is_page_damage, unwritable_file
 
 NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
@@ -32,6 +32,13 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
             f"{path}: no space left to write. What was being written was undone, everything before is intact. "
             "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",
         )
+    if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError)):
+        blamed = unwritable_file(path)
+        if blamed != path:
+            return StoreUnusable(
+                f"{blamed}: SQLite keeps this file beside the database and cannot write to it. End the programs that use this "
+                "store, then make it a file of yours with mode 0600, or remove it if its name ends in -shm, and run this again.",
+            )
     if isinstance(error, apsw.ReadOnlyError):
         return StoreUnusable(
             f"{path}: readable but not writable. Check the permissions of the file and of its directory, "

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Callable
 from functools import cache
 
 import apsw
+
+from hansard.files import FILE_MODE
 
 PAGE_SIZE = 8192
 PARTIAL = ".partial"
@@ -44,8 +47,37 @@ def checksum_vfs() -> str | None:
 
 def connect(path: str, *, readonly: bool = False, flags: int = 0) -> apsw.Connection:
     """Open a database file; pages that were written with a checksum are checked as they are read."""
+    if not readonly:
+        _allow_journals(path)
     flags |= apsw.SQLITE_OPEN_READONLY if readonly else apsw.SQLITE_OPEN_READWRITE
     return apsw.Connection(path, flags=flags, vfs=checksum_vfs())
+
+
+def _allow_journals(path: str) -> None:
+    """Make the log and the shared memory of a database of ours writable again: a copy or a backup may have changed their modes.
+
+    SQLite would open such a file for reading, then refuse every write with an error that names the database.
+    """
+    if os.name != "posix":
+        return
+    for journal in (path + "-wal", path + "-shm"):
+        with contextlib.suppress(OSError):
+            status = os.stat(journal, follow_symlinks=False)
+            if (
+                stat.S_ISREG(status.st_mode)
+                and status.st_mode & FILE_MODE != FILE_MODE
+                and status.st_uid == os.geteuid()
+            ):
+                os.chmod(journal, FILE_MODE)
+
+
+def unwritable_file(path: str) -> str:
+    """The file that keeps a database from being written: its log, its shared memory, else the database itself."""
+    if os.access(path, os.R_OK | os.W_OK):
+        for journal in (path + "-wal", path + "-shm"):
+            if os.path.lexists(journal) and not (os.path.isfile(journal) and os.access(journal, os.R_OK | os.W_OK)):
+                return journal
+    return path
 
 
 def reserve_checksums(db: apsw.Connection) -> bool:
