@@ -1183,6 +1183,10 @@ class Hansard:
         """The bytes of a transcript, by the id that `find_transcript` gives, from `start` to `end`."""
         return self.record.read(transcript, start, end)
 
+    def unproven_from(self, transcript: int) -> int | None:
+        """The offset from which on a transcript is unproven: read while its file was being written; None if all of it is proven."""
+        return self.record.unproven_from("log", transcript)
+
     def transcript_size(self, transcript: int) -> int:
         """How many bytes are kept of a transcript."""
         return self.record.size(transcript)

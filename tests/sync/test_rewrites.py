@@ -105,6 +105,7 @@ def test_a_rewrite_while_it_is_read(
 
 def test_a_large_log_is_compared_when_it_comes_to_rest(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "LARGE", 1 << 10)
+    monkeypatch.setattr(keep, "COMPARED_AT_ONCE", 1)
     tree.write(PATH, DATA)
     tree.sync()
     _edit_and_append(tree.place(PATH))

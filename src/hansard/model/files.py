@@ -127,3 +127,5 @@ class RestoreItem(Struct, frozen=True):
     snapshot: int | None
     reason: str = ""
     """Why it is impossible."""
+    unproven_from: int | None = None
+    """The offset from which on its content is unproven: it was read while the file was being written."""

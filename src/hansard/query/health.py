@@ -108,6 +108,8 @@ class Status(Struct, frozen=True):
     left_out: tuple[NotKept, ...]
     doomed: tuple[Doomed, ...]  # soonest first
     doomed_unkept: int
+    unproven: int = 0
+    """Contents that were read while their file was being written and not found again in it yet."""
 
 
 def read_status(
@@ -193,6 +195,7 @@ def read_status(
         else (),
         doomed=tuple(doomed),
         doomed_unkept=sum(not item.kept for item in doomed),
+        unproven=len(record.unproven()) if record is not None else 0,
     )
 
 

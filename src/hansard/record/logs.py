@@ -9,8 +9,8 @@ from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import LOG, roll
 from hansard.record.database import DamagedError, Raw, Row, short_hash
 from hansard.record.failures import AFTER_DAMAGE
-from hansard.record.files import Files
 from hansard.record.names import bind_name, read_name
+from hansard.record.proofs import Proofs
 from hansard.record.schema import CHUNK
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class _Tail:
         self.dirty = False
 
 
-class Logs(Files):
+class Logs(Proofs):
     """The part of the record that keeps append-only logs.
 
     Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again; one that holds the
@@ -183,16 +183,47 @@ class Logs(Files):
         """A test whether an open file begins with all the bytes of a generation, by the hashes of its chunks."""
         return lambda file: self.first_difference(generation, file) is None
 
-    def first_difference(self, generation: int, file: BinaryIO) -> int | None:
-        """Where the first chunk starts that an open file does not have at its place, None when it has them all."""
+    def first_difference(self, generation: int, file: BinaryIO, start: int = 0, end: int | None = None) -> int | None:
+        """Where the first chunk between two offsets starts that an open file does not have at its place, None when it has them all."""
         self._flush_all()
-        for start, length, expected in self._rows(
-            "SELECT start, length, hash FROM chunk WHERE generation_id = ? ORDER BY start", (generation,)
+        file.seek(start)
+        for first, length, expected in self._rows(
+            "SELECT start, length, hash FROM chunk WHERE generation_id = ? AND start >= ? AND start < ? ORDER BY start",
+            (generation, start, 1 << 62 if end is None else end),
         ):
             piece = file.read(length)
             if len(piece) != length or short_hash(piece) != expected:
-                return int(start)
+                return int(first)
         return None
+
+    def prove_next(self, generation: int, file: BinaryIO, most: int) -> bool:
+        """Compare the next `most` bytes of an unproven log with its file, in whole chunks; False if they differ.
+
+        Comparing a large log may take many syncs. The comparison counts for the size that the log had when it began: each chunk was
+        found again after that moment, so the file held all of them then.
+        """
+        self._must_write()
+        row = self._one_or_none("SELECT target, compared FROM unproven WHERE kind = ? AND ref = ?", (LOG, generation))
+        if row is None:
+            return True
+        size = self.size(generation)
+        target, start = row[0] or size, row[1]
+        end = min(start + max(most - most % CHUNK, CHUNK), target)
+        if self.first_difference(generation, file, start, end) is not None:
+            return False
+        if end < target:
+            self._run(
+                "UPDATE unproven SET target = ?, compared = ? WHERE kind = ? AND ref = ?",
+                (target, end, LOG, generation),
+            )
+        elif target < size:
+            self._run(
+                "UPDATE unproven SET proven = ?, target = 0, compared = 0 WHERE kind = ? AND ref = ?",
+                (target, LOG, generation),
+            )
+        else:
+            self.vouch(LOG, generation)
+        return True
 
     def read(
         self, generation: int, start: int = 0, end: int | None = None, *, mend: bool = False, check: bool = True

@@ -14,6 +14,7 @@ from msgspec import Struct
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
 from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.model.files import RestoreAction, RestoreItem
+from hansard.record.chain import LOG, SNAPSHOT
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
 from hansard.sources.names import printable, unescape
@@ -182,7 +183,19 @@ def _item(record: Record, version: Generation | Snapshot, base: str, target: str
         action = _action(record, version, target)
     except UsageError as error:
         action, reason = RestoreAction.IMPOSSIBLE, str(error)
-    return RestoreItem(version.path, target, version.size, action, version.mtime_ns, base, generation, snapshot, reason)
+    unproven_from = record.unproven_from(LOG if is_log else SNAPSHOT, version.id)
+    return RestoreItem(
+        version.path,
+        target,
+        version.size,
+        action,
+        version.mtime_ns,
+        base,
+        generation,
+        snapshot,
+        reason,
+        unproven_from,
+    )
 
 
 def _refuse_name(path: str) -> None:

@@ -18,7 +18,7 @@ from hansard.storage import sqlite
 
 _FOLDER = "projects/salvaged"
 _HIGHEST = 1 << 40  # of any row's id
-_METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move")
+_METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move", "unproven")
 
 Row = dict[str, Any]
 
@@ -101,7 +101,7 @@ class _Salvage:
 
     def _rows(self, table: str) -> Iterator[Row]:
         """Every row that can be read, in the order of its id."""
-        key = "rowid" if table not in ("left_out", "worktree", "move") else None
+        key = "rowid" if table not in ("left_out", "worktree", "move", "unproven") else None
         names = [row[1] for row in self.target.execute(f"PRAGMA table_info({table})")]
         known = {row[1] for row in self.source.execute(f"PRAGMA table_info({table})")}
         names = [name for name in names if name in known]

@@ -171,7 +171,19 @@ CREATE TABLE move (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}"
+PROOFS = """\
+-- Contents that were read while their file was being written, until a comparison proves that it held all of it at one moment.
+CREATE TABLE unproven (
+  kind      TEXT NOT NULL CHECK (kind IN ('log', 'snapshot')),  -- what was read
+  ref       INTEGER NOT NULL,                       -- id of the generation or the snapshot
+  proven    INTEGER NOT NULL,                       -- log: bytes from the start that are proven
+  target    INTEGER NOT NULL,                       -- log: its size when the comparison began that is under way; 0: none is
+  compared  INTEGER NOT NULL,                       -- log: how far that comparison has come
+  PRIMARY KEY (kind, ref)
+) STRICT, WITHOUT ROWID;
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}\n{PROOFS}"
 """The layout as it is, for people and documentation."""
 
 
@@ -192,5 +204,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(LINEAGE_VERSION, "lineage, shared chunks, quarantine", LINEAGE),
     Migration(4, "worktrees and their repositories", WORKTREES),
     Migration(5, "moved projects", MOVES),
+    Migration(6, "contents that are not proven yet", PROOFS),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

@@ -8,8 +8,8 @@ from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import SNAPSHOT
 from hansard.record.database import DamagedError, Row
 from hansard.record.failures import AFTER_DAMAGE
-from hansard.record.files import Files
 from hansard.record.names import read_name
+from hansard.record.proofs import Proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,11 +38,16 @@ class Snapshot(NamedTuple):
     state: str
 
 
-class Snapshots(Files):
+class Snapshots(Proofs):
     """The part of the record that keeps whole files."""
 
-    def snapshot(self, root_id: int, path: str, kind: str, data: bytes, mark: Mark, mode: int) -> bool:
-        """Keep the content of a file; False when it is the one it already had, of which only date and mark are renewed."""
+    def snapshot(
+        self, root_id: int, path: str, kind: str, data: bytes, mark: Mark, mode: int, *, proven: bool = True
+    ) -> bool:
+        """Keep the content of a file; False when it is the one it already had, of which only date and mark are renewed.
+
+        Unless `proven`, the file was being written while it was read, and may never have had this content.
+        """
         self._must_write()
         file_id, generation, current = self._enter_file(root_id, path, kind)
         if generation is not None:
@@ -73,6 +78,10 @@ class Snapshots(Files):
             "UPDATE file SET kind = ?, generation_id = NULL, snapshot_id = ? WHERE id = ?", (kind, current, file_id)
         )
         self._mark_file(file_id, len(data), mark)
+        if current is not None and proven:
+            self.vouch(SNAPSHOT, current)
+        elif current is not None and new:
+            self.doubt(SNAPSHOT, current, 0)
         return new
 
     def snapshots(self, kinds: Iterable[str] | None = None, after: int = 0) -> Iterator[Snapshot]:

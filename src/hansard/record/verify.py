@@ -39,6 +39,18 @@ class Mismatch(Struct, frozen=True):
     snapshot: int | None = None
 
 
+class UnprovenContent(Struct, frozen=True):
+    """A content of which no comparison has shown that the file held all of it at one moment."""
+
+    path: str
+    """The source file, relative to its root."""
+    generation: int | None
+    snapshot: int | None
+    proven: int
+    """Bytes from the start that are proven; a snapshot is proven as a whole or not at all."""
+    size: int
+
+
 class VerifyReport(Struct):
     """What was looked at and what was found."""
 
@@ -59,6 +71,8 @@ class VerifyReport(Struct):
     repaired: int = 0
     """Mismatches that were put right."""
     mismatches: list[Mismatch] = field(default_factory=list)
+    unproven: list[UnprovenContent] = field(default_factory=list)
+    """Contents that are intact but may never have been in the file at one moment: it was being written when it was read."""
 
 
 def verify(
@@ -73,7 +87,7 @@ def verify(
     `deep` adds the database's own check and a comparison with the sources; `since` is a revision that somebody noted, which must be
     part of the chain. `progress` is given the raw bytes done and to do.
     """
-    report = VerifyReport(revision=str(record.head()))
+    report = VerifyReport(revision=str(record.head()), unproven=[UnprovenContent(*row) for row in record.unproven()])
     total = record.kept_bytes()
     if deep:
         report.mismatches += [Mismatch(record.path, None, None, reason) for reason in record.database_damage()]

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self
@@ -12,8 +13,10 @@ from typing import BinaryIO, NamedTuple, Self
 WINDOW = 4096
 RACY_NS = 2_000_000_000  # the coarsest file clock in use (FAT)
 # A log up to this size is compared in full each time it has grown. A larger one that was written within RACY_NS is not: a live
-# session is looked at many times a second. Its mark stays unsettled, so it is compared at the first look after it came to rest.
+# session is looked at many times a second. What it grew by counts as unproven until all of the log has been compared: a part
+# of it at each look, or all of it at the first look after it came to rest.
 LARGE = 16 << 20
+_HELD = 1 << 20  # new bytes that are held in memory while the bytes before them are compared
 
 _LARGEST = (1 << 63) - 1  # of an SQLite integer; a time in the year 2400 needs more, and so do some inodes (ReFS)
 _HAS_CTIME = os.name != "nt"  # where it is the time of creation
@@ -103,6 +106,9 @@ class Tail:
         self._since_ns = seen_ns
         if mark is not None and _same_status(self.status, mark) and mark.since_ns <= seen_ns:
             self._since_ns = mark.since_ns
+        self._proves = False  # all bytes, old and new, were found in the file twice
+        self._compared = True  # nothing before the offset, or all of it was compared
+        self._held = b""  # new bytes that were read before the comparison
         self._offset = 0
         self._head = b""  # the first WINDOW bytes of what was read
         self._window = b""  # the last WINDOW bytes of what was read
@@ -122,8 +128,9 @@ class Tail:
     def pieces(self, size: int = 1 << 20) -> Iterator[bytes]:
         """Give the bytes that are new, up to the size that the file had when it was opened."""
         while self._offset < self.size:
-            self._file.seek(self._offset)
-            piece = self._file.read(min(size, self.size - self._offset))
+            size = min(size, self.size - self._offset)
+            piece = self._held[:size] or self._read(self._offset, size)
+            self._held = self._held[size:]
             if not piece:  # cut short since it was opened
                 return
             self._offset += len(piece)
@@ -135,6 +142,27 @@ class Tail:
     def has_moved(self) -> bool:
         """Whether the file was written or replaced since it was opened, so that what was read may never have stood in it."""
         return file_status(os.fstat(self._file.fileno())) != self.status
+
+    def proves(self) -> bool:
+        """Tell whether the file held all the bytes before the mark and all that were read since at one moment.
+
+        It did if it was at rest when it was opened and has not changed since, or if all of them were found twice: then it held them
+        between the two readings.
+        """
+        return self._proves or (self._compared and self.is_at_rest() and not self.has_moved())
+
+    def is_at_rest(self) -> bool:
+        """Tell whether the status at the opening shows every write up to then."""
+        return at_rest(self.status.ctime_ns or self.status.mtime_ns, self._seen_ns, self._since_ns)
+
+    def is_large(self) -> bool:
+        """Tell whether comparing all of the file costs too much to be done at each look."""
+        return self.size > LARGE
+
+    def compare(self, same: Callable[[BinaryIO], bool]) -> bool:
+        """Give the file to a comparison that begins at position 0."""
+        self._file.seek(0)
+        return same(self._file)
 
     def mark(self) -> Mark:
         """Give the mark for what was read so far: of the status at the opening, so that a write since then shows."""
@@ -160,23 +188,34 @@ class Tail:
         start = max(0, mark.offset - WINDOW)
         window = self._read(start, mark.offset - start) if start else head
         same = _fingerprint(head) == mark.head and _fingerprint(window) == mark.last
-        if same and same_prefix is not None and mark.offset and (reread or other_file or self._needs_comparison(mark)):
-            self._file.seek(0)
-            same = same_prefix(self._file)
+        if same and mark.offset:
+            self._compared = False
+            if same_prefix is not None and (reread or other_file or self._needs_comparison(mark)):
+                same = self._compare_twice(mark.offset, same_prefix)
         if not same:
+            self._compared, self._held = True, b""  # it is read from its start
             return Verdict.REPLACED if other_file else Verdict.REWRITTEN
         self._offset, self._head, self._window = mark.offset, head, window
         return Verdict.SAME if self.size == mark.offset else Verdict.GREW
+
+    def _compare_twice(self, offset: int, same_prefix: Callable[[BinaryIO], bool]) -> bool:
+        """Compare the bytes before the offset, between two readings of the few that follow it."""
+        new = self.size - offset
+        with suppress(OSError):  # which `pieces` raises after it gave what can be read
+            self._held = self._read(offset, new) if new <= _HELD else b""
+        self._compared = self.compare(same_prefix)
+        self._proves = self._compared and len(self._held) == new and (not new or self._read(offset, new) == self._held)
+        return self._compared
 
     def _needs_comparison(self, mark: Mark) -> bool:
         status = self.status
         if settled(mark, status.size, status.mtime_ns, status.ctime_ns, status.inode):
             return False
-        if self.size <= LARGE:
+        if not self.is_large():
             return True
-        if self.size == mark.offset and status.mtime_ns != mark.mtime_ns:
+        if self.size == mark.offset and (status.mtime_ns, status.ctime_ns) != (mark.mtime_ns, mark.ctime_ns):
             return True  # written, and no longer: not by appending
-        return at_rest(status.ctime_ns or status.mtime_ns, self._seen_ns, self._since_ns)
+        return self.is_at_rest()
 
     def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)
@@ -201,7 +240,7 @@ def open_tail(
     differently. Else its first and last windows before the offset must have the marked fingerprints, or it was REWRITTEN
     (REPLACED when it is another file by inode too). Where they agree, the whole prefix is compared through `same_prefix`, which
     gets the file at position 0 and says whether it begins with the kept bytes: an edit in the middle followed by an append looks
-    like growth. Only a large log that is being written right now is spared that until it comes to rest. `reread` compares whatever
+    like growth. A large log that is being written right now is not compared here, so `Tail.proves` says no. `reread` compares whatever
     the status says.
     """
     seen_ns = clock()  # before the status, so that a write after it cannot look settled

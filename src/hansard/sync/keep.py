@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from hansard.errors import HansardError
+from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
 from hansard.sources.layout import FileKind
@@ -20,6 +21,8 @@ from hansard.sync.survey import RootSurvey, coming
 # A commit waits for the disk. The first ones come early, so that the second process has something to do.
 _FIRST_COMMIT, _LAST_COMMIT = 4 << 20, 32 << 20
 _PIECE = 1 << 18  # one chunk of the record; larger pieces only leave the cache
+COMPARED_AT_ONCE = 4 << 20
+"""How much of a large log that is being written is compared at each sync."""
 _TRIES = 3  # of a file that is written while it is read
 _Item = tuple[Found, Known | None, int, RootSurvey]
 
@@ -162,6 +165,7 @@ class Keeper:
         record = self.record
         before = self.kept.bytes_read
         is_new = False
+        reread = self._reread
         for _ in range(_TRIES):
             known = record.known_file(root_id, file.path)
             if known is None or self._can_wait(known, file):
@@ -169,7 +173,7 @@ class Keeper:
             mark = known.mark
             is_new = is_new or mark is None
             same = record.same_prefix(known.generation) if mark is not None else None
-            with open_tail(place, mark, same, reread=self._reread) as tail:
+            with open_tail(place, mark, same, reread=reread) as tail:
                 if known.state == GONE:
                     record.set_state([known.file_id], LIVE, _now())
                     self.kept.touched.add(known.generation)
@@ -178,10 +182,12 @@ class Keeper:
                     record.settle(known.generation, fresh, tail.status.mode)
                     if fresh.mtime_ns != known.mtime_ns:
                         self.kept.touched.add(known.generation)
+                    agrees = self._prove(known.generation, tail, known.size)
                 else:
-                    self._read(place, root_id, file, known, tail)
-                if not tail.has_moved():
+                    agrees = self._read(place, root_id, file, known, tail)
+                if agrees and not tail.has_moved():
                     break
+                reread = reread or not agrees
         self.kept.changed += self.kept.bytes_read != before or is_new
 
     def _can_wait(self, known: Known, file: Found) -> bool:
@@ -193,24 +199,26 @@ class Keeper:
         self._compare_left -= file.size
         return self._compare_left + file.size <= 0
 
-    def _read(self, place: str, root_id: int, file: Found, known: Known, tail: Tail) -> None:
-        """Append what is new to the log, or read all of it into its next generation."""
+    def _read(self, place: str, root_id: int, file: Found, known: Known, tail: Tail) -> bool:
+        """Append what is new to the log, or read all of it into its next generation; False if the file changed meanwhile."""
         if tail.verdict is Verdict.GREW or (known.mark is None and known.size == 0):
             if self.record.can_append(known.generation):
-                self._append(tail, lambda: known.generation)
-                return
+                return self._append(tail, lambda: known.generation, known.size)
             with open_tail(place, None) as whole:
-                self._append(whole, lambda: self._next_generation(root_id, file, known, "damaged"))
-            return
-        self._append(tail, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
+                return self._append(whole, lambda: self._next_generation(root_id, file, known, "damaged"))
+        return self._append(tail, lambda: self._next_generation(root_id, file, known, tail.verdict.value))
 
     def _next_generation(self, root_id: int, file: Found, known: Known, reason: str) -> int:
         self.kept.touched.add(known.generation)
         return self.record.start_generation(root_id, file.path, file.kind.value, reason)
 
-    def _append(self, tail: Tail, begin: Callable[[], int]) -> None:
-        """Keep the rest of a log in stretches, each in full or not at all; a new generation comes with its first one."""
+    def _append(self, tail: Tail, begin: Callable[[], int], before: int = 0) -> bool:
+        """Keep the rest of a log in stretches, each in full or not at all; a new generation comes with its first one.
+
+        `before` is how much of the log is kept already. False if the file was found to differ from what was read of it.
+        """
         record = self.record
+        agrees = True
         generation: int | None = None
         failure: OSError | None = None
         more = True
@@ -228,10 +236,34 @@ class Keeper:
                 except OSError as error:
                     failure = error  # what was read up to here stays
                 record.settle(generation, tail.mark(), tail.status.mode)
+                agrees = self._prove(generation, tail, before, is_complete=not more and failure is None)
             self.kept.touched.add(generation)
             self._commit_enough()
         if failure is not None:
             raise failure
+        return agrees
+
+    def _prove(self, generation: int, tail: Tail, before: int, *, is_complete: bool = True) -> bool:
+        """Note whether the file held all of a log at one moment, of which `before` bytes had been kept; False if it differs now.
+
+        A live log is read once more for that unless it is large and most of it was kept before: then only a part of it is compared
+        at each sync, since an append must not cost more than its own bytes.
+        """
+        record = self.record
+        if tail.proves():
+            record.vouch(LOG, generation)
+            return True
+        if tail.verdict is not Verdict.SAME:
+            record.doubt(LOG, generation, before)
+        if not is_complete:
+            return True
+        if tail.is_large() and before > tail.size // 2:
+            return tail.compare(lambda file: record.prove_next(generation, file, COMPARED_AT_ONCE))
+        if record.unproven_from(LOG, generation) is not None:
+            if not tail.compare(record.same_prefix(generation)):
+                return False
+            record.vouch(LOG, generation)
+        return True
 
     def _commit_enough(self) -> None:
         if self._uncommitted >= self._enough:
@@ -243,13 +275,13 @@ class Keeper:
     def _whole(self, place: str, root_id: int, file: Found, known: Known | None) -> None:
         """Keep a small file as it is; it is read again when it was written in the meantime."""
         record = self.record
-        data, mark, mode, moved = _read_whole(place)
+        data, mark, mode, proven = _read_whole(place)
         for _ in range(_TRIES - 1):
-            if moved:
-                data, mark, mode, moved = _read_whole(place)
+            if not proven:
+                data, mark, mode, proven = _read_whole(place)
         self._count(len(data))
         with record.isolated():
-            new = record.snapshot(root_id, file.path, file.kind.value, data, mark, mode)
+            new = record.snapshot(root_id, file.path, file.kind.value, data, mark, mode, proven=proven)
         if new:
             self.kept.changed += 1
         elif known is not None and not _is_log(known):
@@ -262,10 +294,11 @@ class Keeper:
 
 
 def _read_whole(place: str) -> tuple[bytes, Mark, int, bool]:
-    """The bytes, the mark and the mode of a file, and whether it was written while it was read."""
+    """The bytes, the mark and the mode of a file, and whether it held all of these bytes at one moment."""
     with open_tail(place, None) as tail:
         data = b"".join(tail.pieces(_PIECE))
-        return data, tail.mark(), tail.status.mode, tail.has_moved()
+        # To its end: a file that grew meanwhile may never have been these bytes alone.
+        return data, tail.mark(), tail.status.mode, tail.proves() or tail.compare(lambda file: file.read() == data)
 
 
 def _is_log(known: Known) -> bool:

@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import click
 
-from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.context import Command, Context, pass_context, reads, warn
 from hansard.cli.session_argument import choose_session
 from hansard.model.serialize import plain
 
@@ -35,7 +35,13 @@ def cat(cli: Context, name: str | None, generation: int | None) -> None:
     """
     name = choose_session(cli, name)
     with cli.reading() as h:
-        _, transcript = h.find_transcript(name, generation=generation)
+        id_, transcript = h.find_transcript(name, generation=generation)
+        unproven_from = h.unproven_from(id_)
+        if unproven_from is not None:
+            warn(
+                f"unproven from byte {unproven_from:,} on: it was read while the file was being written, which may never have had"
+                " all of these bytes at once"
+            )
         pieces = h.cat(name, generation=generation)
         if not cli.as_json:
             stream = sys.stdout.buffer
@@ -49,4 +55,12 @@ def cat(cli: Context, name: str | None, generation: int | None) -> None:
             length += len(piece)
         facts = plain(transcript)
         facts.pop("size")
-        cli.emit({"transcript": facts.pop("path"), "bytes": length, "sha256": digest.hexdigest(), **facts})
+        cli.emit(
+            {
+                "transcript": facts.pop("path"),
+                "bytes": length,
+                "sha256": digest.hexdigest(),
+                **facts,
+                "unproven_from": unproven_from,
+            }
+        )

@@ -71,6 +71,12 @@ def restore(
             warn(
                 f"some files are older than {days} days: the client's next clean-up deletes them; --touch prevents that"
             )
+        for item in items:
+            if item.unproven_from is not None:
+                warn(
+                    f"{one_line(item.target)}: unproven from byte {item.unproven_from:,} on: it was read while the file was being"
+                    " written, which may never have had all of these bytes at once"
+                )
         if dry_run:
             _tell_plan(cli, to, items)
             return
@@ -103,6 +109,7 @@ def _described(items: list[RestoreItem]) -> list[dict[str, object]]:
             "bytes": item.bytes,
             "action": item.action.value,
             "reason": item.reason or None,
+            "unproven_from": item.unproven_from,
         }
         for item in items
     ]

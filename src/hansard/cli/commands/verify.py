@@ -36,7 +36,7 @@ from hansard.render.words import many, size
 def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
     """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
 
-    Exits with 1 when something does not match. Nothing is synced or changed without --repair. The revision that is printed stands for
+    Exits with 1 when something does not match; contents that are intact but unproven are listed, and do not change the exit code. Nothing is synced or changed without --repair. The revision that is printed stands for
     everything kept so far: note it elsewhere, and `--since` proves later that it is all still there.
 
     Examples:
@@ -69,6 +69,15 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
         if report.repaired:
             lines.append(f"{many(report.repaired, 'mismatch was', 'mismatches were')} repaired")
         lines.append(f"revision {report.revision}")
+        if report.unproven:
+            lines.append(
+                f"{many(len(report.unproven), 'content is', 'contents are')} UNPROVEN: read while the file was being rewritten, and"
+                " not found again in it"
+            )
+        lines += [
+            f"  {one_line(item.path)} from {item.proven:,} to {item.size:,}: the file may never have had all of these bytes at once"
+            for item in report.unproven
+        ]
         for item in report.mismatches:
             place = f" at {item.offset:,}" if item.offset is not None else ""
             lines.append(f"  {one_line(item.path)}{place}: {one_line(item.reason)}")

@@ -50,6 +50,8 @@ def status_lines(
     rows.append(
         ("", f"record {size(answer.record_bytes)}, index {size(answer.index_bytes)}, text {size(answer.text_bytes)}")
     )
+    if answer.unproven:
+        rows.append(("Unproven", f"{many(answer.unproven, 'content')}: see `hansard verify`"))
     if answer.issues:
         rows.append(("Issues", f"{odd_lines(answer.issues)}: see `hansard doctor`"))
     if answer.problems:
