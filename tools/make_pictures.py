@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.terminal_theme import DIMMED_MONOKAI
 from rich.text import Text
 
-from hansard.demo.history import write_history
+from hansard.demo import write_history
 
 PICTURES = Path(__file__).parent.parent / "docs" / "pictures"
 WIDTH = 100

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hansard
-from hansard.demo.history import write_history
+from hansard.demo import write_history
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

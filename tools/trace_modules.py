@@ -20,7 +20,7 @@ import httpx
 
 import hansard
 from hansard.config import Settings
-from hansard.demo.history import write_history
+from hansard.demo import write_history
 from hansard.web.app import make_app
 from hansard.web.server import make_auth
 

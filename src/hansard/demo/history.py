@@ -33,9 +33,32 @@ NIGHTLY = "Summarise yesterday's commits in three lines for the stand-up."
 STEPS = ("Find the cause", "Write a test that shows it", "Fix it", "Run everything")
 
 
-def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now: datetime | None = None) -> None:
+class Calendar:
+    """Every time from which sessions and files are dated; all of it follows from the end of the history."""
+
+    def __init__(self, end: datetime) -> None:
+        self.end = end
+
+    def before_end(self, back: timedelta) -> datetime:
+        """Give the time this long before the end."""
+        return self.end - back
+
+    def on_day(self, back: timedelta, into_day: timedelta) -> datetime:
+        """Give a time of day on the day this long before the end, at least twelve hours before the end."""
+        day = (self.end - back).replace(hour=0, minute=0, second=0, microsecond=0)
+        return min(day + into_day, self.end - timedelta(hours=12))
+
+
+def write_history(
+    config_dir: str | Path,
+    *,
+    seed: int = 7,
+    days: int = 60,
+    now: datetime | None = None,
+    calendar: Calendar | None = None,
+) -> None:
     """Write about sixty sessions of six projects that end at `now`; the same seed and time give the same bytes."""
-    end = (now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0)
+    calendar = calendar or Calendar((now or datetime.now(UTC)).astimezone(UTC).replace(microsecond=0))
     dice = Dice(seed)
     sessions: list[SessionWriter] = []
     told = [(project, episode) for episode in range(6) for project in projects()]
@@ -44,7 +67,7 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
     for number, (project, episode) in enumerate(told):
         part = (number + 1) / len(told)
         era = next(era for era, share in zip(ERAS, SHARES, strict=True) if part <= share)
-        start = _start(dice, end, days, part, last=len(told) - 1 - number)
+        start = _start(dice, calendar, days, part, last=len(told) - 1 - number)
         live = number == len(told) - 1
         # A session that goes on for hours would reach beyond `now`: the newest ones stay simple.
         due = twists[era.version][:2] if number < len(told) - 3 else ()
@@ -53,18 +76,17 @@ def write_history(config_dir: str | Path, *, seed: int = 7, days: int = 60, now:
         if number % 3 == 1:
             later = start + timedelta(hours=7) if due else start - timedelta(hours=2)
             sessions.append(_small_session(dice, era, project, later, leaves))
-    sessions += _worktrees(dice, end)
-    write_sessions(config_dir, [*(writer.session_files for writer in sessions), _house(dice, sessions, end)])
-    _write_forgotten(Path(config_dir), dice, end, days)
+    sessions += _worktrees(dice, calendar)
+    write_sessions(config_dir, [*(writer.session_files for writer in sessions), _house(dice, sessions, calendar)])
+    _write_forgotten(Path(config_dir), dice, calendar, days)
 
 
-def _start(dice: Dice, end: datetime, days: int, part: float, last: int) -> datetime:
+def _start(dice: Dice, calendar: Calendar, days: int, part: float, last: int) -> datetime:
     if last < 3:
-        return end - timedelta(minutes=(50, 190, 400)[last])
-    back = max(1.0, days * (1 - part))
-    day = (end - timedelta(days=back)).replace(hour=8, minute=0, second=0)
-    moment = day + timedelta(minutes=dice.randrange(0, 640), milliseconds=dice.randrange(60_000))
-    return min(moment, end - timedelta(hours=12))
+        return calendar.before_end(timedelta(minutes=(50, 190, 400)[last]))
+    back = timedelta(days=max(1.0, days * (1 - part)))
+    worked = timedelta(hours=8, minutes=dice.randrange(0, 640), milliseconds=dice.randrange(60_000))
+    return calendar.on_day(back, worked)
 
 
 def _session(
@@ -131,7 +153,7 @@ def _small_session(
     return writer
 
 
-def _worktrees(dice: Dice, end: datetime) -> list[SessionWriter]:
+def _worktrees(dice: Dice, calendar: Calendar) -> list[SessionWriter]:
     written = []
     for name, project, days in (
         ("gauge-cache", projects()[0], 3),
@@ -140,7 +162,7 @@ def _worktrees(dice: Dice, end: datetime) -> list[SessionWriter]:
     ):
         era = ERAS[4] if days < 10 else ERAS[3]
         cwd = f"{project.folder}/.claude/worktrees/{name}"
-        start = end - timedelta(days=days, hours=3)
+        start = calendar.before_end(timedelta(days=days, hours=3))
         writer = SessionWriter(era.version, cwd=cwd, at=start, dice=dice, branch=f"worktree-{name}")
         writer.worktree(project.folder, name, dice.hex(40))
         writer.ai_title = f"Try {name.replace('-', ' ')} in a worktree"
@@ -155,7 +177,7 @@ def _worktrees(dice: Dice, end: datetime) -> list[SessionWriter]:
     return written
 
 
-def _house(dice: Dice, sessions: list[SessionWriter], end: datetime) -> SessionFiles:
+def _house(dice: Dice, sessions: list[SessionWriter], calendar: Calendar) -> SessionFiles:
     """Write what belongs to no single session: settings, memory, the old index of sessions."""
     session_files = SessionFiles()
     # The client clears away what is older: a demonstration of two months needs more than its thirty days.
@@ -164,11 +186,13 @@ def _house(dice: Dice, sessions: list[SessionWriter], end: datetime) -> SessionF
         "model": "opus",
         "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "make check"}]}]},
     }
-    session_files.files["settings.json"] = SideFile(dump_pretty(settings) + b"\n", 0o644, end - timedelta(days=80))
+    changed = calendar.before_end(timedelta(days=80))
+    session_files.files["settings.json"] = SideFile(dump_pretty(settings) + b"\n", 0o644, changed)
     for project in projects()[:3]:
         text = f"# {project.name}\n\n- {project.about}\n- Tests: `{project.test}`\n- Prefer small commits.\n"
         path = f"projects/{encode_cwd(project.folder)}/memory/MEMORY.md"
-        session_files.files[path] = SideFile(text.encode(), 0o644, end - timedelta(days=dice.randrange(1, 9)))
+        changed = calendar.before_end(timedelta(days=dice.randrange(1, 9)))
+        session_files.files[path] = SideFile(text.encode(), 0o644, changed)
     for project in projects():
         old = [one for one in sessions if one.page.cwd.startswith(project.folder) and one.era.progress]
         if len(old) > 1:
@@ -196,12 +220,12 @@ def _index_entry(writer: SessionWriter) -> Json:
     }
 
 
-def _write_forgotten(root: Path, dice: Dice, end: datetime, days: int) -> None:
+def _write_forgotten(root: Path, dice: Dice, calendar: Calendar, days: int) -> None:
     """Put prompts before the others whose sessions the client has deleted long ago."""
     history = root / "history.jsonl"
     kept, mtime = history.read_bytes(), history.stat().st_mtime
     history.unlink()
-    start = end - timedelta(days=days + 60)
+    start = calendar.before_end(timedelta(days=days + 60))
     typed = [
         Typed(start + timedelta(days=4 * number), text, projects()[number % 6].folder, dice.uuid())
         for number, text in enumerate(load("stories.toml")["forgotten"])

@@ -49,7 +49,7 @@ def demo(cli: Context, directory: str | None) -> None:
 def write_demo(base: str) -> Settings:
     """Write the invented history under a directory that has none yet, and give the settings to read it with."""
     from hansard.config import DEFAULT_MAX_FILE_MB, Settings
-    from hansard.demo.history import write_history
+    from hansard.demo import write_history
 
     root = os.path.join(base, ".claude")
     if os.path.lexists(root):
