@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.load.wording import Wording
-from hansard.demo.files import encode_cwd
+from tests.demo_history.files import encode_cwd
 
 _CWD = "/home/mira/src/tidewater"
 _CALLS = 10  # between two prompts, in the mean

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from hansard.demo.client import START, Dice, stamp
-from hansard.demo.content import log_lines, source_file, suite_report
-from hansard.demo.files import SideFile, dump, write_sessions
-from hansard.demo.records import attach
-from hansard.demo.session_writer import SessionWriter
-from hansard.demo.subagents import SubagentTask
-from hansard.demo.tools import (
+from tests.demo_history.client import START, Dice, stamp
+from tests.demo_history.content import log_lines, source_file, suite_report
+from tests.demo_history.files import SideFile, dump, write_sessions
+from tests.demo_history.records import attach
+from tests.demo_history.session_writer import SessionWriter
+from tests.demo_history.subagents import SubagentTask
+from tests.demo_history.tools import (
     Call,
     Outcome,
     ask,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.demo.reading import digest, kind, transcripts
+from tests.demo_history.reading import digest, kind, transcripts
 from tests.hard_session import write_hard_session
 
 

@@ -1,4 +1,4 @@
-"""Pack the invented history of `hansard.demo.history`: `python -m tools.make_demo`.
+"""Pack the invented history of `tests/demo_history` into `src/hansard/demo`: `python -m tools.make_demo`.
 
 Run it after a change to the generator; a test compares the two.
 """
@@ -15,7 +15,7 @@ import msgspec
 from zstandard import ZstdCompressor
 
 from hansard.demo import DATE, ISO, MARK, MILLISECONDS, PACKED, File, History, Start
-from hansard.demo.history import Calendar, write_history
+from tests.demo_history.history import Calendar, write_history
 
 # The history is generated with each start in a period of its own, far in the future. A time then tells its start, and nothing
 # else in the history looks like one.

@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.load.sheet import Sheet
-from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
+from tests.demo_history.files import encode_cwd
 
 MEDIAN = 100_000
 SPREAD = 1.68  # of the logarithm: the 99th percentile is fifty times the median

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.load.bulk import Ids
 from benchmarks.load.wording import NOUNS, VERBS, Lines, Wording
-from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
+from tests.demo_history.files import encode_cwd
 
 MEDIAN, SPREAD, LARGEST = 130, 1.4, 0.02  # blocks of a session; the share of all that one may have
 TEXT = 720  # bytes of a block in the mean

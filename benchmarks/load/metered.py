@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.load.bulk import Ids
 from benchmarks.load.dense import BRANCHES, PROJECTS
-from hansard.demo.files import encode_cwd
 from hansard.errors import UsageError
+from tests.demo_history.files import encode_cwd
 
 PER_SESSION, SPREAD = 330, 1.1  # messages in the mean, and the spread of their logarithm
 FIRST_DAY, DAYS = datetime(2025, 11, 1, tzinfo=UTC), 365

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hansard import demo
-from hansard.demo.history import write_history
-from tests.demo.reading import digest
+from tests.demo_history.history import write_history
+from tests.demo_history.reading import digest
 from tools.make_demo import pack
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes and tzset are POSIX")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from hansard.demo.session_writer import SessionWriter
+from tests.demo_history.session_writer import SessionWriter
 from tests.git.making import Workshop
 
 PERSON, MIXED = "person", "mixed"

@@ -7,9 +7,9 @@ import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hansard.demo.client import Clock
-from hansard.demo.session_writer import SessionWriter
-from hansard.demo.tools import Call, bash, edit, write
+from tests.demo_history.client import Clock
+from tests.demo_history.session_writer import SessionWriter
+from tests.demo_history.tools import Call, bash, edit, write
 
 START = datetime(2026, 9, 1, 9, tzinfo=UTC)
 

@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 import hansard
 from hansard.cli.app import hansard as command
-from hansard.demo.tools import bash, notebook_edit
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.git import repository as repositories
 from hansard.git.marks import read_note, read_trace
 from hansard.git.repository import GitFailed, Repository
 from hansard.git.shell import made_commits, read_command
+from tests.demo_history.tools import bash, notebook_edit
 from tests.git.making import Workshop
 from tests.git.test_blame import PARSER
 
@@ -103,7 +103,7 @@ def test_cells_of_notebooks(shop: Workshop, h: Hansard) -> None:
 
 
 def test_edits_of_subagents_belong_to_the_turn_that_started_them(shop: Workshop, h: Hansard) -> None:
-    from hansard.demo.tools import write
+    from tests.demo_history.tools import write
 
     writer = shop.session("First turn")
     writer.reply("Yes.")

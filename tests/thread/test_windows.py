@@ -8,7 +8,6 @@ from datetime import UTC
 import pytest
 
 import hansard
-from hansard.demo.history import write_history
 from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
@@ -16,6 +15,7 @@ from hansard.render.html.threads import Drawing
 from hansard.thread.store import LONGEST, Budget, ShortLines, Window, Windows
 from hansard.thread.structure import find_line
 from hansard.thread.thread import Thread
+from tests.demo_history.history import write_history
 from tests.hard_session import write_hard_session
 from tests.sync import making
 from tests.sync.making import assistant, call, main_path, result, session, user

@@ -40,7 +40,7 @@ def store(tmp_path: Path, root: Path) -> Path:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with the demo history."""
-    from hansard.demo.history import write_history
+    from tests.demo_history.history import write_history
 
     place = tmp_path_factory.mktemp("tui-demo")
     write_history(place / "claude", seed=3, now=DEMO_NOW)

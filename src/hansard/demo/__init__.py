@@ -1,6 +1,6 @@
 """The invented history of `hansard demo`: a packed file, unpacked so that its newest session has just ended.
 
-`tools/make_demo.py` packs what `hansard.demo.history` generates, with a mark in place of each time. A mark names a start and an
+`tools/make_demo.py` packs what `tests/demo_history` generates, with a mark in place of each time. A mark names a start and an
 offset from it in milliseconds. Starts, mostly those of sessions, follow from the time of unpacking: some lie a fixed time
 before it, others at a fixed time of day (UTC), so that work stays within working hours at any time of unpacking.
 """

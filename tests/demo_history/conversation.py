@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hansard.demo import subagents
-from hansard.demo.client import Agents, Era, Regime, Spill, stamp
-from hansard.demo.files import Json, Page, SessionFiles, dump
-from hansard.demo.records import Ambient, attach
-from hansard.demo.subagents import SubagentTask
-from hansard.demo.usage import Bill, Meter, Usage, tokens
+from tests.demo_history import subagents
+from tests.demo_history.client import Agents, Era, Regime, Spill, stamp
+from tests.demo_history.files import Json, Page, SessionFiles, dump
+from tests.demo_history.records import Ambient, attach
+from tests.demo_history.subagents import SubagentTask
+from tests.demo_history.usage import Bill, Meter, Usage, tokens
 
 if TYPE_CHECKING:
-    from hansard.demo.tools import Call, Outcome
+    from tests.demo_history.tools import Call, Outcome
 
 INLINE_LIMIT = 30_000  # characters of output that may stand in a line
 PREVIEW = 2_000

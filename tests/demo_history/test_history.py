@@ -1,3 +1,4 @@
+import ast
 import json
 import os
 from collections import Counter, defaultdict
@@ -7,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.client import ERAS
-from hansard.demo.history import write_history
-from tests.demo.reading import digest, kind, transcripts
+from tests.demo_history.client import ERAS
+from tests.demo_history.history import write_history
+from tests.demo_history.reading import digest, kind, transcripts
 
 NOW = datetime(2026, 11, 15, 18, 30, tzinfo=UTC)
 
@@ -278,3 +279,13 @@ def test_modes(history: Path) -> None:
     assert (history / "history.jsonl").stat().st_mode & 0o777 == 0o600
     modes = {path.stat().st_mode & 0o777 for path in history.glob("projects/*/*.jsonl")}
     assert modes == {0o600, 0o644}
+
+
+def test_the_generator_imports_nothing_of_hansard() -> None:
+    modules = [path for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_")]
+    assert len(modules) > 10
+    for path in modules:
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+        names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+        names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+        assert "hansard" not in {name.partition(".")[0] for name in names}, path

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.demo.client import Agents, Era
-from hansard.demo.files import Json, Page, SideFile, dump
-from hansard.demo.tools import Call, Outcome, failure
-from hansard.demo.usage import tokens
+from tests.demo_history.client import Agents, Era
+from tests.demo_history.files import Json, Page, SideFile, dump
+from tests.demo_history.tools import Call, Outcome, failure
+from tests.demo_history.usage import tokens
 
 if TYPE_CHECKING:
-    from hansard.demo.conversation import Conversation
+    from tests.demo_history.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import hashlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hansard.demo.client import load, millis, stamp
-from hansard.demo.files import Json, Page, dump
-from hansard.demo.usage import Bill, Usage, no_usage, tokens
+from tests.demo_history.client import load, millis, stamp
+from tests.demo_history.files import Json, Page, dump
+from tests.demo_history.usage import Bill, Usage, no_usage, tokens
 
 if TYPE_CHECKING:
-    from hansard.demo.session_writer import SessionWriter
+    from tests.demo_history.session_writer import SessionWriter
 
 # Readers go by how such texts begin; the rest is in words of our own.
 OLD_CAVEAT = "Caveat: what follows are commands that the user ran by hand. They ask nothing of you."

@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hansard.demo.client import Clock, Dice, Era, millis, stamp
+from tests.demo_history.client import Clock, Dice, Era, millis, stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from hansard.demo.tools import Call, Outcome
+    from tests.demo_history.tools import Call, Outcome
 
 Json = dict[str, Any]
 TIP = "tip"  # hang the record on the newest one

@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from hansard.demo.client import Dice, load
+from tests.demo_history.client import Dice, load
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hansard.demo.content import log_lines, source_file
-from hansard.demo.subagents import SubagentTask
-from hansard.demo.tools import (
+from tests.demo_history.content import log_lines, source_file
+from tests.demo_history.subagents import SubagentTask
+from tests.demo_history.tools import (
     ask,
     bash,
     edit,
@@ -29,8 +29,8 @@ from hansard.demo.tools import (
 )
 
 if TYPE_CHECKING:
-    from hansard.demo.content import Project
-    from hansard.demo.session_writer import SessionWriter
+    from tests.demo_history.content import Project
+    from tests.demo_history.session_writer import SessionWriter
 
 Twist = Callable[["SessionWriter", "Project"], "list[SessionWriter] | None"]
 SUMMARY = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hansard.demo.client import Dice, Era
+    from tests.demo_history.client import Dice, Era
 
 # USD per million tokens: input, output, cache read, cache write for five minutes, for an hour.
 RATES = {

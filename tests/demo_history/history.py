@@ -1,4 +1,8 @@
-"""Two believable months of a developer's sessions, written as the clients of that time would have."""
+"""Two believable months of a developer's sessions, written as the clients of that time would have.
+
+The tests, the benchmarks and `tools/make_demo.py` use it; `session_writer` below it builds the single sessions that tests need.
+It knows how transcripts are written and imports nothing of Hansard, so that reader and writer cannot agree on a mistake.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo.client import ERAS, Agents, Dice, Era, load, millis, stamp
-from hansard.demo.content import listing, projects, source_file, suite_report
-from hansard.demo.files import (
+from tests.demo_history.client import ERAS, Agents, Dice, Era, load, millis, stamp
+from tests.demo_history.content import listing, projects, source_file, suite_report
+from tests.demo_history.files import (
     CONFIG,
     Json,
     SessionFiles,
@@ -20,12 +24,24 @@ from hansard.demo.files import (
     write_sessions,
     write_typed,
 )
-from hansard.demo.session_writer import SessionWriter
-from hansard.demo.tools import Call, bash, edit, glob, grep, png, read, task_create, task_update, todo_write, write
-from hansard.demo.twists import TWISTS, Twist
+from tests.demo_history.session_writer import SessionWriter
+from tests.demo_history.tools import (
+    Call,
+    bash,
+    edit,
+    glob,
+    grep,
+    png,
+    read,
+    task_create,
+    task_update,
+    todo_write,
+    write,
+)
+from tests.demo_history.twists import TWISTS, Twist
 
 if TYPE_CHECKING:
-    from hansard.demo.content import Episode, Project
+    from tests.demo_history.content import Episode, Project
 
 
 SHARES = (0.14, 0.32, 0.50, 0.70, 1.0)  # until which part of the span each era's client was in use

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hansard.demo.client import ERAS, era_of
-from hansard.demo.files import encode_cwd
-from hansard.demo.session_writer import SessionWriter
-from hansard.demo.subagents import SubagentTask
-from hansard.demo.tools import bash, edit, grep, patch, png, read
+from tests.demo_history.client import ERAS, era_of
+from tests.demo_history.files import encode_cwd
+from tests.demo_history.session_writer import SessionWriter
+from tests.demo_history.subagents import SubagentTask
+from tests.demo_history.tools import bash, edit, grep, patch, png, read
 
 VERSIONS = [era.version for era in ERAS]
 LONG = "\n".join(str(number) for number in range(9000))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Any
 
-from hansard.demo.client import Era
-from hansard.demo.files import Json
+from tests.demo_history.client import Era
+from tests.demo_history.files import Json
 
 REJECTED = "The user doesn't want to proceed with this tool use. Nothing was changed: wait for what they say next."
 

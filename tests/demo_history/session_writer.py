@@ -21,13 +21,13 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hansard.demo import records, subagents
-from hansard.demo.client import START, Agents, Clock, Dice, era_of, millis, stamp
-from hansard.demo.conversation import Asked, Conversation
-from hansard.demo.files import CONFIG, Json, Page, SessionFiles, SideFile, Typed, dump, write_sessions
-from hansard.demo.records import attach
-from hansard.demo.tools import Call, exit_plan_mode, failure
-from hansard.demo.usage import Bill, tokens
+from tests.demo_history import records, subagents
+from tests.demo_history.client import START, Agents, Clock, Dice, era_of, millis, stamp
+from tests.demo_history.conversation import Asked, Conversation
+from tests.demo_history.files import CONFIG, Json, Page, SessionFiles, SideFile, Typed, dump, write_sessions
+from tests.demo_history.records import attach
+from tests.demo_history.tools import Call, exit_plan_mode, failure
+from tests.demo_history.usage import Bill, tokens
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,10 +39,10 @@ class Spill(StrEnum):
 
 @cache
 def load(name: str) -> dict[str, Any]:
-    """Read one of the data files of this package."""
+    """Read one of the data files of the generator."""
     import tomllib
 
-    return tomllib.loads(files("hansard.demo").joinpath("data", name).read_text(encoding="utf-8"))
+    return tomllib.loads((Path(__file__).parent / "data" / name).read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
