@@ -14,10 +14,10 @@ import pytest
 
 from hansard import config, errors
 from hansard.cli.app import COMMANDS, USAGE_BY, hansard
+from hansard.demo import write_history
 from hansard.directories import HOME_VARIABLE
 from hansard.engine import Hansard
 from hansard.query.sessions import SORTS
-from tests.demo_history.history import write_history
 
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.errors import NotFound
-from tests.demo_history.history import write_history
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo_history.history import write_history
+from hansard.demo import write_history
 
 UNWANTED = set(
     "asyncio click duckdb genai_prices httpx2 jinja2 matplotlib mcp pydantic rich starlette textual uvicorn watchfiles".split()

@@ -19,7 +19,7 @@ from benchmarks.relevance.known_items import (
     known_items,
     shown_texts,
 )
-from tests.demo_history.history import write_history
+from hansard.demo import write_history
 
 SAMPLE = 12
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hansard.cli.app import USAGE_BY
+from hansard.demo import write_history
 from hansard.engine import open as open_engine
-from tests.demo_history.history import write_history
 
 from .conftest import Run, runner
 

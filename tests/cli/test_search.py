@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from hansard.cli.app import hansard
 from hansard.cli.commands import search
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.model.search import Facets, SearchPage
 from hansard.query.language import syntax_help
 from hansard.render.text import width
-from tests.demo_history.history import write_history
 
 from .conftest import OTHER, SESSION, Run, runner, said, write_log
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from tests.cli.conftest import OTHER, SESSION, said, write_log
-from tests.demo_history.history import write_history
 from tests.hard_session import write_hard_session
 
 NOW = datetime(2026, 5, 2, 12, tzinfo=UTC)

@@ -16,13 +16,13 @@ from markdown_it import MarkdownIt
 
 import hansard
 from hansard.cli.app import hansard as command
+from hansard.demo import write_history
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.recovery import MARK
 from hansard.render.recovery import markdown_lines
 from hansard.render.terminal.recovery import draw_reconstruction
 from hansard.render.text import Paint
 from tests.demo_history.client import load
-from tests.demo_history.history import write_history
 from tests.git.making import START, Workshop
 
 LOST = "10570000-aaaa-4aaa-8aaa-000000000001"

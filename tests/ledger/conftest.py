@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
-from tests.demo_history.history import write_history
 from tests.hard_session import write_hard_session
 from tests.ledger.slowly import Book, Message, read
 from tests.sync.making import memory_folder

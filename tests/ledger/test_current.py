@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.index.schema import QUARTER
 from hansard.ledger.budgets import check_budgets
@@ -23,7 +24,6 @@ from hansard.ledger.report import Ledger, make_report
 from hansard.model.current import CurrentTotal
 from hansard.model.ledger import Limit, UsageRow
 from hansard.query.reader import Reader
-from tests.demo_history.history import write_history
 
 NOW = datetime(2026, 11, 12, 15, 30, tzinfo=UTC)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Santiago")

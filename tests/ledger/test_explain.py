@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.explain import ExplainedMessage, Explanation
@@ -19,7 +20,6 @@ from hansard.model.ledger import UsageRow
 from hansard.model.serialize import plain
 from hansard.pricing.cost import total
 from hansard.storage.sqlite import connect
-from tests.demo_history.history import write_history
 from tests.sync.making import Line, Tree, agent_path, entry, main_path, session, user
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)

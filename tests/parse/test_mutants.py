@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hansard.demo import write_history
 from hansard.parse import wire
 from hansard.parse.decode import Issue, ParsedLine, decode, items
 from hansard.parse.lines import Lines
 from hansard.parse.state import dump, load
 from hansard.parse.texts import texts
-from tests.demo_history.history import write_history
 from tests.parse.making import assert_same_texts, assert_storable, folding, uncovered
 from tests.parse.mutating import BYTEWISE, change_values, double_key, pick
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.query.activity import PAUSE
-from tests.demo_history.history import write_history
 from tests.sync.making import START, Tree, agent_path, assistant, call, main_path, result, session, user
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.query import health
 from hansard.storage.sqlite import connect
-from tests.demo_history.history import write_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

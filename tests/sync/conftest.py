@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.demo_history.history import write_history
+from hansard.demo import write_history
 from tests.sync.making import Tree, memory_folder
 
 if TYPE_CHECKING:

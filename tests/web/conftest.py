@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
-from tests.demo_history.history import write_history
+from hansard.demo import write_history
 from tests.hard_session import write_hard_session
 from tests.render.payloads import write_hostile_history
 from tests.web.serving import Site, site

@@ -15,11 +15,11 @@ import pytest
 from playwright.sync_api import expect
 
 import hansard
+from hansard.demo import write_history
 from hansard.model.ledger import Limit
 from hansard.render.series import week_hours_of
 from hansard.render.words import row_cost, short
 from hansard.storage.heartbeat import SyncProgress, note_progress
-from tests.demo_history.history import write_history
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import expect
 
 import hansard
-from tests.demo_history.history import write_history
+from hansard.demo import write_history
 from tests.web.serving import Site, elsewhere, site
 
 if TYPE_CHECKING:

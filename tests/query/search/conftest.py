@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import hansard
+from hansard.demo import write_history
 from hansard.engine import Hansard
-from tests.demo_history.history import write_history
 from tests.sync.making import assistant, call, main_path, session, user
 
 HARD = session(77)
