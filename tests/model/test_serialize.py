@@ -53,3 +53,27 @@ def test_json_is_valid_whatever_a_transcript_holds() -> None:
 
     assert json.loads(json_bytes(value)) == {"half": "\ud800", "large": ["inf", "nan", "-inf", 10**30]}
     assert json_bytes({1: {"é"}}) == '{"1": ["é"]}'.encode()
+
+
+UNPRINTABLE = [
+    chr(code)
+    for first, last in [
+        (0x00, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F),
+        (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F),
+    ]
+    for code in range(first, last + 1)
+]  # fmt: skip
+
+
+def test_json_has_no_character_that_a_terminal_obeys_or_a_reader_cannot_see() -> None:
+    value = {f"key {character}": f"é {character} 語" for character in UNPRINTABLE}
+
+    written = encoded(value).decode()
+
+    assert not set(UNPRINTABLE) & set(written.removesuffix("\n"))
+    assert json.loads(written) == value
+    assert json_bytes("\x9b31m\u202e\U000e0041") == b'"\\u009b31m\\u202e\\udb40\\udc41"'
+
+
+def test_json_with_half_a_character_is_as_safe() -> None:
+    assert json_bytes("\ud800\x9b\x7f") == b'"\\ud800\\u009b\\u007f"'

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+
+from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    import re
+
+# JSON allows these characters unescaped, but terminals obey C1 controls and bidirectional overrides, and readers cannot see the rest.
+_UNPRINTABLE = lazy_compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 def plain(value: Any) -> Any:
@@ -35,7 +46,7 @@ def money(value: Decimal) -> str:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value of the model, or a dict of such, as JSON in UTF-8; valid for every reader, whatever transcripts hold."""
+    """Encode a value of the model, or a dict of such, as JSON in UTF-8 that is valid for every parser and safe on a terminal."""
     import json
 
     value = plain(value)
@@ -44,10 +55,18 @@ def json_bytes(value: Any) -> bytes:
     except ValueError:
         value = _finite(value)
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not text.isascii() or "\x7f" in text:
+        text = _UNPRINTABLE.sub(_escaped, text)
     try:
         return text.encode()
     except UnicodeEncodeError:  # half a character is fine in JSON, as an escape
         return json.dumps(value, allow_nan=False).encode()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A character as the JSON escape of its UTF-16 code units."""
+    units = found[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def encoded(value: Any) -> bytes:
