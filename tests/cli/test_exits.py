@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,20 @@ def test_json_costs_no_rich(root: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "click" in done.stderr.split()
     assert not {"rich", "rich.console", "watchfiles"} & set(done.stderr.split())
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="only POSIX systems take offsets from TZ")
+@pytest.mark.parametrize("zone", ["UTC+25", "XXX-24", "AAA3BBB-25"])
+def test_a_time_zone_that_no_clock_can_have_is_reported_and_utc_is_used(
+    zone: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    code, out, err = finish("usage", "--by", "day", "--json", "--home", str(tmp_path / "s"), "--root", str(root))
+    assert (code, err.decode().splitlines()) == (
+        0,
+        [f"hansard: TZ={zone!r} is 24 hours or more away from UTC; times are in UTC"],
+    )
+    assert json.loads(out)["timezone"] == "UTC"
 
 
 def test_python_m_hansard_answers(root: Path, tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ import atexit
 import gc
 import os
 import sys
+import time
+
+_DAY = 86_400  # seconds
 
 
 def main() -> None:
@@ -15,6 +18,7 @@ def main() -> None:
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
     _open_closed_streams()
+    refused = _leave_impossible_time_zone()
     if sys.argv[1:] in (["--version"], ["-V"]):
         from hansard import __version__
 
@@ -37,11 +41,29 @@ def main() -> None:
     import_quickly("click", "msgspec")
     from hansard.cli.app import hansard
 
+    if refused is not None:
+        from hansard.cli.context import warn
+
+        warn(f"TZ={refused!r} is 24 hours or more away from UTC; times are in UTC")
     if "_HANSARD_COMPLETE" in os.environ:
         from hansard.cli.completion import register
 
         register()
     hansard(prog_name="hansard")
+
+
+def _leave_impossible_time_zone() -> str | None:
+    """Switch to UTC if TZ names an offset that `datetime` cannot represent; the refused value, or None.
+
+    POSIX allows any offset up to 24 hours and glibc accepts larger ones, but `datetime` requires less than a day.
+    """
+    if max(abs(time.timezone), abs(time.altzone)) < _DAY:
+        return None
+    refused = os.environ.get("TZ", "")
+    os.environ["TZ"] = "UTC"
+    if hasattr(time, "tzset"):
+        time.tzset()
+    return refused
 
 
 def _open_closed_streams() -> None:
