@@ -726,8 +726,9 @@ class Hansard:
     ) -> SearchPage:
         """What was ever said or done that answers a query, the best first; with `group` the best sessions.
 
-        `prepare` is done to a whole text before its excerpt of `width` characters is cut; without `command_output` nothing is
-        found that commands printed which a person typed.
+        `prepare` is done to a whole text before its excerpt of `width` characters is cut; hits are then those that match in it, and
+        `total` counts them up to the first one behind the page. Without `command_output` nothing is found that commands printed
+        which a person typed.
         """
         from hansard.query.search.excerpts import WIDTH
         from hansard.query.search.pages import Search, SearchRequest

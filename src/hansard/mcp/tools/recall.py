@@ -124,7 +124,13 @@ def _queries(ask: Ask, words: list[str], folder: str | None) -> Iterator[str]:
     yield " ".join(words)
     if len(words) == 1:
         return
-    counts = {word: ask.h.count(word, folder=folder) for word in words}
+    # Only words that are found in shown text: the others would tell parts of secrets.
+    counts = {
+        word: ask.h.count(word, folder=folder)
+        if ask.h.search(word, limit=1, prepare=safe_text, folder=folder).hits
+        else 0
+        for word in words
+    }
     rarest = sorted((word for word in words if counts[word]), key=counts.__getitem__)
     for size in range(min(len(words) - 1, _MOST_TOGETHER, len(rarest)), 1, -1):
         yield " ".join(rarest[:size])

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
 from hansard.errors import HansardError, UsageError
+from hansard.guard.passages import safe_text
 from hansard.mcp.answer import Answer, Cursor, ListCursor, Params, moment
 from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
 from hansard.mcp.tool import Ask, Tool
 from hansard.model.handles import shown_id
 from hansard.model.serialize import money
+from hansard.model.sessions import SessionPage
+from hansard.query.language.options import make_query
+from hansard.query.search.screening import has_text
 
 if TYPE_CHECKING:
-    from hansard.model.sessions import Session, SessionPage
+    from hansard.model.sessions import Session
 
 _MOST_SESSIONS = 100
+_MOST_WITH_WORDS = 50
 _SHORTEST, _LONGEST_SHORT = 7, 16  # digits of the hashes that `git commit` prints
 _IS_COMMIT = re.compile(r"[0-9a-f]{7,64}").fullmatch
 DESCRIPTION = """List sessions, newest first, with title, first prompt, size, cost and state. Find those that touched a file, were on a git branch, made a commit or opened a pull request.
@@ -98,12 +104,19 @@ def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
 
 def _list(ask: Ask, params: SessionsParams, limit: int, cursor: str | None) -> SessionPage:
     asked = []
+    query: str | None = params.query or None
+    if query is not None and _has_words(query):
+        ids = _with_words(ask, params)
+        if not ids:
+            return SessionPage((), None, 0)
+        query = None
+        asked.append("(" + " OR ".join(f'session:"{shown_id(id_)}"' for id_ in ids) + ")")
     if params.commit:
         asked.append(_of_commit(ask, params.commit))
     if params.pull_request.strip('" '):
         asked.append('pr:"' + params.pull_request.replace('"', "") + '"')
     return ask.h.sessions(
-        params.query or None,
+        query,
         filter=" ".join(asked) or None,
         file=params.file or None,
         branch=params.branch or None,
@@ -112,6 +125,24 @@ def _list(ask: Ask, params: SessionsParams, limit: int, cursor: str | None) -> S
         limit=limit,
         cursor=cursor,
     )
+
+
+def _has_words(query: str) -> bool:
+    node = make_query(query, now=datetime.now(UTC))
+    return node is not None and has_text(node)
+
+
+def _with_words(ask: Ask, params: SessionsParams) -> list[str]:
+    """The latest sessions in whose shown text a query matches: words of secrets find nothing."""
+    page = ask.h.search(
+        params.query,
+        group=True,
+        sort="newest",
+        limit=_MOST_WITH_WORDS,
+        prepare=safe_text,
+        folder=ask.repository.condition(params.scope),
+    )
+    return list(dict.fromkeys(found.session_id for found in page.sessions if found.session_id))
 
 
 def _of_commit(ask: Ask, name: str) -> str:

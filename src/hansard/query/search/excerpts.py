@@ -57,6 +57,10 @@ class Marker:
         before, after = _around(text, first, last, context)
         return Excerpt(shown.text, shown.spans, before, after)
 
+    def finds(self, text: str) -> bool:
+        """Whether any term occurs in a text."""
+        return bool(self._spans(text))
+
     def _spans(self, text: str) -> list[tuple[int, int, int]]:
         """Where terms stand, as (start, end, number of the term), from the first stretch of the text that has any."""
         for start in range(0, max(len(text), 1), _PIECE):

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -24,6 +25,7 @@ from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import standing
+from hansard.query.search.screening import Screen, without_exclusions
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage.cursors import read_cursor, write_cursor
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -35,6 +37,7 @@ SORTS = ("best", "newest")
 HITS_PER_SESSION = 3
 _MORE_HITS = 0.08  # what each further hit in a session adds to it, for the first few
 _MOST_MORE = 5
+_GROUPED_SHOWN = 60  # hits that sessions are made of where each is looked at before it counts
 _GROUPED = 8  # so many hits for each session that a page by time is to show
 _LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
 
@@ -85,6 +88,8 @@ class _Batch(Struct):
 class Search:
     """One question to a store."""
 
+    _screen: Screen | None = None
+
     def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
         if request.limit < 1:
@@ -101,7 +106,8 @@ class Search:
         self.node = make_query(request.query, now=asked_at, zone=request.zone, **request.conditions) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
-            self.plan = make_plan(reader, self.node, IndexedWords(reader, may_cut=not exact))
+            wanted = self.node if request.prepare is None else without_exclusions(self.node)
+            self.plan = make_plan(reader, wanted, IndexedWords(reader, may_cut=not exact))
             if not request.command_output:
                 for leg in self.plan.legs:
                     leg.rows.append(NOT_PRINTED)
@@ -111,9 +117,12 @@ class Search:
         """Find, weigh and show."""
         began = time.perf_counter()
         request = self._request
+        texts = Texts(self._reader, record) if record is not None else None
+        if request.prepare is not None and texts is not None and self._reader.has_text:
+            self._screen = Screen(self.node, IndexedWords(self._reader, may_cut=True), texts, request.prepare)
         batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _Shower(self._reader, record, self.plan, request)
+        shower = _Shower(self._reader, texts, self.plan, request, self._screen)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
@@ -147,7 +156,13 @@ class Search:
             weights = candidates.weights
             found = [self._weighed(block, weights) for block in _distinct(describe(self._reader, weights).values())]
             found.sort(key=lambda one: (-one.score, -(one.block.at or 0), -one.block.id))
-            found = self._owned(found, len(found) if request.group else cursor.shown + request.limit + 1)
+            enough = cursor.shown + request.limit + 1
+            if self._screen is None:
+                found = self._owned(found, len(found) if request.group else enough)
+                total = len(weights)
+            else:
+                found = self._screened(self._owned(found, len(found)), _GROUPED_SHOWN if request.group else enough)
+                total = len(found)
             groups = _grouped(found, by_worth=True) if request.group else [[one] for one in found]
             truncated = candidates.has_more or cursor.stops is not None
             following: _Cursor | None = None
@@ -157,13 +172,35 @@ class Search:
                 following = cursor._replace(stops=candidates.stops, shown=0)
             shown = groups[cursor.shown : cursor.shown + request.limit]
             if shown or following is None:
-                return _Batch(shown, following, len(weights), truncated)
+                return _Batch(shown, following, total, truncated)
+            if self._screen is not None and self._screen.is_tired:
+                return _Batch([], None, 0, truncated=True)
             cursor = following
+
+    def _screened(self, found: list[_Found], enough: int) -> list[_Found]:
+        """The best of these that match in the text that is shown; what is redacted there ranks without its words."""
+        screen = self._screen
+        waiting = [(-one.score, -(one.block.at or 0), -one.block.id, one) for one in found]
+        heapify(waiting)
+        kept: list[_Found] = []
+        known: set[int] = set()
+        while screen is not None and waiting and len(kept) < enough and not screen.is_tired:
+            *_, one = heappop(waiting)
+            if one.block.id not in known and (is_redacted := screen.is_redacted(one.block)) is not False:
+                if is_redacted:
+                    known.add(one.block.id)
+                    one.score = self._weighed(one.block, {one.block.id: 0.0}).score
+                    heappush(waiting, (-one.score, -(one.block.at or 0), -one.block.id, one))
+                continue
+            kept.append(one)
+        return kept
 
     def _newest(self) -> _Batch:
         """The newest matches before the last one that was shown."""
         request, cursor = self._request, self._cursor
         want = request.limit * (_GROUPED if request.group else 1)
+        if self._screen is not None:
+            return self._newest_shown(self._screen, want)
         while True:
             blocks, more = newest(self._reader, self.finder, cursor.before, want)
             found = [_Found(block, 0.0) for block in _distinct(blocks)]
@@ -181,9 +218,29 @@ class Search:
                 return _Batch(groups[: request.limit], following, len(blocks), truncated)
             cursor = following
 
+    def _newest_shown(self, screen: Screen, want: int) -> _Batch:
+        """The newest matches in the text that is shown, and whether there is another one behind them."""
+        request, before = self._request, self._cursor.before
+        kept: list[_Found] = []
+        groups: list[list[_Found]] = []
+        more = True
+        while more and len(groups) <= request.limit and not screen.is_tired:
+            blocks, more = newest(self._reader, self.finder, before, want)
+            found = [_Found(block, 0.0) for block in _distinct(blocks)]
+            found.sort(key=lambda one: place_of(one.block), reverse=True)
+            kept += [one for one in self._owned(found, len(found)) if screen.is_redacted(one.block) is not None]
+            groups = _grouped(kept, by_worth=False) if request.group else [[one] for one in kept]
+            before = place_of(blocks[-1]) if blocks else before
+        following = None
+        if len(groups) > request.limit:
+            next_one = groups[request.limit][0].block
+            following = self._cursor._replace(before=(next_one.at or 0, next_one.id + 1))
+        truncated = following is not None or self._cursor.before is not None
+        return _Batch(groups[: request.limit], following, len(kept[: request.limit + 1]), truncated)
+
     def _hints(self, batch: _Batch) -> list[str]:
-        """What may help where nothing was found."""
-        if batch.total or not self._reader.has_text or self._request.cursor is not None:
+        """What may help where nothing was found; hints know the words of secrets as well."""
+        if self._screen is not None or batch.total or not self._reader.has_text or self._request.cursor is not None:
             return []
         from hansard.query.search.hints import hints
 
@@ -272,9 +329,12 @@ def _different(group: Sequence[_Found]) -> list[_Found]:
 class _Shower:
     """Turns candidates into hits."""
 
-    def __init__(self, reader: Reader, record: Record | None, plan: Plan, request: SearchRequest) -> None:
+    def __init__(
+        self, reader: Reader, texts: Texts | None, plan: Plan, request: SearchRequest, screen: Screen | None
+    ) -> None:
         self._reader = reader
-        self._texts = Texts(reader, record) if record is not None else None
+        self._texts = texts
+        self._screen = screen
         self._request = request
         terms: dict[Term, None] = {}
         for leg in plan.legs:
@@ -295,9 +355,10 @@ class _Shower:
         """What is shown of each text; the last line of a chunk comes first, and then the others are at hand."""
         found: dict[int, Excerpt] = {}
         for block in sorted(blocks, key=lambda block: -block.id):
-            text = self._texts.of(block) if self._texts is not None else ""
-            if self._request.prepare is not None:
-                text = self._request.prepare(text)
+            if self._screen is not None:
+                text = self._screen.text(block)
+            else:
+                text = self._texts.of(block) if self._texts is not None else ""
             found[block.id] = self._marker.excerpt(text, width=self._request.width, context=self._request.context)
         return found
 

@@ -83,8 +83,7 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
         return Plan([], notes)
     if sum(map(_length, walk(wanted))) > MOST_TOKENS:
         raise UsageError(f"this query is too long: it has over {MOST_TOKENS} words; search for part of it")
-    words = sum(isinstance(part, Word) for part in walk(wanted))
-    spell = _Speller(vocabulary, friendly=words <= FRIENDLY_WORDS)
+    spell = Speller.for_query(wanted, vocabulary)
     legs = [_leg(reader, atoms, spell) for atoms in alternatives(wanted)]
     has_reminders = any(isinstance(part, Kind) and part.value == "reminder" for part in walk(wanted))
     return Plan(legs, [*notes, *_cut(spell.cut)], bool(spell.cut), has_reminders)
@@ -182,7 +181,7 @@ def _check(legs: int) -> None:
 # -- one alternative
 
 
-class _Speller:
+class Speller:
     """Spells words; each only once."""
 
     def __init__(self, vocabulary: Vocabulary, *, friendly: bool) -> None:
@@ -190,6 +189,12 @@ class _Speller:
         self._friendly = friendly
         self._known: dict[tuple[str, bool, bool], tuple[list[Spelling], bool]] = {}
         self.cut: list[str] = []  # beginnings of words that were not looked for in full
+
+    @classmethod
+    def for_query(cls, node: Node, vocabulary: Vocabulary) -> Speller:
+        """A speller that takes the words of a long query as they were typed."""
+        words = sum(isinstance(part, Word) for part in walk(node))
+        return cls(vocabulary, friendly=words <= FRIENDLY_WORDS)
 
     def __call__(self, node: Word | Phrase) -> tuple[list[Spelling], bool]:
         """The spellings, and whether the last token of each is the beginning of a word."""
@@ -208,7 +213,7 @@ class _Speller:
         return spellings(node.text, self._vocabulary) if friendly else [as_typed(node.text)], False
 
 
-def _leg(reader: Reader, atoms: _Atoms, spell: _Speller) -> Leg:
+def _leg(reader: Reader, atoms: _Atoms, spell: Speller) -> Leg:
     leg = Leg()
     leg.match = _Expression(spell, leg.terms).of(_joined(atoms.texts))
     if _height(leg.match) > _HIGHEST:
@@ -260,7 +265,7 @@ def _ask(compiler: Compiler, leg: Leg, node: Field, *, negated: bool) -> None:
 class _Expression:
     """Writes FTS5 expressions, and notes which phrase belongs to which term."""
 
-    def __init__(self, spell: _Speller, terms: list[Term]) -> None:
+    def __init__(self, spell: Speller, terms: list[Term]) -> None:
         self._spell = spell
         self._terms = terms
         self._phrases = 0

@@ -1,0 +1,106 @@
+"""Searches tell nothing about secrets: neither by hits and totals, nor by order, exclusions, hints or what `recall` asked."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import hansard
+from hansard.guard.redaction import redact
+from hansard.query.search.screening import REDACTED
+from tests.mcp.conftest import Call, caller, server_on
+from tests.mcp.writing import Log
+
+KEY = "sk-ant-" + "api03-Qzx7Wvk2Jhq9Ypl4Bnm8Tgc3"
+ABSENT = "sk-ant-" + "api03-Xwq5Rtz1Kpv8Lmd6Hgs2Fjc7"
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Call:
+    """A server on sessions with a key in a prompt, a reply, a call and a result, and some without it."""
+    place = tmp_path_factory.mktemp("secrets")
+    for number in range(4):
+        log = Log(str(UUID(int=(0xCCCC0001 + number) << 96)), day=number + 1)
+        secret = KEY if number < 2 else "no key"
+        log.prompt(f"Deploy the harbour service with {secret}")
+        log.reply(f"The harbour service uses {secret} now, as asked.")
+        log.call("Bash", {"command": f"deploy --key {secret}"}, f"harbour deployed with {secret}")
+        log.write(place / "claude")
+    with hansard.open(place / "home", [place / "claude"]) as h:
+        h.sync()
+    return caller(server_on(place / "home", place / "claude"))
+
+
+def shape(answer: dict[str, Any]) -> Any:
+    """All of an answer that does not change from one call to the next, without the words that were asked for."""
+    return {
+        "total": answer.get("total"),
+        "passages": [(one["session"], one.get("message")) for one in answer.get("passages", ())],
+        "sessions": [(one["session"], one.get("matches")) for one in answer.get("sessions", ())],
+        "more": answer.get("more"),
+        "next": bool(answer.get("next_cursor")),
+    }
+
+
+LENGTHS = (14, 15, 17, 21, len(KEY))  # one letter of the random part, some, a whole word of it, all
+QUERIES = [
+    "{}*", '"{}"*', '"{}"', "harbour {}*", "harbour -{}*", 'harbour -"{}"*', "harbour OR {}*", "near(harbour {})", "kind:title OR {}*",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("sort", ["best", "newest"])
+def test_every_prefix_of_a_secret_is_answered_as_one_that_does_not_occur(ask: Call, query: str, sort: str) -> None:
+    for length in LENGTHS:
+        for start in (0, len("sk-ant-api03-")):
+            asked, absent = (
+                ask("search", query=query.format(text[start:length]), sort=sort, include_tool_output=True, limit=3)
+                for text in (KEY, ABSENT)
+            )
+            assert shape(asked) == shape(absent), KEY[start:length]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_sessions_are_not_listed_by_their_secrets(ask: Call, query: str) -> None:
+    for length in LENGTHS[1::2]:
+        asked, absent = (ask("sessions", query=query.format(text[13:length])) for text in (KEY, ABSENT))
+        assert shape(asked) == shape(absent), KEY[13:length]
+
+
+def test_recall_finds_nothing_by_parts_of_a_secret(ask: Call) -> None:
+    for part in ("Qzx7", "Qzx7Wvk2", "harbour Qzx7", "Jhq9 harbour service", KEY[13:]):
+        asked = ask("recall", question=part)
+        absent = ask("recall", question=part.replace(part.split()[-1 if part.startswith("h") else 0], "Xwq5Rtz1"))
+        assert shape(asked) == shape(absent), part
+        assert ("Qzx7" in asked.get("searched", "")) == ("Xwq5" in absent.get("searched", ""))
+
+
+def test_words_beside_a_secret_are_found(ask: Call) -> None:
+    answer = ask("search", query="harbour service", limit=20)
+
+    assert answer["total"] == len(answer["passages"]) == 8
+    assert sum(REDACTED in one["text"] for one in answer["passages"]) == 4
+    assert {one["session"] for one in ask("sessions", query="harbour")["sessions"]} == {
+        one["session"] for one in answer["passages"]
+    }
+    assert len(ask("search", query="harbour -asked", limit=20)["passages"]) < 12
+
+
+def test_pages_of_a_search_with_secrets_are_complete(ask: Call) -> None:
+    for sort in ("best", "newest"):
+        whole = ask("search", query="harbour", sort=sort, limit=20)["passages"]
+        found: list[str] = []
+        cursor = ""
+        while True:
+            page = ask("search", query="harbour", sort=sort, limit=3, cursor=cursor)
+            found += [one["message"] for one in page["passages"]]
+            cursor = page.get("next_cursor", "")
+            if not cursor:
+                break
+        assert found == [one["message"] for one in whole]
+
+
+def test_the_placeholder_is_the_one_that_searches_know() -> None:
+    assert redact(KEY).startswith(REDACTED)
