@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.guard.passages import Provenance, Quoter, age, describe, origin_of, safe_text
+from hansard.guard.passages import Provenance, Quoter, age, describe, origin_of, safe_text, safe_texts
 from hansard.guard.sanitize import visible
 from hansard.guard.tokens import cut_to_tokens, estimate_tokens
 
@@ -123,3 +125,40 @@ def test_a_text_is_cut_to_its_tokens(text: str, tokens: int) -> None:
         assert kept == text
     elif tokens:
         assert estimate_tokens(text[: len(kept) + 1]) > tokens
+
+
+KEY = "sk-ant-" + "api03-aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
+
+
+@pytest.mark.parametrize("cuts", [(5,), (7,), (20,), (3, 12), (10, 20, 30)])
+def test_a_secret_that_is_split_over_texts_is_removed_from_all(cuts: tuple[int, ...]) -> None:
+    edges = [0, *cuts, len(KEY)]
+    parts = [KEY[low:high] for low, high in pairwise(edges)]
+    texts = [f"first {parts[0]}", *parts[1:-1], f"{parts[-1]} last"]
+
+    shown = list(safe_texts(texts))
+
+    assert shown[0] == "first [redacted: anthropic-key]"
+    assert shown[-1] == "[redacted: anthropic-key] last"
+    assert shown[1:-1] == ["[redacted: anthropic-key]"] * (len(parts) - 2)
+
+
+@given(st.lists(st.text(max_size=40), max_size=6))
+def test_texts_without_a_split_secret_are_shown_as_each_alone(texts: list[str]) -> None:
+    assert list(safe_texts(texts)) == [safe_text(text) for text in texts]
+
+
+def test_texts_are_read_only_as_far_as_needed() -> None:
+    read: list[int] = []
+
+    def source() -> Iterator[str]:
+        for number in range(100):
+            read.append(number)
+            yield "x" * 500
+
+    next(safe_texts(source()))
+    assert read == [0, 1]
+
+
+def test_a_name_is_cut_behind_its_redaction() -> None:
+    assert KEY[:12] not in describe(Provenance("model", "x" * 185 + " " + KEY), datetime(2026, 5, 1, tzinfo=UTC))

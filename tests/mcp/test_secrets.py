@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -100,6 +101,20 @@ def test_pages_of_a_search_with_secrets_are_complete(ask: Call) -> None:
             if not cursor:
                 break
         assert found == [one["message"] for one in whole]
+
+
+def test_a_secret_that_is_split_over_blocks_is_redacted_in_both_when_read(tmp_path: Path) -> None:
+    log = Log(str(UUID(int=0xDDDD0001 << 96)))
+    log.prompt("Which key?")
+    log.answer({"type": "text", "text": f"Split: {KEY[:16]}"}, {"type": "text", "text": f"{KEY[16:]} is it."})
+    log.write(tmp_path / "claude")
+    with hansard.open(tmp_path / "home", [tmp_path / "claude"]) as h:
+        h.sync()
+
+    answer = caller(server_on(tmp_path / "home", tmp_path / "claude"))("read", target=log.session, turn=1)
+
+    texts = [one["text"].split("⟧", 1)[1].rsplit("⟦", 1)[0] for one in answer["passages"]]
+    assert texts[1:] == ["Split: [redacted: anthropic-key]", "[redacted: anthropic-key] is it."]
 
 
 def test_the_placeholder_is_the_one_that_searches_know() -> None:

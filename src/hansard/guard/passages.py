@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import deque
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 from hansard.guard.redaction import redact
 from hansard.guard.sanitize import visible
 
+_AROUND = 400  # characters of the neighbours that a split secret is looked for in
 _OPEN, _CLOSE = "⟦", "⟧"
 _ANGLE = "\u2039"  # looks like the bracket that it stands for, and opens no tag
 _MARKS = str.maketrans({_OPEN: "[[", _CLOSE: "]]"})
@@ -62,7 +65,28 @@ def origin_of(role: str, tool: str = "", *, is_result: bool = False) -> str:
 
 def safe_text(text: str) -> str:
     """Text without secrets, invisible characters, our marks, and tags that a client would take for its own."""
-    shown = redact(visible(text)).translate(_MARKS)
+    return _without_structure(redact(visible(text)))
+
+
+def safe_texts(texts: Iterable[str]) -> Iterator[str]:
+    """Texts that follow each other, each as `safe_text` gives it; a secret that is split over several is removed from all."""
+    source = map(visible, texts)
+    ahead: deque[str] = deque()
+    before = ""
+    while True:
+        while len(ahead) < 2 or sum(map(len, ahead)) - len(ahead[0]) < _AROUND:
+            if (text := next(source, None)) is None:
+                break
+            ahead.append(text)
+        if not ahead:
+            return
+        text = ahead.popleft()
+        yield _without_structure(redact(text, before, "\n".join(ahead)[:_AROUND]))
+        before = f"{before}\n{text}"[-_AROUND:]
+
+
+def _without_structure(text: str) -> str:
+    shown = text.translate(_MARKS)
     if "<" in shown:
         shown = _WORDS.sub(_without_tag, _NAMED.sub(_ANGLE, shown))
     return _TURNS.sub(_turned, shown)
@@ -123,7 +147,8 @@ def describe(source: Provenance, now: datetime) -> str:
 
 
 def _word(name: str) -> str:
-    return " ".join(safe_text(name[:200]).split()).replace("[", "(").replace("]", ")")
+    # Cut behind the redaction: half a secret has no sign of one.
+    return " ".join(safe_text(name[:2_000])[:200].split()).replace("[", "(").replace("]", ")")
 
 
 def age(then: datetime, now: datetime) -> str:

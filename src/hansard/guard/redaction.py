@@ -382,13 +382,15 @@ def _without_overlaps(found: list[Secret]) -> list[Secret]:
     return merged
 
 
-def redact(text: str) -> str:
-    """The text with `[redacted: rule]` in the place of every secret."""
-    secrets = find_secrets(text)
-    if not secrets:
-        return text
-    pieces, done = [], 0
-    for secret in secrets:
-        pieces += [text[done : secret.start], f"[redacted: {secret.rule}]"]
-        done = secret.end
-    return "".join([*pieces, text[done:]])
+def redact(text: str, before: str = "", after: str = "") -> str:
+    """The text with `[redacted: rule]` in the place of every secret, also of one that begins or ends in the texts around it."""
+    joined = f"{before}\n{text}\n{after}" if before or after else text
+    low = len(before) + 1 if before or after else 0
+    high = low + len(text)
+    pieces, done = [], low
+    for secret in find_secrets(joined):
+        start, end = max(secret.start, low), min(secret.end, high)
+        if start < end:
+            pieces += [joined[done:start], f"[redacted: {secret.rule}]"]
+            done = end
+    return "".join([*pieces, joined[done:high]]) if pieces else text

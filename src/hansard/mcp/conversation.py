@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import tee
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, UsageError
-from hansard.guard.passages import origin_of, safe_text
+from hansard.guard.passages import origin_of, safe_texts
 from hansard.mcp.answer import Packer, Passage, moment
 from hansard.model.display import Checklist, Facts, Item, Part, Picture
 
@@ -47,34 +48,47 @@ def read_turn(thread: Thread, number: int) -> list[Item]:
 
 def texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
     """What a turn says: prompts and replies whole, calls by their first lines, what tools gave back only where it is asked for."""
+    return _safe(_drafts_of_turn(items, with_results=with_results))
+
+
+def _drafts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
     for item in items:
         if item.kind not in _LISTED:
             continue
         text = text_of(item)
         if item.kind == "output":
             if with_results and text:
-                yield _shortened(item, text, _RESULT_LENGTH, is_result=True)
+                yield Text(item, text, is_result=True), _RESULT_LENGTH
         elif item.kind == "tool":
-            yield _shortened(item, text, _CALL_LENGTH, is_result=False)
+            yield Text(item, text, is_result=False), _CALL_LENGTH
             if with_results and (result := "\n".join(map(part_text, item.results))):
-                yield _shortened(item, result, _RESULT_LENGTH, is_result=True)
+                yield Text(item, result, is_result=True), _RESULT_LENGTH
         elif text:
-            yield Text(item, safe_text(text), is_result=False)
+            yield Text(item, text, is_result=False), None
 
 
 def texts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
     """All that a message says."""
+    return _safe(_drafts_of_message(items, with_results=with_results))
+
+
+def _drafts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
     for item in items:
         is_output = item.kind == "output"
         if (text := text_of(item)) and (with_results or not is_output):
-            yield Text(item, safe_text(text), is_result=is_output)
+            yield Text(item, text, is_result=is_output), None
         if with_results and (result := "\n".join(map(part_text, item.results))):
-            yield Text(item, safe_text(result), is_result=True)
+            yield Text(item, result, is_result=True), None
 
 
-def _shortened(item: Item, text: str, longest: int, *, is_result: bool) -> Text:
-    text = safe_text(text)
-    return Text(item, text[:longest], is_result, len(text) > longest)
+_Draft = tuple[Text, int | None]
+"""A text as it was said, and how much of it is shown."""
+
+
+def _safe(drafts: Iterator[_Draft]) -> Iterator[Text]:
+    drafts, others = tee(drafts)
+    for (draft, longest), text in zip(drafts, safe_texts(other.text for other, _ in others), strict=True):
+        yield draft._replace(text=text[:longest], is_shortened=longest is not None and len(text) > longest)
 
 
 def text_of(item: Item) -> str:
