@@ -8,7 +8,7 @@ from itertools import tee
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, UsageError
-from hansard.guard.passages import origin_of, safe_texts
+from hansard.guard.passages import origin_of, safe_text, safe_texts
 from hansard.mcp.answer import Packer, Passage, moment
 from hansard.model.display import Checklist, Facts, Item, Part, Picture
 
