@@ -1,7 +1,8 @@
-"""Counting the work that SQLite does, for tests of how it grows: instructions of its virtual machine, never time."""
+"""Counting work, for tests of how it grows: instructions of SQLite's virtual machine, lines of Python, never time."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import apsw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
 # Doubling what is given may at most do this to linear work: a tree becomes a level deeper, a constant part is left out.
 DOUBLED = 2.6
@@ -64,3 +66,21 @@ def assert_constant(work_of: Callable[[int], Work], n: int) -> None:
     """Four times as much of something beside it may not change the work; trees may become a little deeper."""
     less, more = work_of(n), work_of(4 * n)
     assert more.total <= 1.2 * less.total + 200, f"{less.total:,} and then {more.total:,} steps\n{more.most()}"
+
+
+def lines_run(call: Callable[[], object]) -> int:
+    """How many lines of Python a call executes."""
+    count = 0
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> Callable[..., Any]:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(former)
+    return count

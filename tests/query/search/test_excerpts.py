@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import takewhile
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hansard.index.tokens import Token
 from hansard.query.search import excerpts
 from hansard.query.search.excerpts import Marker
 from hansard.query.search.plan import Term
 from hansard.query.search.spellings import as_typed
+from tests.counting import DOUBLED, lines_run
 
 FAR = "x y " * 200
 
@@ -57,3 +63,56 @@ def test_context_is_lines_around_the_hit() -> None:
     text = "one\ntwo\nthree zebra\nfour\x1b[2J\nfive"
     shown = Marker([Term("zebra", (("zebra",),), (0,), prefix=False)]).excerpt(text, context=1)
     assert (shown.before, shown.after) == (("two",), ("four",))
+
+
+def _spans(count: int) -> list[tuple[int, int, int]]:
+    """Different terms that all stand close together, as those of a long query in a text of a few letters do."""
+    return [(place % 100, place % 100 + 1, place) for place in range(count)]
+
+
+def test_choosing_the_best_stretch_is_linear_in_the_hits() -> None:
+    def work(count: int) -> int:
+        spans = sorted(_spans(count))
+        return lines_run(lambda: excerpts._best(spans, excerpts.WIDTH))
+
+    assert work(2000) < DOUBLED * work(1000)
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30), st.integers(0, 4)), max_size=12))
+def test_the_best_stretch_has_the_most_different_terms(found: list[tuple[int, int, int]]) -> None:
+    spans = sorted((start, start + length, term) for start, length, term in found)
+
+    def terms(index: int) -> int:
+        start = spans[index][0]
+        return len({term for _, end, term in takewhile(lambda span: span[1] - start <= 20, spans[index:])})
+
+    first, last = excerpts._best(spans, 20)
+    most = max(map(terms, range(len(spans))), default=0)
+    best = next((index for index in range(len(spans)) if most and terms(index) == most), None)
+    if best is None:
+        assert (first, last) == (0, 0)
+    else:
+        within = takewhile(lambda span: span[1] - first <= 20, spans[best:])
+        assert (first, last) == (spans[best][0], max(end for _, end, _ in within))
+
+
+def test_the_work_on_one_excerpt_does_not_grow_with_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+
+    def look(_text: str, _start: int, _end: int) -> list[Token]:
+        nonlocal looked
+        looked += 1
+        return []
+
+    monkeypatch.setattr(excerpts, "tokens", look)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    terms = [Term(letter, ((letter,),), (number,), prefix=False) for number, letter in enumerate(letters)]
+    shown = Marker(terms).excerpt("".join(f"9{letter}8" for letter in letters) * 10_000)
+    assert shown.spans == ()
+    assert 0 < looked < 10_000
+
+
+def test_a_term_that_a_query_has_twice_is_searched_for_once() -> None:
+    terms = [Term(typed, (("zebra",),), (number,), prefix=False) for number, typed in enumerate(("zebra", "Zebra"))]
+    once, twice = (lines_run(partial(Marker(terms[:count]).excerpt, "a zebra " * 1000)) for count in (1, 2))
+    assert once == twice

@@ -8,7 +8,7 @@ row by row. Where an OR mixes what FTS5 can say with what it cannot, the query i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -18,6 +18,7 @@ from hansard.index.marks import kind_mark
 from hansard.parse.texts import KINDS
 from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of
 from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
+from hansard.query.language.nodes import several
 from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 
@@ -112,11 +113,11 @@ def _notes(node: Node) -> Iterator[str]:
 
 
 def without_empty(node: Node) -> Node | None:
-    """The query without words that have no token; None when nothing is left to ask."""
+    """The query without words that have no token and without repetitions; None when nothing is left to ask."""
     if isinstance(node, Word | Phrase):
         return node if as_typed(node.text) else None
     if isinstance(node, Near):
-        words = tuple(word for word in node.words if as_typed(word))
+        words = tuple({as_typed(word): word for word in reversed(node.words) if as_typed(word)}.values())[::-1]
         if len(words) > 1:
             return Near(words, node.distance, node.start, node.end)
         return Word(words[0], prefix=False, start=node.start, end=node.end) if words else None
@@ -124,10 +125,8 @@ def without_empty(node: Node) -> Node | None:
         inner = without_empty(node.node)
         return None if inner is None else Not(inner, node.start, node.end)
     if isinstance(node, And | Or):
-        parts = tuple(part for part in map(without_empty, node.nodes) if part is not None)
-        if len(parts) > 1:
-            return type(node)(parts)
-        return parts[0] if parts else None
+        parts = dict.fromkeys(part for part in map(without_empty, node.nodes) if part is not None)
+        return several(type(node), tuple(parts)) if parts else None
     return node
 
 
@@ -284,7 +283,8 @@ class _Expression:
             case And(nodes):
                 return self._all(nodes, wanted=wanted)
             case Or(nodes):
-                return "(" + " OR ".join(self.of(part, wanted=wanted) for part in nodes) + ")"
+                either = self._each(nodes, wanted=wanted)
+                return either[0] if len(either) == 1 else f"({' OR '.join(either)})"
             case Not():
                 return self._all((node,), wanted=wanted)
             case Everything():
@@ -295,12 +295,24 @@ class _Expression:
                     raise TypeError(node)
                 return self._marked(mark(node))
 
+    def _each(self, nodes: Sequence[Node], *, wanted: bool) -> list[str]:
+        """The expressions of several nodes, each once: `a`, `A` and `"a"` ask the same of FTS5."""
+        found: dict[str, None] = {}
+        for node in nodes:
+            phrases, terms = self._phrases, len(self._terms)
+            expression = self.of(node, wanted=wanted)
+            if expression in found:
+                self._phrases = phrases
+                del self._terms[terms:]
+            found[expression] = None
+        return list(found)
+
     def _all(self, nodes: tuple[Node, ...], *, wanted: bool) -> str:
-        yes = [self.of(node, wanted=wanted) for node in nodes if not isinstance(node, Not)]
+        yes = self._each([node for node in nodes if not isinstance(node, Not)], wanted=wanted)
         # Numbers of phrases follow the text of the expression: what is asked for comes first there as well.
         if not yes:
             yes = [self._marked(ANY_KIND)]
-        no = [self.of(node.node, wanted=False) for node in nodes if isinstance(node, Not)]
+        no = self._each([node.node for node in nodes if isinstance(node, Not)], wanted=False)
         asked = yes[0] if len(yes) == 1 else f"({' AND '.join(yes)})"
         if not no:
             return asked

@@ -92,14 +92,18 @@ def _window(places: list[list[int]]) -> int:
     if len(places) == 2:
         return _gap(places[0], places[1])
     order = sorted((place, which) for which, found in enumerate(places) for place in found)
-    last = [-1] * len(places)
+    inside = [0] * len(places)  # occurrences of each word between `left` and the current one
     missing = len(places)
     best = 1 << 30
+    left = 0
     for place, which in order:
-        missing -= last[which] < 0
-        last[which] = place
+        missing -= not inside[which]
+        inside[which] += 1
+        while inside[order[left][1]] > 1:
+            inside[order[left][1]] -= 1
+            left += 1
         if not missing:
-            best = min(best, place - min(last) + 1)
+            best = min(best, place - order[left][0] + 1)
     return best
 
 
