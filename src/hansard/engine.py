@@ -142,6 +142,23 @@ class Hansard:
             self._edits.close()
             self._edits = None
 
+    def close_unshared(self) -> None:
+        """Close the databases if they had to be opened without shared memory, as on a full disk.
+
+        Such a connection keeps this process from writing. A program that keeps an engine open calls this after each question, so
+        that it can write as soon as there is space.
+        """
+        from hansard.storage.readonly import has_shared_memory
+
+        if not all(has_shared_memory(os.path.join(self.home, name)) for name in self._open_files()):
+            self.close()
+
+    def _open_files(self) -> Iterator[str]:
+        if self._reader is not None and self._reader.is_open:
+            yield "index.db"
+        if self._record is not None:
+            yield "record.db"
+
     # -- keeping current
 
     def sync(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,11 @@ import pytest
 import hansard
 from hansard.config import Settings
 from hansard.engine import Hansard
-from hansard.errors import NotFound
+from hansard.errors import NotFound, StoreUnusable
 from hansard.index.schema import VERSION
 from hansard.storage.sqlite import connect
 from hansard.web.engine_pool import EnginePool
+from tests.sync.making import Tree, main_path, user
 from tests.web.serving import elsewhere, site
 
 
@@ -98,3 +100,24 @@ def test_what_fails_is_told_and_the_next_is_answered(engines: EnginePool) -> Non
             elsewhere(lambda: asyncio.run(engines.read(fails)))
     assert elsewhere(lambda: asyncio.run(engines.read(lambda h: h.sessions().total))) > 0
     assert engines.waiting == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are those of POSIX")
+def test_after_a_full_disk_the_same_process_can_write_again(tree: Tree, tmp_path: Path) -> None:
+    from tests.full_disk import SESSION, crashed_store, small_disk
+
+    with small_disk("limit", tmp_path) as (place, full):
+        store = crashed_store(tree, place)
+        pool = EnginePool(Settings(str(store), (str(tree.config),), 1 << 20))
+        try:
+            with full:
+                assert asyncio.run(pool.read(lambda h: h.count("narwhal"))) == 1
+                with pytest.raises(StoreUnusable):
+                    asyncio.run(pool.write(lambda h: h.pin(SESSION)))
+                assert asyncio.run(pool.read(lambda h: h.count("narwhal"))) == 1
+            asyncio.run(pool.write(lambda h: h.pin(SESSION)))
+            tree.append(main_path(SESSION), [user(SESSION, "u3", "another narwhal", 3, "u2")])
+            asyncio.run(pool.write(lambda h: h.sync()))
+            assert asyncio.run(pool.read(lambda h: h.count("narwhal"))) == 2
+        finally:
+            pool.close()

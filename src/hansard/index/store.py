@@ -13,6 +13,7 @@ import apsw
 from hansard.errors import HansardError, StoreCorrupt, StoreUnusable
 from hansard.storage import sqlite
 from hansard.storage.failures import store_error
+from hansard.storage.readonly import connect_readonly
 
 if TYPE_CHECKING:
     from hansard.parse.decode import Issue
@@ -277,9 +278,8 @@ def signature(path: str, version: int) -> tuple[object, object, object, object] 
     if not os.path.exists(path):
         return None
     try:
-        db = sqlite.connect(path, readonly=True)
+        db = connect_readonly(path, lambda db: db.set_busy_timeout(2000))
         try:
-            db.set_busy_timeout(2000)
             if db.pragma("application_id") != _APPLICATION_ID or db.pragma("user_version") != version:
                 return None
             rows: dict[object, object] = {}

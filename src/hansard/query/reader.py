@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import apsw
 
 from hansard.errors import StoreUnusable
-from hansard.storage.sqlite import connect
+from hansard.storage.readonly import connect_readonly, try_uris
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -75,11 +75,11 @@ class Reader:
                 raise
             raise told from error
 
-    def _told(self, error: apsw.Error) -> Exception:
+    def _told(self, error: apsw.Error, path: str = "") -> Exception:
         from hansard.index.store import IndexDamaged, is_index_damage
         from hansard.storage.failures import store_error
 
-        path = self.text_path if "full." in str(error) else self.path
+        path = path or (self.text_path if "full." in str(error) else self.path)
         if is_index_damage(error):
             return IndexDamaged(path, error)
         return store_error(error, path, lambda reason: IndexDamaged(path, reason))
@@ -131,20 +131,28 @@ class Reader:
         return False  # a sync is just making it
 
     def _attached_version(self) -> int:
-        """Attach the full text; where that fails, it is as if it had not been tried."""
-        self.one("ATTACH ? AS full", (_address(self.text_path, "mode=ro"),))
-        try:
+        """Attach the full text; if that fails, nothing is attached."""
+
+        def attach(uri: str) -> int:
+            self.db.execute("ATTACH ? AS full", (uri,))
             try:
-                self.db.execute("PRAGMA full.user_version").fetchall()
-            except (apsw.CantOpenError, apsw.ReadOnlyError):
-                self.one("DETACH full")
-                self.one("ATTACH ? AS full", (_unchanging(self.text_path),))
-            self.one(f"PRAGMA full.cache_size = {_CACHE}")
-            return int(self.one("PRAGMA full.user_version")[0])
-        except BaseException:
-            with contextlib.suppress(apsw.Error):
-                self.db.execute("DETACH full")
-            raise
+                version = int(self.db.pragma("user_version", schema="full"))
+                self.db.pragma("cache_size", _CACHE, schema="full")
+            except BaseException:
+                with contextlib.suppress(apsw.Error):
+                    self.db.execute("DETACH full")
+                raise
+            return version
+
+        try:
+            return try_uris(self.text_path, attach)
+        except apsw.Error as error:
+            raise self._told(error, self.text_path) from error
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a file is open."""
+        return self._db is not None and bool(self._db.filename)
 
     def close(self) -> None:
         """Let go of the databases."""
@@ -157,35 +165,11 @@ class Reader:
 
 
 def _connect(path: str) -> apsw.Connection:
-    db = connect(_address(path, "mode=ro"), readonly=True, flags=apsw.SQLITE_OPEN_URI)
-    try:
+    def prepare(db: apsw.Connection) -> None:
         db.set_busy_timeout(5000)
-        db.pragma("user_version")
         db.pragma("cache_size", _CACHE)
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        db.close()
-        return connect(_unchanging(path), readonly=True, flags=apsw.SQLITE_OPEN_URI)
-    except BaseException:
-        db.close()
-        raise
-    return db
 
-
-def _unchanging(path: str) -> str:
-    """The address of a database in a read-only directory: SQLite cannot make its -shm file there, and needs none.
-
-    With a pending log it does need one; then opening fails as before, and says why.
-    """
-    pending = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal")
-    return _address(path, "mode=ro" if pending else "immutable=1")
-
-
-def _address(path: str, option: str) -> str:
-    """A path as SQLite's URI; only three characters mean something there, and urllib costs start-up."""
-    slashed = os.path.abspath(path).replace(os.sep, "/")
-    for character in "%?#":
-        slashed = slashed.replace(character, f"%{ord(character):02x}")
-    return "file:" + ("" if slashed.startswith("/") else "/") + slashed + "?" + option
+    return connect_readonly(path, prepare)
 
 
 def like(text: str) -> str:

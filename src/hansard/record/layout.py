@@ -14,6 +14,7 @@ from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.record import schema
 from hansard.storage import sqlite
 from hansard.storage.failures import os_error
+from hansard.storage.readonly import connect_readonly
 
 _CHECKING = "checksum_verification"
 WAL_LIMIT = 16 << 20
@@ -49,22 +50,20 @@ def connect(path: str, *, readonly: bool, busy_seconds: float) -> apsw.Connectio
         raise StoreUnusable(
             f"{path}: there is no record here yet. Run `hansard sync` to make one, or name another data directory with --home."
         )
-    db = sqlite.connect(path, readonly=readonly)
+
+    def configure(db: apsw.Connection) -> None:
+        _configure(db, busy_seconds)
+        try:
+            db.pragma("user_version")
+        except apsw.IOError as error:
+            if not sqlite.is_page_damage(error) or not has_stale_checksums(db, path):
+                raise
+
+    if readonly:
+        return connect_readonly(path, configure)
+    db = sqlite.connect(path)
     try:
-        _configure(db, busy_seconds)
-        db.pragma("user_version")
-    except apsw.IOError as error:
-        if sqlite.is_page_damage(error) and has_stale_checksums(db, path):
-            return db
-        db.close()
-        raise
-    except (apsw.CantOpenError, apsw.ReadOnlyError):
-        db.close()
-        if not readonly or _pending_log(path):
-            raise
-        # On a read-only medium SQLite cannot make its -shm file; without a pending log none is needed.
-        db = sqlite.connect(_immutable(path), readonly=True, flags=apsw.SQLITE_OPEN_URI)
-        _configure(db, busy_seconds)
+        configure(db)
     except BaseException:
         db.close()
         raise
@@ -146,20 +145,6 @@ def _configure(db: apsw.Connection, busy_seconds: float) -> None:
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.set_busy_timeout(round(busy_seconds * 1000))
-
-
-def _immutable(path: str) -> str:
-    from urllib.parse import quote
-
-    slashed = path.replace(os.sep, "/")
-    return "file:" + ("" if slashed.startswith("/") else "/") + quote(slashed, safe="/:") + "?immutable=1"
-
-
-def _pending_log(path: str) -> bool:
-    try:
-        return os.path.getsize(path + "-wal") > 0
-    except OSError:
-        return False
 
 
 def _version(db: apsw.Connection, path: str) -> int:

@@ -27,7 +27,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
         )
     if is_page_damage(error):
         return damaged(error)
-    if isinstance(error, apsw.FullError):
+    if isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
         return StoreUnusable(
             f"{path}: no space left to write. What was being written was undone, everything before is intact. "
             "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",

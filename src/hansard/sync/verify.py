@@ -24,6 +24,7 @@ from hansard.sources.roots import Root
 from hansard.storage import sqlite
 from hansard.storage.heartbeat import note_verify
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.readonly import connect_readonly
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, RECORD, TEXT, place
 from hansard.sync.report import ProgressReporter
@@ -119,7 +120,7 @@ def _database_damage(path: str) -> list[str]:
     if not os.path.exists(path):
         return []
     try:
-        db = sqlite.connect(path, readonly=True)
+        db = connect_readonly(path)
         try:
             rows: list[Any] = db.execute("PRAGMA integrity_check(10)").fetchall()
         finally:
@@ -319,7 +320,7 @@ def _attached(db: apsw.Connection, path: str) -> Iterator[None]:
 
 def _query(path: str, sql: str) -> list[Any]:
     try:
-        db = sqlite.connect(path, readonly=True)
+        db = connect_readonly(path)
         try:
             return db.execute(sql).fetchall()
         finally:

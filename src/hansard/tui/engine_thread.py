@@ -30,7 +30,10 @@ class EngineThread:
 
                 self._engine = self._open_engine()
                 self._engine.thread_cache = ThreadCache()
-            return question(self._engine)
+            try:
+                return question(self._engine)
+            finally:
+                self._engine.close_unshared()
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 

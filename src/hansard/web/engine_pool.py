@@ -92,6 +92,12 @@ class EnginePool:
         begin()
         h = self._mine()
         try:
+            return self._ask(h, question)
+        finally:
+            h.close_unshared()
+
+    def _ask(self, h: Hansard, question: Callable[[Hansard], _Answer]) -> _Answer:
+        try:
             self._own.is_whole = h.has_text()  # the full text cannot be attached inside a transaction
         except HansardError:
             return question(h)  # whoever needs it is told what is wrong with it
