@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from hansard.config import Settings
 from hansard.web.app import make_app
-from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard
+from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard, LoginFile
 from hansard.web.static_files import address
 from tests.web.by_hand import check, host
 from tests.web.serving import Site, elsewhere, site
@@ -126,6 +126,13 @@ def test_what_is_not_there(demo: Site, path: str) -> None:
 # -- links
 
 
+def test_only_a_kept_login_has_a_date(demo_store: tuple[Path, Path], tmp_path: Path) -> None:
+    kept = LoginFile(str(tmp_path / "login.json"), keep_logins=True)
+    with site(demo_store[1], kept=kept) as running, running.stranger() as browser:
+        answer = browser.get("/", params={"token": running.auth.issue_token()})
+        assert f"max-age={30 * 86_400}" in answer.headers["set-cookie"].lower().split("; ")
+
+
 def test_a_link_lets_one_browser_in_once(demo: Site) -> None:
     token = demo.auth.issue_token()
     with demo.stranger() as browser:
@@ -137,6 +144,7 @@ def test_a_link_lets_one_browser_in_once(demo: Site) -> None:
         flags = {part.strip().lower() for part in cookie.split(";")[1:]}
         assert {"httponly", "samesite=strict", "path=/"} <= flags
         assert not any(flag.startswith("domain") for flag in flags)  # so that it is for this host only
+        assert not any(flag.startswith(("max-age", "expires")) for flag in flags)  # a session cookie
         assert token not in answer.text + cookie
         assert browser.get("/sessions").status_code == 200
         again = browser.get("/", params={"token": "anything"})

@@ -140,6 +140,11 @@ class Auth:
         host = f"[{self.name}]" if ":" in self.name else self.name
         return f"http://{host}:{self.port}"
 
+    @property
+    def cookie_seconds(self) -> int | None:
+        """For how long a browser keeps its login; None for a session cookie, which ends with the browser."""
+        return int(LOGIN_SECONDS) if self._kept is not None and self._kept.keeps_logins else None
+
     # -- one-time tokens and session cookies
 
     def issue_token(self) -> str:
@@ -248,7 +253,6 @@ _ONCE = (
     b"sec-fetch-site",
     b"sec-fetch-mode",
 )
-_COOKIE_SECONDS = 30 * 86_400  # in the browser; here it is forgotten when the server stops, unless logins are kept
 _HOW = "run `hansard web --link` in a terminal and open the link it prints"
 
 
@@ -351,7 +355,12 @@ class Guard:
         answer = HTMLResponse(page("login.html", target=path + (f"?{rest}" if rest else "")))
         if session is not None:
             answer.set_cookie(
-                self._auth.cookie, session, max_age=_COOKIE_SECONDS, path="/", httponly=True, samesite="strict"
+                self._auth.cookie,
+                session,
+                max_age=self._auth.cookie_seconds,
+                path="/",
+                httponly=True,
+                samesite="strict",
             )
         return answer
 
