@@ -103,6 +103,7 @@ def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
             "prices.json",
             "record.db",
             "sync.lock",
+            "sync.lock-queue",
             "text.db",
         }
         shutil.rmtree(home)

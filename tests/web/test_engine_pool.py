@@ -121,3 +121,17 @@ def test_after_a_full_disk_the_same_process_can_write_again(tree: Tree, tmp_path
             assert asyncio.run(pool.read(lambda h: h.count("narwhal"))) == 2
         finally:
             pool.close()
+
+
+def test_actions_that_wait_for_a_sync_keep_no_question_waiting(engines: EnginePool) -> None:
+    answered = threading.Event()
+
+    async def ask() -> int:
+        writes = [asyncio.create_task(engines.write(lambda _: answered.wait(60))) for _ in range(8)]
+        await asyncio.sleep(0)  # the writes are queued
+        revision = await engines.read(lambda h: h.revision())
+        answered.set()
+        assert all(await asyncio.gather(*writes))
+        return revision
+
+    assert asyncio.run(ask()) > 0

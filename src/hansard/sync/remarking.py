@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_TAG, LONGEST_TITLE, LONGEST_NOTE = 64, 200, 10_000
 _NOT_IN_TAGS = frozenset(",;:*\"'“”()\\")
-_WAIT = 10.0
+_WAIT = 60.0  # seconds; a sync that is going on and others in the queue may come first
 
 
 def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seconds: float = _WAIT) -> None:

@@ -34,6 +34,8 @@ class EnginePool:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._pool = ThreadPoolExecutor(_WORKERS, "engines")
+        # One action at a time can write, and it may have to wait for a sync: no question waits with it.
+        self._writer = ThreadPoolExecutor(1, "writer")
         self._own = threading.local()
         self._opened: list[Hansard] = []
         self.threads = ThreadCache()
@@ -55,11 +57,11 @@ class EnginePool:
     async def read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""
         begin = before_reading()
-        return await self._run(lambda: self._read(question, begin))
+        return await self._run(self._pool, lambda: self._read(question, begin))
 
     async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
         """What comes of an action that writes."""
-        return await self._run(lambda: action(self._mine()))
+        return await self._run(self._writer, lambda: action(self._mine()))
 
     def fingerprint(self) -> str:
         """Another one whenever the index was written to; told by its files, without opening them."""
@@ -71,16 +73,17 @@ class EnginePool:
 
     def close(self) -> None:
         """Finish what was begun, and let go of the databases."""
+        self._writer.shutdown(cancel_futures=True)
         self._pool.shutdown(cancel_futures=True)
         for one in self._opened:
             one.close()
 
-    async def _run(self, work: Callable[[], _Answer]) -> _Answer:
+    async def _run(self, threads: ThreadPoolExecutor, work: Callable[[], _Answer]) -> _Answer:
         if self.waiting >= _MOST:
             raise HttpError(503, "busy", "too many requests at once: try again in a moment")
         self.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            return await asyncio.get_running_loop().run_in_executor(threads, work)
         finally:
             self.waiting -= 1
 
