@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from hansard.config import Settings
 from hansard.web.app import make_app
 from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard, LoginFile
+from hansard.web.params import Params
 from hansard.web.static_files import address
 from tests.web.by_hand import check, host
 from tests.web.serving import Site, elsewhere, site
@@ -121,6 +122,37 @@ def test_what_is_not_there(demo: Site, path: str) -> None:
             path == "/api" or path.startswith("/api/")
         )
         assert "content-security-policy" in answer.headers
+
+
+def test_no_parameter_alone_or_beside_a_bad_query_is_an_error_of_ours(
+    demo: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: set[str] = set()
+    each = Params.each
+
+    def noted(self: Params, name: str, *more: Any, **named: Any) -> list[str]:
+        names.add(name)
+        return each(self, name, *more, **named)
+
+    monkeypatch.setattr(Params, "each", noted)
+    asked = 0
+    with demo.client() as client:
+        for route in routes():
+            path = filled(route.path)
+            if "GET" not in (route.methods or ()) or path.startswith("/static/") or path.endswith("/events"):
+                continue
+            names.clear()
+            client.get(path)
+            known: set[str] = set()
+            while known != names:  # some are asked for only if others are given
+                known = set(names)
+                client.get(path, params=dict.fromkeys(known, "1"))
+            for name in sorted(known):
+                for params in ({name: "1"}, {"q": "is:nothing", "cursor": "1", name: "1"}):
+                    answer = client.get(path, params=params)
+                    asked += 1
+                    assert answer.status_code < 500, (path, params)
+    assert asked > 200, asked
 
 
 # -- links

@@ -117,7 +117,8 @@ def test_a_word_that_is_only_begun_finds_what_begins_so(client: httpx.Client) ->
 
 
 @pytest.mark.parametrize(
-    "asked", [{"sort": "worst"}, {"q": "a", "cursor": "x"}, {"group": "day"}, {"what": "1"}, {"q": "a" * 3000}]
+    "asked",
+    [{"sort": "worst"}, {"q": "a", "cursor": "x"}, {"cursor": "1"}, {"group": "day"}, {"what": "1"}, {"q": "a" * 3000}],
 )
 def test_what_makes_no_sense_is_refused(client: httpx.Client, asked: dict[str, str]) -> None:
     assert client.get("/search", params=asked).status_code == 400

@@ -77,7 +77,8 @@ class SearchRequest:
 async def show(request: Request) -> Response:
     """The page."""
     asked = Params(request)
-    looking, cursor, facets = _looking(asked), asked.text("cursor"), asked.flag("facets")
+    looking, facets = _looking(asked), asked.flag("facets")
+    cursor = _cursor(asked, looking)
     asked.done()
 
     def answer(h: Hansard) -> Response:
@@ -93,12 +94,15 @@ async def show(request: Request) -> Response:
 async def results(request: Request) -> Response:
     """What was found, to be put into the page."""
     asked = Params(request)
-    looking, cursor = _looking(asked), asked.text("cursor")
+    looking = _looking(asked)
+    cursor = _cursor(asked, looking)
     asked.done()
 
     def answer(h: Hansard) -> Response:
-        template = "search_hits.html" if cursor is not None else "search_results.html"
-        return html(request, template, examples=EXAMPLES, **_found(h, looking, cursor, _zone(request)))
+        found = _found(h, looking, cursor, _zone(request))
+        is_more = cursor is not None and found["page"] is not None  # a query with a mistake has no page
+        template = "search_hits.html" if is_more else "search_results.html"
+        return html(request, template, examples=EXAMPLES, **found)
 
     drawn: Response = await request.app.state.engines.read(answer)
     return drawn
@@ -199,6 +203,14 @@ def _looking(asked: Params) -> SearchRequest:
     return SearchRequest(
         asked.text("q"), asked.choice("group", ("session", "none"), "session"), asked.choice("sort", SORTS, "best")
     )
+
+
+def _cursor(asked: Params, looking: SearchRequest) -> str | None:
+    """Where a page begins; without a query there are no pages."""
+    cursor = asked.text("cursor")
+    if cursor is not None and looking.q is None:
+        raise UsageError("parameter 'cursor' needs parameter 'q'")
+    return cursor
 
 
 def _zone(request: Request) -> Zone:
