@@ -8,10 +8,14 @@ import pytest
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.index.schema import VERSION
 from hansard.query.reader import Reader
+from hansard.storage.sqlite import checksum_vfs, connect, reserve_checksums
+from tests.record.making import flip_bit
+from tests.sync.making import Tree, main_path, session, user
 
 
 def write_text(home: Path, version: int) -> None:
-    db = apsw.Connection(str(home / "text.db"))
+    db = connect(str(home / "text.db"), flags=apsw.SQLITE_OPEN_CREATE)
+    reserve_checksums(db)
     db.execute("CREATE TABLE t (a)")
     db.pragma("user_version", version)
     db.close()
@@ -55,6 +59,21 @@ def test_an_index_that_lacks_a_table_is_damaged(tmp_path: Path) -> None:
     with pytest.raises(StoreCorrupt, match="hansard rebuild"):
         reader.one("SELECT 1 FROM sessions")
     reader.close()
+
+
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+@pytest.mark.parametrize("byte", [3, 18, 20, 60, 5000])
+def test_a_flipped_bit_in_the_first_page_is_damage(tree: Tree, byte: int) -> None:
+    """Byte 20 says whether pages have checksums at all."""
+    tree.write(main_path(session(1)), [user(session(1), "u", "A word.")])
+    tree.sync()
+    for bit in range(8):
+        flip_bit(tree.home / "index.db", byte * 8 + bit)
+        reader = Reader(str(tree.home))
+        with pytest.raises((StoreCorrupt, StoreUnusable)), reader.at_once():
+            reader.one("SELECT count(*) FROM sessions")
+        reader.close()
+        flip_bit(tree.home / "index.db", byte * 8 + bit)
 
 
 def test_an_index_of_another_version_says_so(tmp_path: Path) -> None:

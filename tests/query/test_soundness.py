@@ -14,7 +14,7 @@ from hansard.index.schema import TEXT_TABLES, VERSION
 from hansard.query import soundness
 from hansard.query.soundness import CheckedPages, check_pages, is_damaged
 from hansard.storage import sqlite
-from hansard.storage.sqlite import PAGE_SIZE
+from hansard.storage.sqlite import PAGE_SIZE, connect, reserve_checksums
 from tests.counting import counted
 from tests.sync.forking import talk
 from tests.sync.making import Tree, main_path, session
@@ -30,7 +30,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store whose full text has many leaves."""
     home = tmp_path_factory.mktemp("large")
     dice = random.Random(7)
-    db = apsw.Connection(str(home / "text.db"))
+    db = connect(str(home / "text.db"), flags=apsw.SQLITE_OPEN_CREATE)
+    reserve_checksums(db)
     db.execute(TEXT_TABLES)
     with db:
         db.pragma("user_version", VERSION)
@@ -50,7 +51,7 @@ def store(large: Path, tmp_path: Path) -> Path:
 
 
 def _leaves(home: Path) -> list[int]:
-    db = apsw.Connection(str(home / "text.db"))
+    db = connect(str(home / "text.db"), flags=apsw.SQLITE_OPEN_CREATE)
     found = [row[0] for row in db.execute("SELECT id FROM work_data WHERE id > 10 ORDER BY id")]
     db.close()
     return found
@@ -58,7 +59,7 @@ def _leaves(home: Path) -> list[int]:
 
 def _spoil(home: Path, leaf: int) -> None:
     """Put nonsense into the middle of a leaf; for SQLite it is a blob like any other."""
-    db = apsw.Connection(str(home / "text.db"))
+    db = connect(str(home / "text.db"), flags=apsw.SQLITE_OPEN_CREATE)
     block = db.execute("SELECT block FROM work_data WHERE id = ?", (leaf,)).get
     assert isinstance(block, bytes)
     spoilt = block[:40] + b"\xff" * (len(block) - 80) + block[-40:]

@@ -134,8 +134,8 @@ class Disposable:
     def _fits(self, version: int, origin: Origin) -> bool:
         if self.db.pragma("application_id") != _APPLICATION_ID or self.db.pragma("user_version") != version:
             return False
-        if self.db.reserve_bytes("main") and sqlite.checksum_vfs() is None:
-            return False  # what is written from here on would have no checksums
+        if self.db.reserve_bytes("main") != (0 if sqlite.checksum_vfs() is None else sqlite.RESERVED):
+            return False  # pages would be written, or were written, without checksums
         known = self.meta("revision")
         # Of a record that was put back to an older copy, or went another way since: no cursor can be trusted to fit it.
         return self.meta("store_id") == origin.store_id and (

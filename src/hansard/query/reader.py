@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 import apsw
 
 from hansard.errors import StoreUnusable
 from hansard.storage.readonly import connect_readonly, try_uris
+from hansard.storage.sqlite import RESERVED, checksum_vfs
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -38,9 +38,14 @@ class Reader:
             from hansard.index.schema import INDEXES, TABLES, VERSION
 
             if os.path.exists(self.path) and os.path.getsize(self.path):
-                self._db = _connect(self.path)
-                made_by = self._db.pragma("user_version")
-                if made_by != VERSION:
+                try:
+                    self._db = _connect(self.path)
+                    made_by = self._db.pragma("user_version")
+                except apsw.Error as error:
+                    raise self._told(error) from error
+                if made_by == VERSION:
+                    self._must_check_pages("main", self.path)
+                else:
                     self._db.close()
                     self._db = None
                     if made_by:
@@ -50,6 +55,13 @@ class Reader:
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
                 self._db.execute(TABLES + INDEXES)
         return self._db
+
+    def _must_check_pages(self, schema: str, path: str) -> None:
+        """Refuse an index whose header says that its pages have no checksums: a single bit can turn them off."""
+        if checksum_vfs() is not None and self.db.reserve_bytes(schema) != RESERVED:
+            from hansard.index.store import IndexDamaged
+
+            raise IndexDamaged(path, "its pages have no checksums")
 
     def revision(self) -> int:
         """The revision of the record that the index was made from in full; below 0 while a first sync has shown only some sessions."""
@@ -84,9 +96,18 @@ class Reader:
             return IndexDamaged(path, error)
         return store_error(error, path, lambda reason: IndexDamaged(path, reason))
 
-    def at_once(self) -> AbstractContextManager[Any]:
-        """One state of the index for all questions inside, whoever writes meanwhile."""
-        return self.db
+    @contextlib.contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Answer all questions inside from one state of the index, even while a sync writes."""
+        if not self.db.get_autocommit():
+            yield
+            return
+        self.one("BEGIN")
+        try:
+            yield
+        finally:
+            if not self.db.get_autocommit():  # a damaged page ends the transaction
+                self.db.execute("ROLLBACK")
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """The first row, or None."""
@@ -124,6 +145,7 @@ class Reader:
             return False
         made_by = self._attached_version()
         if made_by == VERSION:
+            self._must_check_pages("full", self.text_path)
             return True
         self.one("DETACH full")
         if made_by:
