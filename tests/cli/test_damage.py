@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
+
+from hansard.record.failures import DAMAGED_TEXT
 from hansard.sources.tail import open_tail
+from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
 from hansard.sync import keep
-from tests.record.making import flip
+from tests.record.making import chunk_pages, flip, flip_bit
 
-from .conftest import SESSION, Run, runner
-
-if TYPE_CHECKING:
-    import pytest
+from .conftest import SESSION, Run, runner, said, write_log
 
 
 def test_an_unreadable_transcript_is_named_by_every_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,11 +54,34 @@ def test_doctor_does_not_call_a_damaged_chunk_sound(run: Run, root: Path, tmp_pa
     assert found["level"] == "ok"
 
 
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+def test_lists_mark_what_is_damaged_and_other_commands_fail(run: Run, root: Path, tmp_path: Path) -> None:
+    """A flipped bit used to change what `search` and `tools` print, with exit code 0."""
+    record = tmp_path / "store" / "record.db"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "tide --at noon"}}
+    line = said(3, "", role="assistant")
+    line["message"]["content"] = [call]
+    write_log(root, SESSION, [said(1, "When is high tide?"), said(2, "At noon.", role="assistant"), line])
+    run("sync")
+    commands = {"search": ("search", "noon"), "tools": ("tools", "Bash")}
+    before = {name: run(*command, "--no-sync", "--json").stdout for name, command in commands.items()}
+    assert all("noon" in output for output in before.values())
+    for page in chunk_pages(record):
+        flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
+        for command in commands.values():
+            output = run(*command, "--no-sync", "--json").stdout
+            assert DAMAGED_TEXT in json.dumps(json.loads(output), ensure_ascii=False)
+        for command in (("show", SESSION), ("cat", SESSION)):
+            failed = run(*command, "--no-sync", code=5)
+            assert "hansard verify --repair" in " ".join(failed.output.split())
+        flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
+
+
 def test_a_broken_record_is_salvaged(run: Run, root: Path, tmp_path: Path) -> None:
     run("sync")
     flip(tmp_path / "store" / "record.db", "chunk", 1)
     new = tmp_path / "saved"
-    said = run("verify", "--salvage", str(new)).stdout
+    said = " ".join(run("verify", "--salvage", str(new)).stdout.split())
     assert "2 files" in said
     assert "LOST in 1 place" in said
     saved = runner(root, new)

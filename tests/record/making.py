@@ -76,6 +76,21 @@ def flip(place: Path, table: str, number: int, at: int = -1) -> None:
         db.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (bytes(data), number))
 
 
+def chunk_pages(place: Path) -> list[int]:
+    """The numbers of all pages that hold chunks, from 0."""
+    with closing(connect(str(place), readonly=True)) as db:
+        return [row[0] - 1 for row in db.execute("SELECT pageno FROM dbstat WHERE name = 'chunk'")]
+
+
+def flip_bit(place: Path, bit: int) -> None:
+    """Flip one bit of a file; the same call puts it back."""
+    with place.open("r+b") as file:
+        file.seek(bit // 8)
+        (byte,) = file.read(1)
+        file.seek(-1, 1)
+        file.write(bytes([byte ^ 1 << bit % 8]))
+
+
 def as_older_layout(place: Path, version: int) -> None:
     """Make of a store what a Hansard of an older layout would have written, in a database without page checksums."""
     old = place.with_name("older.db")

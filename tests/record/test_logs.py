@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -18,7 +21,8 @@ from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.logs import OPEN_TAILS
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
-from tests.record.making import LOG, break_store, flip, keep_log, keep_more, mark, whole
+from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
+from tests.record.making import LOG, break_store, chunk_pages, flip, flip_bit, keep_log, keep_more, mark, whole
 
 BYTES = b"".join(b"%d:%d\n" % (number, number * number) for number in range(80_000))[
     :1_280_000
@@ -79,6 +83,58 @@ def test_a_glimpse_gives_what_is_before_damage(record: Record, place: Path) -> N
     assert record.glimpse(generation, CHUNK - 10, CHUNK + 10) == BYTES[CHUNK - 10 : CHUNK]
     assert record.glimpse(generation, CHUNK, CHUNK + 10) == b""
     assert record.glimpse(generation, 2 * CHUNK, 2 * CHUNK + 10) == BYTES[2 * CHUNK : 2 * CHUNK + 10]
+
+
+def test_a_line_is_whole_or_an_error(record: Record, place: Path) -> None:
+    generation = keep_log(record, BYTES)
+    break_store(place, "UPDATE chunk SET data = x'00' WHERE start = ?", (CHUNK,))
+    assert record.glimpse_line(generation, 0, 100) == BYTES[:100]
+    for start, length in ((CHUNK - 10, 20), (CHUNK, 1), (len(BYTES) - 5, 6)):
+        with pytest.raises(StoreCorrupt, match=r"damaged at projects/.*hansard verify --repair"):
+            record.glimpse_line(generation, start, length)
+    with pytest.raises(StoreCorrupt, match="the chunk is missing"):
+        record.glimpse_line(generation + 1, 0, 1)
+
+
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+def test_a_flipped_bit_gives_no_other_bytes(place: Path) -> None:
+    """In every page that holds chunks: text compresses so that many flips still decompress, to other text."""
+    text = b"".join(b"%d words of a story, %x\n" % (number, number**7) for number in range(30_000))
+    with Record.open(str(place)) as record:
+        generation = keep_log(record, text)
+    dice = random.Random(5)
+    errors = 0
+    for page in chunk_pages(place):
+        bit = (page * PAGE_SIZE + dice.randrange(PAGE_SIZE)) * 8 + dice.randrange(8)
+        flip_bit(place, bit)
+        with Record.open(str(place), readonly=True) as record:
+            for start in range(0, len(text), CHUNK // 2):
+                expected = text[start : start + 5000]
+                for read in (
+                    record.glimpse_line,
+                    lambda *where: b"".join(record.read(where[0], where[1], sum(where[1:]))),
+                ):
+                    try:
+                        assert read(generation, start, 5000)[: len(expected)] == expected
+                    except StoreCorrupt:
+                        errors += 1
+        flip_bit(place, bit)
+    assert errors > len(chunk_pages(place))
+
+
+def test_without_page_checksums_the_hash_of_the_chunk_proves_a_line(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hansard.storage.sqlite.checksum_vfs", lambda: None)
+    text = b"the same words again and again\n" * 5000
+    with Record.open(str(place)) as record:
+        generation = keep_log(record, text)
+        assert record.glimpse_line(generation, 31, 30) == text[31:61]
+    with closing(apsw.Connection(str(place))) as db:
+        other = zstandard.ZstdCompressor().compress(text.replace(b"words", b"WORDS"))
+        db.execute("UPDATE chunk SET data = ?", (other,))
+    with Record.open(str(place)) as record, pytest.raises(StoreCorrupt, match="do not match the recorded hash"):
+        record.glimpse_line(generation, 31, 30)
 
 
 def test_a_step_that_is_undone_leaves_no_glimpse(record: Record) -> None:

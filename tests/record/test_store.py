@@ -17,7 +17,7 @@ from hansard.record.schema import CHUNK, SCHEMA, Migration
 from hansard.record.store import GONE, LIVE, Record
 from hansard.sources.tail import Mark, settled
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect, is_checksummed, page_checksum
-from tests.record.making import LOG, NOTE, keep_log, keep_more, keep_whole, mark, whole
+from tests.record.making import LOG, NOTE, flip_bit, keep_log, keep_more, keep_whole, mark, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -329,6 +329,22 @@ def test_a_damaged_page_is_told(place: Path) -> None:
         file.write(b"\xa5" * 200)
     with Record.open(str(place)) as record, pytest.raises(StoreCorrupt, match=r"record\.db.*backup"):
         record.known(1)
+
+
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+@pytest.mark.parametrize("byte", [3, 16, 18, 20, 27, 56, 97, 1000, 5000, PAGE_SIZE - 1])
+def test_a_flipped_bit_in_the_first_page_is_not_taken_for_another_programs_write(place: Path, byte: int) -> None:
+    """Byte 20 says whether pages have checksums at all; a program that knows of none changes more than one bit."""
+    with Record.open(str(place)) as record:
+        keep_log(record, b"line\n")
+    for bit in range(8):
+        flip_bit(place, byte * 8 + bit)
+        damaged = place.read_bytes()
+        for readonly in (True, False):
+            with pytest.raises((StoreCorrupt, StoreNewer, StoreUnusable)):
+                Record.open(str(place), readonly=readonly)
+        assert place.read_bytes() == damaged
+        flip_bit(place, byte * 8 + bit)
 
 
 def test_a_newer_store_is_refused_and_untouched(place: Path) -> None:

@@ -180,6 +180,9 @@ class _Lines:
         if transcript != self._transcript or not self._start <= offset <= self._start + len(self._data) - length:
             self._transcript, self._start = transcript, offset
             self._data = self._record.glimpse(transcript, offset, offset + max(length, _SPAN))
+            if len(self._data) < length:
+                # Without this line another edit would be blamed for what it wrote.
+                self._data = self._record.glimpse_line(transcript, offset, length)
         first = offset - self._start
         for item in items(self._data[first : first + length], offset):
             if isinstance(item, ParsedLine) and item.offset == offset:

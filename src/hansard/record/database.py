@@ -268,18 +268,20 @@ class Database:
         rows = self._rows(sql, values)
         return rows[0] if rows else None
 
-    def _hashed_row(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
-        """A row with bytes that have a hash of their own, which judges them even where their page lost its checksum."""
+    def _content_row(self, sql: str, values: tuple[Any, ...] = ()) -> Row | None:
+        """A row of stored content; a damaged page raises DamagedError, so that the caller can name the file."""
         try:
             return self._one_or_none(sql, values)
         except StoreCorrupt as error:
-            if not isinstance(error.__cause__, apsw.IOError):
-                raise
-        with layout.unchecked(self._db):
-            return self._one_or_none(sql, values)
+            raise DamagedError(f"a page of the database is damaged ({error.__cause__})") from error
 
     def _frame_start(self, chunk: int, length: int) -> bytes | None:
-        """The first raw bytes of a chunk, with no more of its frame read than they take; None where its pages cannot be read."""
+        """The first raw bytes of a chunk, with no more of its frame read than they take.
+
+        None where its pages cannot be read, or have no checksums: then only the hash of the whole chunk proves its bytes.
+        """
+        if not layout.checks_pages(self._db):
+            return None
         try:
             frame = self._db.blob_open("main", "chunk", "data", chunk, False)  # noqa: FBT003 - apsw takes it by position
             try:

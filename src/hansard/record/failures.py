@@ -11,20 +11,18 @@ if TYPE_CHECKING:
     import apsw
 
 AFTER_DAMAGE = (
-    "Nothing was changed. Copy the file before anything else; `hansard verify` lists what is damaged, and `hansard verify --salvage DIR` saves the rest. "
-    "Restore it from a backup, or move it away: the next sync then records again everything the source still has."
+    "Nothing was changed. Run `hansard verify --repair`, which restores what the sources still have and keeps the damaged "
+    "file, or restore it from a backup."
 )
 
-AFTER_LOSS = (
-    "Nothing was changed. Copy the file before anything else, then restore it from a backup; or move the whole data "
-    "directory away: the next sync then records again everything the source still has."
-)
+DAMAGED_TEXT = "[damaged in the record; run `hansard verify --repair`]"
+"""Shown in a list in place of a text that the record cannot give back."""
 
 
 def record_error(error: apsw.Error, path: str) -> Exception:
     """The error of our tree for an error of SQLite on the record at `path`."""
 
     def damaged(reason: apsw.Error) -> StoreCorrupt:
-        return StoreCorrupt(f"{path}: not a readable Hansard record ({reason}). {AFTER_LOSS}")
+        return StoreCorrupt(f"{path}: not a readable Hansard record ({reason}). {AFTER_DAMAGE}")
 
     return store_error(error, path, damaged)

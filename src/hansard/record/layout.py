@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import apsw
 
@@ -91,12 +89,12 @@ def prepare(db: apsw.Connection, path: str, *, readonly: bool, busy_seconds: flo
         db.pragma("foreign_keys", 1)
         db.pragma("journal_size_limit", WAL_LIMIT)
     if latest >= schema.LINEAGE_VERSION:
-        _check_pages(db, readonly=readonly)
+        _check_pages(db, path, readonly=readonly)
     db.pragma("cell_size_check", 1)
     db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
 
-def _check_pages(db: apsw.Connection, *, readonly: bool) -> None:
+def _check_pages(db: apsw.Connection, path: str, *, readonly: bool) -> None:
     """See to it that each page has a checksum and is checked as it is read, as far as that can be done."""
     stated = db.execute("SELECT page_checksums FROM store").get
     if sqlite.checksum_vfs() is None:
@@ -104,8 +102,10 @@ def _check_pages(db: apsw.Connection, *, readonly: bool) -> None:
             # What is written from here on has none, so whoever reads it later must not ask for them.
             db.execute("UPDATE store SET page_checksums = 0")
         return
-    if stated and int(db.pragma(_CHECKING)):
+    if stated and checks_pages(db):
         return
+    if sqlite.has_flipped_bit(path):
+        raise apsw.CorruptError("a bit of its first page has flipped")
     db.pragma(_CHECKING, 0)
     if not readonly:
         try:
@@ -123,21 +123,16 @@ def has_stale_checksums(db: apsw.Connection, path: str) -> bool:
         return False
     db.pragma(_CHECKING, 0)
     if not sqlite.is_checksummed(path):
-        return True
+        return not sqlite.has_flipped_bit(path)
     try:
         return not db.execute("SELECT page_checksums FROM store").get
     except apsw.Error:
         return False
 
 
-@contextmanager
-def unchecked(db: apsw.Connection) -> Iterator[None]:
-    """Read pages whatever their checksums say."""
-    db.pragma(_CHECKING, 0)
-    try:
-        yield
-    finally:
-        db.pragma(_CHECKING, 1)
+def checks_pages(db: apsw.Connection) -> bool:
+    """Whether pages are checked against their checksums as they are read."""
+    return sqlite.checksum_vfs() is not None and bool(int(db.pragma(_CHECKING)))
 
 
 def _configure(db: apsw.Connection, busy_seconds: float) -> None:

@@ -238,9 +238,10 @@ class Logs(Proofs):
         return self._pieces(generation, max(start, 0), size if end is None else min(end, size), mend=mend, check=check)
 
     def glimpse(self, generation: int, start: int, end: int) -> bytes:
-        """The raw bytes from `start` to `end` for showing: chunks are opened only as far as needed, and not checked.
+        """The raw bytes from `start` to `end` for showing: chunks are decompressed only as far as needed.
 
-        What a damaged chunk cannot give is missing; `verify` tells.
+        Page checksums prove the bytes; where there are none, the hash of the whole chunk does. What a damaged chunk cannot give
+        is missing: `glimpse_line` raises instead.
         """
         self._flush_all()
         pieces: list[bytes] = []
@@ -252,6 +253,19 @@ class Logs(Proofs):
             pieces.append(piece)
             start += len(piece)
         return b"".join(pieces)
+
+    def glimpse_line(self, generation: int, start: int, length: int) -> bytes:
+        """The raw bytes of a line, read like `glimpse`; an error where the record cannot give all of them."""
+        line = self.glimpse(generation, start, start + length)
+        if len(line) < length:
+            position = start + len(line)
+            try:
+                self._open_chunk(self._chunk_at(generation, position), position)
+                reason = "it cannot be read"
+            except DamagedError as error:
+                reason = str(error)
+            raise StoreCorrupt(self._damage(generation, position, reason))
+        return line
 
     def _glimpse_chunk(self, generation: int, position: int, end: int) -> tuple[int, bytes]:
         """Where the chunk around a position starts, and its raw bytes up to `end`; none where it cannot give them.
@@ -269,23 +283,19 @@ class Logs(Proofs):
         return first, raw[: end - first]
 
     def _start_of_chunk(self, generation: int, position: int, end: int) -> tuple[int, bytes]:
-        row = self._hashed_row(
-            "SELECT start, length, coalesce(source, id) FROM chunk"
-            " WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
-            (generation, position),
-        )
-        if row is None or row[0] + row[1] <= position or row[1] > LARGEST_CHUNK:
-            return position, b""
-        first, length, id_ = row
-        length = min(end - first, length)
         try:
-            raw = self._frame_start(id_, length)
-            if raw is None:
-                whole = self._chunk_at(generation, position)
-                raw = b"" if whole is None or whole[3] is None else self._codec.unpack_start(whole[3], length)
+            row = self._content_row(
+                "SELECT start, length, coalesce(source, id) FROM chunk"
+                " WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
+                (generation, position),
+            )
+            if row is None or row[0] + row[1] <= position or row[1] > LARGEST_CHUNK:
+                return position, b""
+            first, length, id_ = row
+            raw = self._frame_start(id_, min(end - first, length))
+            return (first, raw) if raw is not None else self._open_chunk(self._chunk_at(generation, position), position)
         except DamagedError:
-            raw = b""
-        return first, raw
+            return position, b""
 
     def _pieces(
         self, generation: int, position: int, stop: int, *, mend: bool = False, check: bool = True
@@ -293,8 +303,9 @@ class Logs(Proofs):
         # One short query per chunk: no statement stays open while the caller works, so no checkpoint waits for it.
         # Only a last chunk ever changes, by growing; cut at `stop`, the answer is that of the moment of the call.
         while position < stop:
-            row = self._chunk_at(generation, position)
+            row = None
             try:
+                row = self._chunk_at(generation, position)
                 first, raw = self._open_chunk(row, position, check=check)
             except DamagedError as error:
                 if mend:
@@ -463,17 +474,17 @@ class Logs(Proofs):
 
     def _same_chunk(self, raw: Raw, hash_: bytes) -> int | None:
         """A full chunk that holds exactly these bytes already."""
-        row = self._hashed_row(
-            f"SELECT id, data FROM chunk WHERE hash = ? AND source IS NULL AND length = {CHUNK}", (hash_,)
-        )
         try:
+            row = self._content_row(
+                f"SELECT id, data FROM chunk WHERE hash = ? AND source IS NULL AND length = {CHUNK}", (hash_,)
+            )
             return row[0] if row is not None and self._codec.unpack(row[1], CHUNK) == raw else None
         except DamagedError:
             return None
 
     def _chunk_at(self, generation: int, position: int) -> Row | None:
         """Where a chunk starts, its length, its hash and its frame, None for a frame that is missing."""
-        return self._hashed_row(
+        return self._content_row(
             "SELECT start, length, hash, iif(source IS NULL, data, (SELECT s.data FROM chunk s WHERE s.id = c.source))"
             " FROM chunk c WHERE generation_id = ? AND start <= ? ORDER BY start DESC LIMIT 1",
             (generation, position),
@@ -501,7 +512,10 @@ class Logs(Proofs):
         return raw
 
     def _damage(self, generation: int, start: int, reason: str) -> str:
-        path = self.generation(generation).path
+        try:
+            path = self.generation(generation).path
+        except (NotFound, StoreCorrupt):
+            path = "a transcript"
         return (
             f"{self.path}: damaged at {path}, generation {generation}, chunk at byte {start}: {reason}. {AFTER_DAMAGE}"
         )

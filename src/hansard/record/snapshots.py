@@ -92,27 +92,24 @@ class Snapshots(Proofs):
 
     def read_snapshot(self, snapshot_id: int) -> bytes:
         """The raw bytes of a snapshot, checked against their hash."""
-        row = self._hashed_row(
-            "SELECT c.size, c.hash, c.data, f.path FROM snapshot s JOIN content c ON c.id = s.content_id "
-            "JOIN file f ON f.id = s.file_id WHERE s.id = ?",
-            (snapshot_id,),
-        )
-        if row is None:
-            raise NotFound(f"the record has no snapshot {snapshot_id}")
         try:
-            return self._open_content(*row[:3])
+            row = self._snapshot_content(snapshot_id)
+            if row is None:
+                raise NotFound(f"the record has no snapshot {snapshot_id}")
+            return self._open_content(*row)
         except DamagedError as error:
+            path = self._one_or_none(
+                "SELECT f.path FROM snapshot s JOIN file f ON f.id = s.file_id WHERE s.id = ?", (snapshot_id,)
+            )
+            name = read_name(path[0]) if path is not None else "a small file"
             raise StoreCorrupt(
-                f"{self.path}: damaged at {read_name(row[3])}, snapshot {snapshot_id}: {error}. {AFTER_DAMAGE}"
+                f"{self.path}: damaged at {name}, snapshot {snapshot_id}: {error}. {AFTER_DAMAGE}"
             ) from None
 
     def check_snapshot(self, snapshot_id: int) -> str | None:
         """What is wrong with a snapshot, if anything."""
         try:
-            row = self._hashed_row(
-                "SELECT c.size, c.hash, c.data FROM snapshot s JOIN content c ON c.id = s.content_id WHERE s.id = ?",
-                (snapshot_id,),
-            )
+            row = self._snapshot_content(snapshot_id)
             if row is None:
                 return "its content is missing"
             self._open_content(*row)
@@ -129,6 +126,12 @@ class Snapshots(Proofs):
             (self._codec.pack(data), _content_hash(data), snapshot_id),
         )
         return self._db.total_changes() != changes
+
+    def _snapshot_content(self, snapshot_id: int) -> Row | None:
+        return self._content_row(
+            "SELECT c.size, c.hash, c.data FROM snapshot s JOIN content c ON c.id = s.content_id WHERE s.id = ?",
+            (snapshot_id,),
+        )
 
     def _open_content(self, size: int, digest: bytes, data: bytes) -> bytes:
         raw = self._codec.unpack(data, size)

@@ -18,6 +18,7 @@ PARTIAL = ".partial"
 RESERVED = 8
 """Bytes at the end of each page that hold its checksum."""
 
+_WORD = 0xFFFFFFFF
 _LOCKED = 1 << 30  # the byte that SQLite locks; the page it is in holds nothing
 
 _VFS = "cksmvfs"
@@ -144,6 +145,34 @@ def is_checksummed(path: str) -> bool:
     return size > RESERVED and len(page) == size and page_checksum(page[:-RESERVED]) == page[-RESERVED:]
 
 
+def has_flipped_bit(path: str) -> bool:
+    """Whether the first page of a database file differs from its checksum by a single bit: damage, not another program's write."""
+    with open(path, "rb") as file:
+        page = file.read(PAGE_SIZE)
+    if len(page) < PAGE_SIZE:
+        return False
+    data, stored = memoryview(page)[:-RESERVED].cast("I"), memoryview(page)[-RESERVED:].cast("I")
+    found = memoryview(page_checksum(page[:-RESERVED])).cast("I")
+    if (int.from_bytes(found) ^ int.from_bytes(stored)).bit_count() == 1:
+        return True
+    missing = tuple((wanted - has) & _WORD for wanted, has in zip(stored, found, strict=True))
+    # How much the last words count in each half of the checksum, then those before them.
+    odd, even = (0, 1), (1, 1)
+    for place in range(len(data) - 2, -1, -2):
+        for word, (one, other) in ((data[place], even), (data[place + 1], odd)):
+            for bit in range(32):
+                change = -(1 << bit) if word >> bit & 1 else 1 << bit
+                if (one * change & _WORD, other * change & _WORD) == missing:
+                    return True
+        odd, even = _weight_before(odd), _weight_before(even)
+    return False
+
+
+def _weight_before(weight: tuple[int, int]) -> tuple[int, int]:
+    one, other = weight
+    return (one + other) & _WORD, (one + 2 * other) & _WORD
+
+
 def pages_match(path: str, first: int, count: int) -> bool:
     """Whether so many pages of a database file, counted from 0, match their checksums; also False where they have none."""
     vfs = checksum_vfs()
@@ -170,8 +199,8 @@ def page_checksum(data: bytes) -> bytes:
     one = other = 0
     words = memoryview(data).cast("I")  # in the machine's order, which is little-endian on all that wheels are made for
     for place in range(0, len(words), 2):
-        one = (one + words[place] + other) & 0xFFFFFFFF
-        other = (other + words[place + 1] + one) & 0xFFFFFFFF
+        one = (one + words[place] + other) & _WORD
+        other = (other + words[place + 1] + one) & _WORD
     return one.to_bytes(4, sys.byteorder) + other.to_bytes(4, sys.byteorder)
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from hansard.errors import NotFound
+from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
 from hansard.parse import meaning as m
 from hansard.parse.decode import ParsedLine, items
 from hansard.parse.lines import Lines
+from hansard.record.failures import DAMAGED_TEXT
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -251,13 +252,13 @@ def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> Tool
 
 
 def _block(reader: Reader, record: Record, id_: int) -> tuple[Any, wire.Block] | None:
-    """The record with a block, and the block; None where the record's bytes are damaged."""
+    """The record with a block, and the block; None where the line has no such block."""
     row = reader.one("SELECT b.n, r.length FROM blocks b JOIN records r ON r.id = b.id - b.n WHERE b.id = ?", (id_,))
     if row is None:
         return None
     number, length = row
     offset = (id_ & OFFSET_MASK) - number
-    line = record.glimpse(id_ >> OFFSET_BITS, offset, offset + min(length, _LONGEST))
+    line = record.glimpse_line(id_ >> OFFSET_BITS, offset, min(length, _LONGEST))
     for item in items(line, offset):
         if isinstance(item, ParsedLine) and item.offset == offset:
             blocks = m.blocks_of(item)
@@ -275,7 +276,10 @@ def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
         return replace(call, subject=call.path)
     from hansard.thread.views import output_of, view
 
-    found = read_listed(reader, record, call, result=outputs)
+    try:
+        found = read_listed(reader, record, call, result=outputs)
+    except StoreCorrupt:
+        return replace(call, subject=call.path or DAMAGED_TEXT, output=DAMAGED_TEXT if outputs else None)
     if found is None:
         return replace(call, subject=call.path or "")
     subject = view(replace(found, output=None, patch=None), "").subject if call.path is None else call.path

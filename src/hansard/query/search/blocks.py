@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.parse.decode import items
 from hansard.parse.meaning import without_base64
 from hansard.parse.texts import texts
 from hansard.query.compile import Condition
+from hansard.record.failures import DAMAGED_TEXT
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -220,7 +222,13 @@ class Texts:
         self._record = record
 
     def of(self, block: TextBlock) -> str:
-        """The text that was indexed; empty when the record cannot give it."""
+        """The text that was indexed, or a mark that the record cannot give it back."""
+        try:
+            return self._read(block)
+        except StoreCorrupt:
+            return DAMAGED_TEXT
+
+    def _read(self, block: TextBlock) -> str:
         if block.transcript == 0:
             data = self._record.read_snapshot(block.id - SNAPSHOT_TEXT)
             return without_base64(data.decode("utf-8", "replace"))
@@ -239,9 +247,9 @@ class Texts:
 
     def _line(self, block: TextBlock) -> bytes:
         if block.length is not None:
-            return self._record.glimpse(block.transcript, block.offset, block.offset + block.length)
+            return self._record.glimpse_line(block.transcript, block.offset, block.length)
         pieces: list[bytes] = []
-        for piece in self._record.read(block.transcript, block.offset, block.offset + _LONGEST_LINE, mend=True):
+        for piece in self._record.read(block.transcript, block.offset, block.offset + _LONGEST_LINE):
             border = piece.find(b"\n")
             pieces.append(piece if border < 0 else piece[:border])
             if border >= 0:
