@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +16,18 @@ from hansard.sources.names import escape
 from tests.record.making import LOG, NOTE, flip, keep_log, keep_whole, mark
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hansard.record.store import Record
 
 BYTES = os.urandom(1000) * 700
 posix_only = pytest.mark.skipif(os.name != "posix", reason="modes, links and names as POSIX has them")
+
+
+@pytest.fixture
+def dead_pid() -> int:
+    """The id of a process that has ended."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
 
 
 def tree(directory: Path) -> dict[str, bytes]:
@@ -201,6 +210,40 @@ def test_names_that_are_not_unicode_come_back_as_they_were(record: Record, targe
     keep_log(record, b"x", f"projects/p/{escape(name)}")
     apply(record, plan(record, None, str(target)))
     assert os.listdir(os.fsencode(target / "projects" / "p")) == [b"caf\xe9 \\ x.jsonl"]
+
+
+@posix_only
+def test_a_name_that_no_file_can_have_costs_its_own_file_only(record: Record, target: Path) -> None:
+    """A lone surrogate stands for a byte only from U+DC80 on; others are in no name that a system gave us."""
+    keep_log(record, b"x", "projects/p/\\ud800.jsonl", root="/src/a\ud800")
+    keep_log(record, b"y", "projects/p/y.jsonl", root="/src/a\ud800")
+    keep_log(record, b"z", "projects/p/z.jsonl", root="/src/b")
+    items = plan(record, None, str(target))
+    assert [item.action for item in items] == [Action.IMPOSSIBLE, Action.WRITE, Action.WRITE]
+    with pytest.raises(Incomplete, match="1 of 3 files could not be restored, 2 were written"):
+        apply(record, items)
+    assert sorted(tree(target).values()) == [b"y", b"z"]
+
+
+@posix_only
+def test_what_a_killed_restore_left_is_removed_by_the_next_one(kept: Record, target: Path, dead_pid: int) -> None:
+    items = plan(kept, None, str(target))
+    folder = Path(items[0].target).parent
+    folder.mkdir(parents=True)
+    stale = folder / f".hansard-{dead_pid}-0123456789abcdef.tmp"
+    others = [
+        folder / f".hansard-{os.getpid()}-0123456789abcdef.tmp",
+        folder / ".hansard-0123456789abcdef.tmp",
+        folder / f".hansard-{dead_pid}-notes.tmp",
+    ]
+    for path in (stale, *others):
+        path.write_bytes(b"half")
+    link = folder / f".hansard-{dead_pid}-fedcba9876543210.tmp"
+    link.symlink_to(others[0])
+    apply(kept, items)
+    assert not stale.exists()
+    assert all(path.exists() for path in others)
+    assert link.is_symlink()
 
 
 def test_damage_costs_its_own_file_only(kept: Record, target: Path, place: Path) -> None:

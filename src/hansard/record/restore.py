@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 from msgspec import Struct
 
 from hansard.errors import HansardError, Incomplete, StoreCorrupt, StoreUnusable, UsageError, WouldOverwrite
-from hansard.files import DIRECTORY_MODE, FILE_MODE
+from hansard.files import DIRECTORY_MODE, FILE_MODE, is_alive
+from hansard.lazy_regex import lazy_compile
 from hansard.model.files import RestoreAction, RestoreItem
 from hansard.record.chain import LOG, SNAPSHOT
 from hansard.record.logs import Generation
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from hansard.record.store import Record, RootRow, Snapshot
+
+_TEMPORARY = lazy_compile(r"\.hansard-([0-9]{1,10})-[0-9a-f]{16}\.tmp")
 
 NAMED_AT_ONCE = 5
 """How many files an error names before it only counts."""
@@ -99,6 +102,11 @@ def apply(
     """
     if not overwrite:
         _refuse_overwriting([item.target for item in items if item.action is RestoreAction.DIFFERS])
+    for folder, item in {os.path.dirname(item.target): item for item in items}.items():
+        with suppress(UsageError):
+            _refuse_name(item.path)
+            _refuse_escape(item.base, item.target)
+            _remove_unfinished(folder)
     total = sum(item.bytes for item in items)
     written = same = done = size = 0
     failures: list[HansardError] = []
@@ -155,7 +163,7 @@ def _folders(roots: Sequence[RootRow], layout: Layout) -> dict[int, str]:
         return {root.id: "" for root in roots}
     result: dict[int, str] = {}
     for root in roots:
-        name = root.name if _plain(root.name) else f"root-{root.id}"
+        name = root.name if _plain(root.name) and _is_encodable(root.name) else f"root-{root.id}"
         number = 1
         folder = name
         while folder in result.values():
@@ -171,6 +179,15 @@ def _plain(part: str) -> bool:
     if os.name == "nt":
         separators.add(":")
     return part not in {"", ".", ".."} and not any(mark in part for mark in separators)
+
+
+def _is_encodable(name: str) -> bool:
+    """Whether this system can have a file of that name: a lone surrogate stands for a byte only in a certain range."""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _item(record: Record, version: Generation | Snapshot, base: str, target: str) -> RestoreItem:
@@ -199,7 +216,8 @@ def _item(record: Record, version: Generation | Snapshot, base: str, target: str
 
 
 def _refuse_name(path: str) -> None:
-    if not all(_plain(unescape(part)) for part in path.split("/")):
+    names = [unescape(part) for part in path.split("/")]
+    if not all(map(_plain, names)) or not _is_encodable("/".join(names)):
         raise UsageError(f"{printable(path)}: this name cannot be a file under the target on this system.")
 
 
@@ -259,7 +277,7 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
         raise UsageError(f"{printable(item.target)}: a directory stands where a file is to be restored. Move it away.")
     if not overwrite and os.path.lexists(item.target):
         raise WouldOverwrite(f"{printable(item.target)}: created after the restore was planned. Run the restore again.")
-    temporary = os.path.join(parent, f".hansard-{os.urandom(8).hex()}.tmp")
+    temporary = os.path.join(parent, f".hansard-{os.getpid()}-{os.urandom(8).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         with open(os.open(temporary, flags, FILE_MODE), "wb") as file:
@@ -271,6 +289,22 @@ def _write(record: Record, item: RestoreItem, overwrite: bool, touch: bool) -> N
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _remove_unfinished(folder: str) -> None:
+    """Remove what a killed restore left in a folder: files of our own user, whose names tell the process that made them."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        made = _TEMPORARY.fullmatch(name)
+        if made is not None and os.name == "posix" and not is_alive(int(made[1])):
+            path = os.path.join(folder, name)
+            with suppress(OSError):
+                status = os.lstat(path)
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+                    os.unlink(path)
 
 
 def _pieces(record: Record, item: RestoreItem) -> Iterator[bytes]:
