@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from hansard.errors import NotFound, StoreUnusable, UsageError
+from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
 from hansard.query.reader import Reader
 from hansard.sources.claude_code import Root, open_roots
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
@@ -1225,7 +1225,11 @@ class Hansard:
         """
         from hansard.sync.verify import verify
 
-        _ = self.record  # says clearly when there is none
+        try:
+            _ = self.record  # says clearly when there is none
+        except StoreCorrupt:
+            if not repair:
+                raise
         if repair:
             self.close()
         return verify(

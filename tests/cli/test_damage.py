@@ -77,6 +77,22 @@ def test_lists_mark_what_is_damaged_and_other_commands_fail(run: Run, root: Path
         flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
 
 
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+@pytest.mark.parametrize("byte", [20, 3000])
+def test_one_command_repairs_a_record_that_cannot_be_opened(run: Run, tmp_path: Path, byte: int) -> None:
+    run("sync")
+    run("tag", SESSION, "sea")
+    before = run("sessions", "--json").stdout
+    flip_bit(tmp_path / "store" / "record.db", byte * 8 + 3)
+    assert "hansard verify --repair" in " ".join(run("verify", code=5).output.split())
+    said = " ".join(run("verify", "--repair").stdout.split())
+    assert "all intact" in said
+    assert "1 mismatch was repaired" in said
+    assert "the damaged record is kept as" in said
+    run("verify", "--deep")
+    assert run("sessions", "--json", "--no-sync").stdout == before
+
+
 def test_a_broken_record_is_salvaged(run: Run, root: Path, tmp_path: Path) -> None:
     run("sync")
     flip(tmp_path / "store" / "record.db", "chunk", 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
@@ -41,7 +41,10 @@ def _make(place: Path) -> dict[str, bytes]:
 def _saved(place: Path, report: SalvageReport) -> dict[str, bytes]:
     """What the new record has, without what was lost."""
     with Record.open(str(place), readonly=True) as record:
-        found = {item.path: record.read_snapshot(item.id) for item in record.snapshots()}
+        found = {}
+        for item in record.snapshots():
+            with suppress(StoreCorrupt):
+                found[item.path] = record.read_snapshot(item.id)
         for log in record.generations():
             data = bytearray(b"".join(record.read(log.id, mend=True)))
             for loss in sorted(report.losses, key=lambda loss: -loss.offset):

@@ -2,7 +2,7 @@
 
     python crashing.py WORK CONFIG TEMPLATE OUT
 
-WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
+WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild", "repair" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
 moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. When a run has
 no such moment left the work was finished. The names of the copies are printed, one per line.
 """
@@ -47,12 +47,12 @@ def _die_at(moment: str, number: int) -> None:
             db.set_wal_hook(after)
 
     if moment == "files":
-        for name in ("unlink", "replace"):
+        for name in ("unlink", "replace", "link"):
             real = getattr(os, name)
 
-            def wrapped(*given: Any, _real: Any = real) -> None:
+            def wrapped(*given: Any, _real: Any = real, **named: Any) -> None:
                 passed()
-                _real(*given)
+                _real(*given, **named)
 
             setattr(os, name, wrapped)
     else:
@@ -66,7 +66,14 @@ def _work(work: str, config: str, home: str) -> None:
 
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
     keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
-    if work == "rebuild":
+    if work == "repair":
+        from hansard.sync import verify as verifying
+        from hansard.sync.verify import verify
+
+        verifying.SAMPLE = 0  # what it commits is thrown away
+        indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
+        verify(home, open_roots([config]), repair=True)
+    elif work == "rebuild":
         rebuild(home, workers=False)
     elif work == "remark":
         from hansard.sync.remarking import naming, remark

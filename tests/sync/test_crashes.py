@@ -7,16 +7,21 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from hansard import workers
+from hansard.errors import StoreCorrupt
 from hansard.record.store import Record
 from hansard.record.verify import verify
+from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
 from hansard.sync import text
 from hansard.sync.remarking import naming, remark
+from hansard.sync.verify import verify as verify_store
 from hansard.workers import Worker
+from tests.record.making import chunk_pages, flip_bit
 from tests.sync.dumping import Dump, assert_same, dump
 from tests.sync.hard import BRANCH, FORK, OLD, files
 from tests.sync.making import Tree, assistant, main_path, raw, session, user
@@ -106,6 +111,35 @@ def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
             "sync.lock-queue",
             "text.db",
         }
+        shutil.rmtree(home)
+
+
+@pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
+def test_a_repair(tree: Tree, tmp_path: Path) -> None:
+    """The next repair goes on, whether or not a sync comes first."""
+    for path, content in list(files().items())[:4]:
+        tree.write(path, content)
+    tree.write(main_path(OLD), files()[main_path(OLD)])
+    tree.sync()
+    remark(str(tree.home), naming(OLD, "Mine"))
+    expected = dump(tree.home)
+    record = tree.home / "record.db"
+    for page in chunk_pages(record):
+        flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
+    damaged = record.read_bytes()
+    homes = _crash("repair", tree, tree.home, tmp_path / "out")
+    assert len(homes) > 20
+    for number, home in enumerate(homes):
+        copy = Tree(tree.config, home)
+        if number % 2:
+            with suppress(StoreCorrupt):  # while the damaged record is in its place
+                copy.sync()
+        assert not verify_store(str(home), copy.roots, repair=True).mismatches
+        _repaired(tree.config, home, expected)
+        left = sorted(home.glob("record.db.*"))
+        assert len(left) == 1, (home.name, [path.name for path in left])
+        (kept,) = left
+        assert kept.read_bytes() == damaged
         shutil.rmtree(home)
 
 

@@ -1,26 +1,32 @@
-"""A new record from what can still be read of a broken one."""
+"""A new record from what can still be read of a damaged one, and from the sources."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 from msgspec import Struct, field
 
-from hansard.errors import StoreCorrupt, UsageError
+from hansard.errors import UsageError
 from hansard.record import chain, layout
+from hansard.record.broken import BrokenRecord, Row, remove
 from hansard.record.database import Codec, DamagedError, short_hash
 from hansard.record.names import read_name
+from hansard.record.refill import Refill
+from hansard.record.schema import CHUNK
+from hansard.sources.layout import FileKind, kind_of
 from hansard.storage import sqlite
 
-_FOLDER = "projects/salvaged"
-_HIGHEST = 1 << 40  # of any row's id
-_METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move", "unproven")
+if TYPE_CHECKING:
+    from hansard.sources.roots import Root
 
-Row = dict[str, Any]
+_FOLDER = "projects/salvaged"
+_CHAIN = ("store", "revision", "entry")
+_METADATA = ("root", "file", "generation", "snapshot", "remark", "left_out", "worktree", "move", "unproven")
+_LONGEST_CORRECTED = 2000  # bytes of a remark
 
 
 class Loss(Struct, frozen=True):
@@ -44,133 +50,164 @@ class SalvageReport(Struct):
     unread_rows: int = 0
     """Places in the tables where nothing could be read."""
     losses: list[Loss] = field(default_factory=list)
+    doubtful: list[str] = field(default_factory=list)
+    """What was read from damaged pages and could not be proved, in words."""
 
 
-def salvage(broken: str, new: str) -> SalvageReport:
+def salvage(broken: str, new: str, roots: Sequence[Root] = ()) -> SalvageReport:
     """Write whatever is readable of the record at `broken` into a new one at `new`; the broken one is not changed.
 
     Tables are read row by row, past pages that make no sense. Every chunk and every small file is checked against its hash;
-    one that does not fit keeps its place, so that `verify --repair` can mend it from a source that still has its bytes.
+    one that does not fit keeps its place. Lost bytes are taken from the files under `roots` where a hash in the record proves them.
+    The chain of revisions goes on where all of it can be read, else it starts over.
     """
     if os.path.exists(new):
         raise UsageError(f"{new}: already has a record. Choose a new directory to salvage into.")
     layout.create(new)
-    source, target = apsw.Connection(broken, flags=apsw.SQLITE_OPEN_READONLY), sqlite.connect(new)
+    source = None
+    target = sqlite.connect(new)
     try:
-        try:
-            source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        except apsw.Error as error:
-            raise StoreCorrupt(f"{broken}: even its list of tables cannot be read ({error}).") from error
+        source = BrokenRecord(broken, f"{new}.copy{sqlite.PARTIAL}")
         target.execute("BEGIN IMMEDIATE")
-        report = _Salvage(source, target).run()
+        report = _Salvage(source, target, roots).run()
         target.execute("COMMIT")
     except BaseException:
         target.close()
-        for suffix in ("", "-wal", "-shm"):
-            if os.path.exists(new + suffix):
-                os.unlink(new + suffix)
+        remove(new)
         raise
     finally:
-        source.close()
+        if source is not None:
+            source.close()
         target.close()
     return report
 
 
 class _Salvage:
-    def __init__(self, source: apsw.Connection, target: apsw.Connection) -> None:
+    def __init__(self, source: BrokenRecord, target: apsw.Connection, roots: Sequence[Root]) -> None:
         self.source = source
         self.target = target
         self.report = SalvageReport()
         self._codec = Codec()
         self._good: set[int] = set()  # chunks
+        self._doubtful: dict[str, set[int]] = {}  # ids of rows from damaged pages, by table
+        self._roots = roots
 
     def run(self) -> SalvageReport:
+        has_chain = self._chain()
+        unread = self.source.unread
         for table in _METADATA:
             for row in self._rows(table):
                 self._put(table, row)
         self._chunks()
         self._contents()
+        self._find_contents()
         self._give_names()
-        self._begin_chain()
+        refill = Refill(self.target, self._roots, self._good)
+        refill.run()
+        for file_id in sorted(self._doubtful.get("file", ())):
+            refill.mark(file_id)
+        self._drop_lost_contents()
+        self.report.bytes += refill.bytes
+        if not has_chain:
+            self._begin_chain()
         self.report.files = self._count("file")
         self.report.remarks = self._count("remark")
+        self.report.unread_rows = self.source.unread
         self._tell_losses()
+        self.report.doubtful = [
+            f"{len(ids)} rows of table {table} were on a damaged page and cannot be proved"
+            for table, ids in self._doubtful.items()
+            if table in ("worktree", "move", "unproven") or (table == "remark" and not has_chain)
+        ]
+        # With its chain, a verification finds out what is missing.
+        if not has_chain and self.source.unread > unread:
+            lost = f"{self.source.unread - unread} places in its tables" if self.report.files else "nothing of it"
+            self.report.doubtful.append(f"{lost} could {'not ' if self.report.files else ''}be read")
         return self.report
 
     # -- reading
 
     def _rows(self, table: str) -> Iterator[Row]:
-        """Every row that can be read, in the order of its id."""
-        key = "rowid" if table not in ("left_out", "worktree", "move", "unproven") else None
-        names = [row[1] for row in self.target.execute(f"PRAGMA table_info({table})")]
-        known = {row[1] for row in self.source.execute(f"PRAGMA table_info({table})")}
-        names = [name for name in names if name in known]
-        columns = ", ".join(names)
-        if not names:  # a store of an older layout
-            return
-        if key is None:
-            try:
-                yield from (
-                    dict(zip(names, row, strict=True)) for row in self.source.execute(f"SELECT {columns} FROM {table}")
-                )
-            except apsw.Error:
-                self.report.unread_rows += 1
-            return
-        begin: int | None = -1
-        while begin is not None:
-            try:
-                for row_id, *values in self.source.execute(
-                    f"SELECT rowid, {columns} FROM {table} WHERE rowid > ? ORDER BY rowid", (begin,)
-                ):
-                    begin = int(row_id)
-                    yield dict(zip(names, values, strict=True))
-                return
-            except apsw.Error:
-                self.report.unread_rows += 1
-                begin = self._next_readable(table, begin)
+        """Every row that can be read; of one from a damaged page only what makes sense."""
+        columns = [str(row[1]) for row in self.target.execute(f"PRAGMA table_info({table})").fetchall()]
+        for row, is_proven in self.source.rows(table, columns):
+            if is_proven:
+                yield row
+            elif (mended := self._mend(table, row)) is not None:
+                self._doubtful.setdefault(table, set()).add(row.get("id", 0))
+                yield mended
 
-    def _next_readable(self, table: str, bad: int) -> int | None:
-        """The least id from which on rows can be read again, less one; None where there is none."""
-
-        def is_readable(above: int) -> bool:
-            try:
-                self.source.execute(
-                    f"SELECT * FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT 1", (above,)
-                ).fetchall()
-            except apsw.Error:
-                return False
-            return True
-
-        step = 1
-        while not is_readable(bad + step):
-            step *= 2
-            if bad + step > _HIGHEST:
+    def _mend(self, table: str, row: Row) -> Row | None:
+        """A row from a damaged page with defaults for what cannot be trusted; None where nothing is left of it."""
+        known = {name: value for name, value in row.items() if value is not None}
+        if table == "root":
+            path = row.get("path")
+            return None if path is None else known | {"name": known.get("name", path)}
+        if table == "file":
+            path = row.get("path")
+            if not isinstance(path, (str, bytes)):
                 return None
-        low, high = bad + step // 2, bad + step
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_readable(middle) else (middle, high)
-        return high
+            kind = kind_of(read_name(path)) or FileKind.OTHER
+            state = row["state"] if row.get("state") in ("live", "gone") else "live"
+            moment = row["state_at"] if isinstance(row.get("state_at"), str) else layout.now()
+            # What is current is found again, and the source is compared in full.
+            return {"id": row["id"], "root_id": row["root_id"], "path": path} | {
+                "kind": kind.value,
+                "state": state,
+                "state_at": moment,
+                "size": 0,
+            }
+        if table == "generation":
+            entry: Any = self.target.execute(
+                "SELECT size FROM entry WHERE kind = ? AND ref = ? ORDER BY revision_id DESC LIMIT 1",
+                (chain.LOG, row["id"]),
+            ).get
+            size = entry if entry is not None else row.get("size", 0)
+            return {"mtime_ns": 0, "mode": 0o600, "started_at": layout.now()} | known | {"size": size, "rolling": b""}
+        if table == "remark":
+            expected = self._entry(chain.REMARK, row["id"])
+            return row if expected is None else _corrected(row, expected)
+        if table == "snapshot":
+            return {"content_id": 0, "mtime_ns": 0, "mode": 0o600, "seen_at": layout.now()} | known
+        return row
 
     # -- writing
 
     def _put(self, table: str, row: Row) -> bool:
         try:
             self.target.execute(
-                f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+                f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                tuple(map(_storable, row.values())),
             )
         except apsw.Error:  # of the wrong type, or there already: what stood on the page was no row of ours
-            self.report.unread_rows += 1
+            self.source.unread += 1
             return False
+        return True
+
+    def _chain(self) -> bool:
+        """Take over the identity of the store and the chain of its revisions, if every row of it is on a sound page."""
+        rows = {table: list(self._rows(table)) for table in _CHAIN}
+        if not all(rows.values()) or self.source.unread or any(table in self._doubtful for table in _CHAIN):
+            return False
+        for table in reversed(_CHAIN):
+            self.target.execute(f"DELETE FROM {table}")
+        for table in _CHAIN:
+            for row in rows[table]:
+                self._put(table, row)
+        self.target.execute("UPDATE store SET page_checksums = ?", (int(sqlite.checksum_vfs() is not None),))
         return True
 
     def _chunks(self) -> None:
         shared: list[Row] = []
         for row in self._rows("chunk"):
+            if "hash" not in row:  # only its place is known
+                continue
             if row["source"] is not None:
                 shared.append(row)
                 continue
             is_good = self._fits(row["data"], row["length"], lambda raw, row=row: short_hash(raw) == row["hash"])  # type: ignore[misc]
+            if not is_good and row["id"] in self._doubtful.get("chunk", ()) and not _is_chunk(row):
+                continue
             if self._put("chunk", row if is_good else row | {"data": b""}) and is_good:
                 self._good.add(row["id"])
                 self.report.bytes += row["length"]
@@ -185,21 +222,48 @@ class _Salvage:
 
     def _contents(self) -> None:
         for row in self._rows("content"):
-            if self._fits(row["data"], row["size"], lambda raw, row=row: sha256(raw).digest() == row["hash"]):  # type: ignore[misc]
+            if self._fits(row.get("data"), row.get("size"), lambda raw, row=row: sha256(raw).digest() == row["hash"]):  # type: ignore[misc]
                 self._put("content", row)
                 self.report.bytes += row["size"]
-        lost: list[Any] = self.target.execute(
-            "SELECT f.path, f.size FROM snapshot s LEFT JOIN file f ON f.id = s.file_id WHERE s.content_id NOT IN (SELECT id FROM content)"
-        ).fetchall()
-        for path, size in lost:
-            self.report.losses.append(Loss(read_name(path or _FOLDER), None, 0, size or 0))
-        self.target.execute("DELETE FROM snapshot WHERE content_id NOT IN (SELECT id FROM content)")
+            else:  # a source may have it: its hash proves it, whatever its size
+                self._put("content", {"id": row["id"], "hash": row["hash"], "size": 0, "data": b""})
 
     def _fits(self, data: object, length: object, has_hash: Callable[[bytes], bool]) -> bool:
         try:
             return isinstance(data, bytes) and isinstance(length, int) and has_hash(self._codec.unpack(data, length))
         except DamagedError:
             return False
+
+    def _entry(self, kind: str, ref: int) -> bytes | None:
+        """The hash that the chain has for a remark or a snapshot."""
+        found: bytes | None = self.target.execute(
+            "SELECT hash FROM entry WHERE kind = ? AND ref = ? ORDER BY revision_id DESC LIMIT 1", (kind, ref)
+        ).get
+        return found
+
+    def _find_contents(self) -> None:
+        """Find the contents of snapshots from damaged pages by the chain."""
+        run = self.target.execute
+        for ref in sorted(self._doubtful.get("snapshot", ())):
+            expected = self._entry(chain.SNAPSHOT, ref)
+            path: Any = run("SELECT f.path FROM snapshot s JOIN file f ON f.id = s.file_id WHERE s.id = ?", (ref,)).get
+            if expected is None or path is None:
+                continue
+            contents: list[Any] = run("SELECT id, hash FROM content").fetchall()
+            for content, hash_ in contents:
+                if chain.snapshot_hash(read_name(path), hash_) == expected:
+                    run("UPDATE snapshot SET content_id = ? WHERE id = ?", (content, ref))
+
+    def _drop_lost_contents(self) -> None:
+        """Drop the snapshots whose contents no source has."""
+        run = self.target.execute
+        run("DELETE FROM content WHERE data = x''")
+        lost: list[Any] = run(
+            "SELECT f.path, f.size FROM snapshot s LEFT JOIN file f ON f.id = s.file_id WHERE s.content_id NOT IN (SELECT id FROM content)"
+        ).fetchall()
+        self.report.losses += [Loss(read_name(name or _FOLDER), None, 0, size or 0) for name, size in lost]
+        run("DELETE FROM snapshot WHERE content_id NOT IN (SELECT id FROM content)")
+        self._choose_current()
 
     def _give_names(self) -> None:
         """Let every generation and content belong to a file, and every file to a root, and have a current content."""
@@ -236,6 +300,11 @@ class _Salvage:
             f"INSERT INTO root (id, path, name) SELECT root_id, '/salvaged-' || root_id, 'salvaged-' || root_id FROM ({lost_roots})"
         )
         run("DELETE FROM left_out WHERE root_id NOT IN (SELECT id FROM root)")
+        self._choose_current()
+
+    def _choose_current(self) -> None:
+        """Let every file have a current content, and drop files that have none."""
+        run = self.target.execute
         # What is current was lost: then what was there before it is, and the next sync reads the source anew.
         run(
             "UPDATE file SET generation_id = (SELECT max(id) FROM generation g WHERE g.file_id = file.id), snapshot_id = NULL,"
@@ -276,3 +345,35 @@ class _Salvage:
 
     def _count(self, table: str) -> int:
         return int(self.target.execute(f"SELECT count(*) FROM {table}").get)
+
+
+def _is_chunk(row: Row) -> bool:
+    """Whether a row from a damaged page can be that of a chunk, so that its hash may prove the bytes of a source."""
+    return (
+        isinstance(row["hash"], bytes)
+        and len(row["hash"]) == 16
+        and isinstance(row["length"], int)
+        and 0 < row["length"] <= CHUNK
+    )
+
+
+def _storable(value: Any) -> Any:
+    """A value from a damaged page without bytes that are not text."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return value
+
+
+def _corrected(row: Row, expected: bytes) -> Row:
+    """A remark with one bit flipped back where that gives its hash in the chain: nothing else has these words."""
+    names = ("session_id", "kind", "value", "set_at")
+    values = [str(row[name]) for name in names]
+    for number, value in enumerate(values):
+        data = bytearray(value.encode("utf-8", "surrogateescape"))
+        for place in range(min(len(data), _LONGEST_CORRECTED) * 8):
+            data[place // 8] ^= 1 << place % 8
+            attempt = [*values[:number], data.decode("utf-8", "surrogateescape"), *values[number + 1 :]]
+            if chain.remark_hash(*attempt) == expected:
+                return row | dict(zip(names, attempt, strict=True))
+            data[place // 8] ^= 1 << place % 8
+    return row

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 from hansard.errors import StoreCorrupt
 from hansard.record.chain import Revision
+from hansard.record.database import DamagedError
 from hansard.record.files import GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
 from hansard.record.logs import Checked, Generation, Logs
 from hansard.record.remarks import Remark, Remarks
 from hansard.record.snapshots import Snapshot, Snapshots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hansard.sources.roots import Root
 
 __all__ = [
     "GONE",
@@ -48,11 +57,31 @@ class Record(Logs, Snapshots, Remarks):
         count, size = self._one("SELECT count(*), coalesce(sum(size), 0) FROM generation")
         return int(count), int(size)
 
+    def refill(self, generation: int, roots: Sequence[Root]) -> bool:
+        """Take the lost chunks of a log from its source, where the chain of revisions proves them; whether all are there then."""
+        from hansard.record.refill import Refill
+
+        self._must_write()
+        good = set()
+        for id_, start in self._rows("SELECT id, start FROM chunk WHERE generation_id = ?", (generation,)):
+            with suppress(DamagedError):
+                self._open_chunk(self._chunk_at(generation, start), start)
+                good.add(id_)
+        Refill(self._db, roots, good).log(generation)
+        return not any(chunk.damage for chunk in self.check(generation))
+
+    def page_damage(self) -> list[str]:
+        """Where the database file is damaged, apart from the bytes it keeps."""
+        try:
+            return [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+        except StoreCorrupt as error:
+            return [f"a page of the database is damaged ({error.__cause__})"]
+
     def database_damage(self) -> list[str]:
         """What SQLite's own checks find wrong with the database, apart from the bytes it keeps."""
+        found = self.page_damage()
         try:
-            found = [str(row[0]) for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
             rows = self._rows("PRAGMA foreign_key_check")
-        except StoreCorrupt as error:
-            return [str(error)]
+        except StoreCorrupt:
+            return found
         return found + [f"row {row[1]} of table {row[0]} refers to a row of {row[2]} that is missing" for row in rows]

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from hansard.record.chain import LOG, LogProof, first_hash, next_hash
 from hansard.record.schema import CHUNK
 from hansard.sources.tail import file_status, settled
+from hansard.storage.sqlite import PAGE_SIZE, pages_match
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
     from hansard.record.chain import Entry
@@ -70,6 +71,8 @@ class VerifyReport(Struct):
     """Transcripts whose rows and text in the indexes were compared with a fresh reading."""
     repaired: int = 0
     """Mismatches that were put right."""
+    damaged_copy: str | None = None
+    """Where a repair kept the damaged record that it replaced."""
     mismatches: list[Mismatch] = field(default_factory=list)
     unproven: list[UnprovenContent] = field(default_factory=list)
     """Contents that are intact but may never have been in the file at one moment: it was being written when it was read."""
@@ -89,7 +92,7 @@ def verify(
     """
     report = VerifyReport(revision=str(record.head()), unproven=[UnprovenContent(*row) for row in record.unproven()])
     total = record.kept_bytes()
-    if deep:
+    if deep or not pages_match(record.path, 0, os.path.getsize(record.path) // PAGE_SIZE):
         report.mismatches += [Mismatch(record.path, None, None, reason) for reason in record.database_damage()]
     if since is not None and record.find_revision(since) is None:
         reason = f"there is no revision {since}: this is an older copy, or was never in that state"
@@ -203,7 +206,7 @@ def _whole_difference(expected: bytes, file: BinaryIO) -> int | None:
     return None if digest.digest() == expected else 0
 
 
-def repair(record: Record, roots: Sequence[Root], mismatches: Iterable[Mismatch]) -> list[Mismatch]:
+def repair(record: Record, roots: Sequence[Root], mismatches: Sequence[Mismatch]) -> list[Mismatch]:
     """Mend damaged chunks and snapshots from the source files that still have their bytes; returns what was mended.
 
     Nothing but the very bytes that were kept is ever written: their hash decides.
@@ -231,6 +234,14 @@ def repair(record: Record, roots: Sequence[Root], mismatches: Iterable[Mismatch]
                 done = False
         if done:
             mended.append(mismatch)
+    # A chunk whose row is gone has no hash of its own.
+    lost = [
+        item for item in mismatches if item.generation is not None and item.offset is not None and item not in mended
+    ]
+    for generation in {item.generation for item in lost if item.generation is not None}:
+        with record.writing():
+            if record.refill(generation, roots):
+                mended += [item for item in lost if item.generation == generation]
     return mended
 
 

@@ -255,6 +255,11 @@ def open_tail(
     return tail
 
 
+def unseen_mark(offset: int, head: bytes, last: bytes) -> Mark:
+    """The mark of kept bytes whose source must be compared again; `head` and `last` are their first and last WINDOW bytes."""
+    return Mark(offset, 0, 0, 0, _fingerprint(head), _fingerprint(last), 0, 0)
+
+
 def _open_without_waiting(path: str, flags: int) -> int:
     # A pipe in a transcript's place would block until somebody writes to it.
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -113,7 +113,7 @@ def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
 def remove_partial(folder: str) -> None:
     """Remove what was left of databases whose making was cut off; whoever makes one must hold the lock."""
     for name in os.listdir(folder):
-        if name.removesuffix("-wal").removesuffix("-shm").endswith(PARTIAL):
+        if name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal").endswith(PARTIAL):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, name))
 
@@ -142,7 +142,9 @@ def is_checksummed(path: str) -> bool:
         size = 65536 if size == 1 else size
         file.seek(0)
         page = file.read(size)
-    return size > RESERVED and len(page) == size and page_checksum(page[:-RESERVED]) == page[-RESERVED:]
+    if size < 512 or size & (size - 1):  # no page has that size
+        return False
+    return len(page) == size and page_checksum(page[:-RESERVED]) == page[-RESERVED:]
 
 
 def has_flipped_bit(path: str) -> bool:

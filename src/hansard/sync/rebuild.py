@@ -10,7 +10,7 @@ from typing import Any
 from hansard.errors import StoreUnusable
 from hansard.pricing.settle import Prices
 from hansard.record.store import Record
-from hansard.storage.sqlite import remove_partial
+from hansard.sync.leftovers import remove_leftovers
 from hansard.sync.lock import sync_lock
 from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
 from hansard.sync.report import Listener, ProgressReporter, SyncReport
@@ -34,7 +34,7 @@ def rebuild(
     with sync_lock(home, wait_seconds) as held:
         if not held:
             return SyncReport(busy=True, seconds=time.perf_counter() - started)
-        remove_partial(home)
+        remove_leftovers(home)
         record = Record.open(place(home, RECORD), readonly=True)
         reporter = ProgressReporter(listener, home)
         try:

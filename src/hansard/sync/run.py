@@ -18,10 +18,9 @@ from hansard.record.files import Files
 from hansard.sources.discover import Walk
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
-from hansard.storage.sqlite import remove_partial
 from hansard.sync import newest
 from hansard.sync.lock import sync_lock
-from hansard.sync.places import INDEX, NEW, RECORD, TEXT, place
+from hansard.sync.places import INDEX, RECORD, REPAIRED, TEXT, place
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, ProgressReporter, SyncReport
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
@@ -135,11 +134,13 @@ def _sync(
             return SyncReport(busy=True)
         from hansard.index.store import IndexDamaged, discard
         from hansard.record.store import Record
+        from hansard.sync.leftovers import remove_leftovers
 
-        remove_partial(home)
-        for name in (INDEX, TEXT):
-            if os.path.exists(place(home, name + NEW)):
-                discard(place(home, name + NEW))
+        remove_leftovers(home)
+        if os.path.exists(place(home, RECORD + REPAIRED)):
+            from hansard.sync.repair import finish_repair
+
+            finish_repair(home)
         _refuse_lost_record(home)
         record = Record.open(place(home, RECORD))
         try:

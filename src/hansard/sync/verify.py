@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from msgspec.structs import replace
 
-from hansard.errors import StoreBusy
-from hansard.index.store import IndexDamaged, discard
+from hansard.errors import StoreBusy, StoreCorrupt
+from hansard.index.store import IndexDamaged, discard, signature
 from hansard.record.store import Generation, Record
 from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
 from hansard.record.verify import repair as mend
@@ -25,8 +25,9 @@ from hansard.storage import sqlite
 from hansard.storage.heartbeat import note_verify
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.readonly import connect_readonly
+from hansard.sync.leftovers import SAMPLE_PREFIX, remove_leftovers
 from hansard.sync.lock import sync_lock
-from hansard.sync.places import INDEX, RECORD, TEXT, place
+from hansard.sync.places import CHECK, INDEX, RECORD, TEXT, place
 from hansard.sync.report import ProgressReporter
 from hansard.sync.run import is_signed, sync
 
@@ -40,7 +41,7 @@ _SAMPLE_BYTES = 4 << 20
 _SAMPLE_TEXTS = 50
 _PHRASE = 8
 _WAIT = 10.0
-_CHECK = ".check"
+_AHEAD = "its last writes are lost, or it is an older copy"
 _TEXTS = ("titles", "talk", "work", "reminders")
 # What a fresh index has otherwise: when it was made, what it has still to do, what went wrong.
 _NOT_COMPARED = frozenset({"meta", "quarantine", "dirty", "unsettled"})
@@ -61,14 +62,14 @@ def verify(
 ) -> VerifyReport:
     """Check the record, then the indexes: SQLite's own check, and a sample of transcripts (`full`: all) derived again.
 
-    With `repair`, damaged chunks are mended from sources that still have their bytes, sources that differ are read again, and an
-    index that is wrong is made again; the report is of the state after that.
+    With `repair`, damaged chunks are mended from sources that still have their bytes, a record with damaged pages is made again, sources
+    that differ are read again, and an index that is wrong is made again; the report is of the state after that.
     """
-    report = _verify(home, roots, deep=deep or repair, full=full, since=since, progress=progress, prices=prices)
-    if repair and report.mismatches:
-        _repair(home, roots, report.mismatches, prices)
-        after = _verify(home, roots, deep=True, full=full, since=since, progress=progress, prices=prices)
-        report = replace(after, repaired=len(set(report.mismatches) - set(after.mismatches)))
+
+    def look() -> VerifyReport:
+        return _verify(home, roots, deep=deep or repair, full=full, since=since, progress=progress, prices=prices)
+
+    report = _repaired(home, roots, look, prices) if repair else look()
     first = f"{report.mismatches[0].path}: {report.mismatches[0].reason}" if report.mismatches else ""
     note_verify(home, len(report.mismatches), first)
     return report
@@ -106,6 +107,7 @@ def _check_indexes(home: str, report: VerifyReport, prices: Prices | None, *, fu
     record = Record.open(place(home, RECORD), readonly=True)
     try:
         if not is_signed(home, record):
+            report.mismatches += _lost_revisions(home, record)
             return
         if full:
             _compare_all(home, record, report, prices)
@@ -113,6 +115,18 @@ def _check_indexes(home: str, report: VerifyReport, prices: Prices | None, *, fu
             _compare_sample(home, record, report)
     finally:
         record.close()
+
+
+def _lost_revisions(home: str, record: Record) -> list[Mismatch]:
+    """Whether an index knows of later writes than the record has: damage to its write-ahead log loses them silently."""
+    from hansard.index.schema import VERSION
+
+    signed = signature(place(home, INDEX), VERSION)
+    last = record.head().number
+    if signed is None or signed[0] != record.store_id or not isinstance(signed[1], int) or signed[1] <= last:
+        return []
+    reason = f"it ends at revision {last}, but {INDEX} was made from revision {signed[1]}: {_AHEAD}"
+    return [Mismatch(record.path, None, None, reason)]
 
 
 def _database_damage(path: str) -> list[str]:
@@ -140,7 +154,7 @@ def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
     from hansard.sync.indexing import transcript_of
 
     roots = {row.id: row.path for row in record.roots()}
-    with tempfile.TemporaryDirectory(prefix="verify-", dir=home) as folder:
+    with tempfile.TemporaryDirectory(prefix=SAMPLE_PREFIX, dir=home) as folder:
         rows = RowIndex(os.path.join(folder, INDEX), record)
         text = TextIndex(os.path.join(folder, TEXT), record)
         with _attached(rows.db, place(home, INDEX)), _attached(text.db, place(home, TEXT)):
@@ -221,17 +235,17 @@ def _compare_all(home: str, record: Record, report: VerifyReport, prices: Prices
     from hansard.sync.rebuild import make
 
     try:
-        make(home, record, ProgressReporter(None), prices or Prices(home), workers=True, suffix=_CHECK)
+        make(home, record, ProgressReporter(None), prices or Prices(home), workers=True, suffix=CHECK)
         report.rederived = sum(1 for _ in record.generations())
         for name in (INDEX, TEXT):
-            differing = _other_tables(place(home, name), place(home, name + _CHECK))
+            differing = _other_tables(place(home, name), place(home, name + CHECK))
             report.mismatches += [
                 Mismatch(place(home, name), None, None, f"table {table} differs from a fresh reading of the record")
                 for table in differing
             ]
     finally:
         for name in (INDEX, TEXT):
-            discard(place(home, name + _CHECK))
+            discard(place(home, name + CHECK))
 
 
 def _other_tables(path: str, fresh: str) -> list[str]:
@@ -290,22 +304,66 @@ def _words(db: apsw.Connection, schema: str, table: str) -> bytes:
 # -- putting right
 
 
-def _repair(home: str, roots: Sequence[Root], mismatches: Sequence[Mismatch], prices: Prices | None) -> None:
-    from hansard.sync.rebuild import rebuild
+def _repaired(
+    home: str, roots: Sequence[Root], look: Callable[[], VerifyReport], prices: Prices | None
+) -> VerifyReport:
+    """Repair what can be repaired; the report of what remains."""
+    from hansard.sync.repair import finish_repair
 
+    with _locked(home):
+        remove_leftovers(home)
+        finish_repair(home)
+    try:
+        report = look()
+    except StoreCorrupt as error:  # so damaged that it cannot even be verified
+        path = error.path if isinstance(error, IndexDamaged) else place(home, RECORD)
+        report = VerifyReport(mismatches=[Mismatch(path, None, None, str(error))])
+    before = report.mismatches
+    if not before:
+        return report
+    lost, copy = _repair(home, roots, before, prices)
+    after = look()
+    remaining = [*after.mismatches, *(Mismatch(place(home, RECORD), None, None, reason) for reason in lost)]
+    return replace(
+        after,
+        repaired=len(set(before) - set(remaining)),
+        mismatches=remaining,
+        damaged_copy=copy,
+    )
+
+
+def _repair(
+    home: str, roots: Sequence[Root], mismatches: Sequence[Mismatch], prices: Prices | None
+) -> tuple[list[str], str | None]:
+    """What was lost beyond what a verification finds, in words, and where a damaged record is kept."""
+    from hansard.sync.rebuild import rebuild
+    from hansard.sync.repair import damaged_copies, has_damaged_pages, replace_record
+
+    salvaged = None
+    with _locked(home):
+        if has_damaged_pages(home):
+            salvaged = replace_record(home, roots)
+        else:
+            with Record.open(place(home, RECORD)) as record:
+                mend(record, roots, mismatches)
+    indexes = {place(home, INDEX), place(home, TEXT)}
+    if salvaged is not None or any(
+        item.reason == SOURCE_DIFFERS or item.reason.endswith(_AHEAD) for item in mismatches
+    ):
+        sync(home, roots, reread=True, prices=prices)
+    if salvaged is not None:
+        return salvaged.doubtful, damaged_copies(home)[-1]
+    if any(item.path in indexes or "fresh reading" in item.reason for item in mismatches):
+        rebuild(home, prices=prices)
+    return [], None
+
+
+@contextmanager
+def _locked(home: str) -> Iterator[None]:
     with sync_lock(home, _WAIT) as held:
         if not held:
             raise StoreBusy("another process is syncing this store and did not finish in time: try again")
-        record = Record.open(place(home, RECORD))
-        try:
-            mend(record, roots, mismatches)
-        finally:
-            record.close()
-    indexes = {place(home, INDEX), place(home, TEXT)}
-    if any(item.reason == SOURCE_DIFFERS for item in mismatches):
-        sync(home, roots, reread=True, prices=prices)
-    if any(item.path in indexes or "fresh reading" in item.reason for item in mismatches):
-        rebuild(home, prices=prices)
+        yield
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from hansard.render.words import many, size
 @click.option(
     "--repair",
     is_flag=True,
-    help="Repair damaged chunks from sources that still have the bytes, re-read what differs, rebuild wrong indexes.",
+    help="Repair damage from sources that still have the bytes, re-read what differs, rebuild wrong indexes.",
 )
 @click.option(
     "--salvage",
@@ -68,6 +68,10 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
             lines.append(f"{many(report.rederived, 'transcript')} read again and compared with the indexes")
         if report.repaired:
             lines.append(f"{many(report.repaired, 'mismatch was', 'mismatches were')} repaired")
+        if report.damaged_copy is not None:
+            lines.append(
+                f"the damaged record is kept as {one_line(report.damaged_copy)}; remove it when nothing is missing"
+            )
         lines.append(f"revision {report.revision}")
         if report.unproven:
             lines.append(
