@@ -25,10 +25,10 @@ import apsw
 from click.testing import CliRunner
 
 from hansard.cli.app import hansard
-from hansard.demo.history import write_history
 from hansard.record.failures import DAMAGED_TEXT
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, connect
+from tests.demo_history.history import write_history
 from tests.record.making import flip_bit
 from tests.sync.making import main_path, memory_folder, raw, session, user
 
