@@ -30,7 +30,6 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
         r"a\ word|other", re.IGNORECASE
     ),
-    ("hansard.grep.pattern", "re.escape(needle)"): re.compile(rb"a needle, as it is"),
     ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
         r" {0,3}````*+[ \t]*+$"
     ),
@@ -39,8 +38,13 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
         "hansard.move.rewriting",
         'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
     ): re.compile(rb'(?<!\\)"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'),
-    ("hansard.grep.pattern", "source.encode()"): "the user's own; RE2 takes most of them",
-    ("hansard.grep.syntax", "wanted"): "the user's own, only compiled",
+    ("hansard.grep.pattern", "ascii_boundaries(syntax.source)"): "the user's own; RE2 takes most of them",
+    ("hansard.grep.pattern", "syntax.source.encode('latin-1')"): "the user's own; RE2 takes most of them",
+    (
+        "hansard.grep.pattern",
+        "syntax.source.encode('utf-8' if syntax.is_text else 'latin-1', 'surrogateescape')",
+    ): re.compile(rb"a literal, as it is"),
+    ("hansard.grep.syntax", "wanted if isinstance(pattern, str) else wanted.encode('latin-1')"): "only compiled",
     ("hansard.lazy_regex", "self._pattern"): "as its callers wrote it, where it is found",
     ("hansard.ledger.targets", "pattern"): "over what the user typed",
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -137,6 +138,25 @@ BEYOND_RE2 = composed(
 )
 
 
+SPELLINGS = composed(
+    [
+        *[
+            "a",
+            r"\x61",
+            r"\141",
+            "é",
+            r"\u00e9",
+            r"\xe9",
+            r"\351",
+            r"\N{LATIN SMALL LETTER E WITH ACUTE}",
+            r"\U0001f600",
+        ],
+        *[r"[\x61\u00e9]", r"[^\u0436\s]", r"[\Wa]", r"[\b\]]", "[]a]", r"é\b", r"\Bb", "a{,2}b", "(?i:B)", "(?a:b)"],
+        *["(?-m:^a)", r"\Ab", r"b\Z", "(?#a|b)", "#a", "(?=é)", "(?<![éb])a", r"(?:x|\u0436)x?", "{,b", "{}"],
+    ]
+)
+
+
 def files(lines: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
     """Short lines: an unlucky pattern takes `re` a time that doubles with every byte."""
     return st.builds(
@@ -186,6 +206,14 @@ def test_letters_beyond_ascii_are_characters_and_not_bytes(
 ) -> None:
     search = by_text(pattern, re.IGNORECASE if fold else re.NOFLAG)
     assert spans(quick(pieces, pattern, ignore_case=fold, re2=re2)) == slow(b"".join(pieces), search)
+
+
+@ENGINES
+@given(pieces=split(TEXTS), pattern=SPELLINGS)
+@settings(max_examples=300, deadline=None)
+def test_every_spelling_means_what_it_means_to_re(re2: bool, pieces: list[bytes], pattern: str) -> None:
+    pattern += "|Ж{2}"  # so that it is matched by characters
+    assert spans(quick(pieces, pattern, re2=re2)) == slow(b"".join(pieces), by_text(pattern, re.ASCII))
 
 
 @given(pieces=split(BYTES), pattern=BEYOND_RE2)
@@ -271,15 +299,34 @@ def test_a_monstrous_pattern_is_an_error_and_no_crash() -> None:
         ("", {}, [1, 2, 3, 4, 5, 6]),
         ("^$", {}, [5]),
         (b"\xff", {}, [6]),
+        (b"A|\xe3", {"ignore_case": True}, [1, 2, 3, 4]),
         ("\udcff", {}, [6]),
         (r"\udcff\udcc3", {}, [6]),
         ("é", {}, []),
         ("(?x) a b c  # with a remark\n $", {}, [1, 4]),
+        ("(?i)(?x) A b # [\n C", {}, [1, 3, 4]),
+        ("(?x) [ #] - a", {}, [4]),
+        (r"\Aabc\Z", {}, [1]),
+        (r"(?im)^ABC(?-m:$)", {}, [1]),
+        (r"\x61{,2}bc", {"word": True}, [1, 4]),
+        (r"(?i)B(?=CD)", {}, [3]),
+        (r"[\S]c$", {}, [1, 2, 4]),
+        (r"\w+-\w+|\.c", {"word": True}, []),
+        (r"\.c", {}, [2]),
     ],
 )
 def test_ways_to_say_what_is_wanted(re2: bool, pattern: str | bytes, options: dict[str, Any], lines: list[int]) -> None:
     data = b"abc\na.c\nabcd\nx -abc\n\n\xff\xc3"
     assert [line.line for line in quick([data], pattern, re2=re2, **options)] == lines
+
+
+def test_patterns_are_translated_without_the_private_parser_of_re() -> None:
+    code = (
+        "import sys, re; private = sys.modules.pop('re._parser'); sys.modules['re._parser'] = None\n"
+        "from hansard.grep.pattern import compile_pattern; print(compile_pattern('a+b|[é]').slow_because)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_who_runs_a_pattern_and_why() -> None:

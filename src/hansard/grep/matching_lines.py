@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -121,14 +122,10 @@ class _Search:
         return self._line(block, first, last, (start, end), low, high)
 
     def _each(self, block: bytes, first: int, last: int, start: int, end: int) -> Iterator[Row]:
-        while True:
-            if end > start:
-                yield self._line(block, first, last, (start, end), start, end)
-            position = end if end > start else end + 1
-            found = self.pattern.search(block, position, last) if position <= last else None
-            if found is None:
-                return
-            start, end = found.span()
+        later = self.pattern.matches(block, first, last, end + (start == end))
+        for match in chain([(start, end)], later):
+            if match[1] > match[0]:
+                yield self._line(block, first, last, match, *match)
 
     def _line(self, block: bytes, first: int, last: int, match: tuple[int, int] | None, low: int, high: int) -> Row:
         start, end = (None, None) if match is None else (match[0] - first, match[1] - first)

@@ -1,31 +1,29 @@
-"""What `grep` looks for, and how it is found fast.
+"""Finds the lines of a block that match a pattern.
 
-RE2 runs the pattern, in linear time. What RE2 does not know (look-around, back references, ...) runs in `re`. Where every match
-has some literal in it, lines without it are never looked at; where a pattern is nothing but a few literals, nobody has to
-run it.
+RE2 runs a pattern in linear time, over many lines at once. `re` runs what RE2 does not support (look-around, backreferences, ...)
+line by line; lines without a literal that every match contains are skipped.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from hansard.errors import UsageError
-from hansard.grep.syntax import ASCII_END, NEWLINE, Writer, byte, either, parse
+from hansard.grep.syntax import Syntax, ascii_boundaries, required_literal, translate
 
 _RE2_MEMORY = 64 << 20  # for its automata; with the usual 8 MiB sets of Unicode letters fall back to a slow search
-_FEWEST = 2  # bytes of a needle worth looking for
-_MOST = 8  # needles; each is a search of its own
-_FEW_LITERALS = 3  # for more of them RE2's automaton is faster
-_NEAR = 4096  # bytes
+_SHORT, _RARE = 2, 4  # characters of a literal that is worth a search before `re` runs, and before RE2 does
+_NEWLINE = 0x0A
+# A translated pattern of which every match begins and ends with a word character.
+_WORD = r"(?:(?:\w|\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d|\w)++\])\+?)++"
+_WORDS = re.compile(rf"{_WORD}(?:\|{_WORD})*+", re.ASCII)
 
-Find = Callable[[bytes, int], int]
-"""Where a needle stands in a block at or after a position, or -1."""
-
+Search = Callable[..., Any]
+"""`search(block, position, end)` of `re` or RE2: a match object, or None."""
 
 Hit = tuple[int, int, int, int]
 """A line that matches: where it begins and ends, and its first match, in a block."""
@@ -33,61 +31,61 @@ Hit = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled pattern; `search(block, pos, end)` gives a match object with `span()`, or None."""
+    """A compiled pattern."""
 
-    source: bytes
-    search: Callable[..., Any]
-    needles: tuple[Find, ...]  # one of them is in every line that matches; none: look everywhere
-    literals: tuple[bytes, ...]  # the needles, where they are all that there is to match, in the order of the pattern
-    folds: bool  # the literals are small letters and stand for capitals too
-    folded: bool  # the needles are to be looked for in `block.lower()`
     linear: bool  # RE2 runs it
     slow_because: str | None  # why `re` has to run it
+    _search: Search
+    _is_text: bool  # `re` searches decoded lines
+    _candidates: Search | None  # finds at least the lines that match; None: look at every line
 
     def lines(self, block: bytes) -> Iterator[Hit]:
         """Each of whole lines that matches."""
-        return self._near_needles(block) if self.needles else self._anywhere(block)
-
-    def _anywhere(self, block: bytes) -> Iterator[Hit]:
         position, size = 0, len(block)
-        while position < size and (found := self.search(block, position)) is not None:
-            start, end = found.span()
-            if start == size and block[size - 1] == NEWLINE:
-                return  # after the last line break there is no line
-            first = block.rfind(b"\n", position, start) + 1 or position
-            last = block.find(b"\n", end)
-            if last < 0:
-                last = size
-            yield first, last, start, end
-            position = last + 1
-
-    def _near_needles(self, block: bytes) -> Iterator[Hit]:
-        hay = block.lower() if self.folded else block
-        find = self.needles[0] if len(self.needles) == 1 else _earliest(self.needles)
-        alone = len(self.literals[0]) if len(self.literals) == 1 else 0
-        position, size = 0, len(block)
-        while (place := find(hay, position)) >= 0:
-            first = block.rfind(b"\n", position, place) + 1 or position
-            last = block.find(b"\n", place)
-            if last < 0:
-                last = size
-            if alone:
-                yield first, last, place, place + alone
-            elif self.literals:
-                yield first, last, place, place + self._length(block, place)
-            elif (found := self.search(block, first, last)) is not None:
+        start = end = 0
+        while position < size:
+            first = start = position
+            if self._candidates is not None:
+                if (found := self._candidates(block, position)) is None:
+                    return
                 start, end = found.span()
+                if start == size and block[size - 1] == _NEWLINE:
+                    return  # after the last line break there is no line
+                first = block.rfind(b"\n", position, start) + 1 or position
+            last = block.find(b"\n", start)
+            if last < 0:
+                last = size
+            if self._candidates is self._search:
                 yield first, last, start, end
+            elif (match := next(self.matches(block, first, last), None)) is not None:
+                yield first, last, *match
             position = last + 1
 
-    def _length(self, block: bytes, place: int) -> int:
-        """How long the match at a place is: of the literals that stand there, the first in the pattern."""
-        there = block[place : place + max(map(len, self.literals))]
-        return next(
-            len(literal)
-            for literal in self.literals
-            if there.startswith(literal) or (self.folds and there.lower().startswith(literal))
-        )
+    def matches(self, block: bytes, first: int, last: int, position: int | None = None) -> Iterator[tuple[int, int]]:
+        """The matches in one line, from a position on, as offsets in the block."""
+        position = first if position is None else position
+        if self.linear:
+            while position <= last and (found := self._search(block, position, last)) is not None:
+                start, end = found.span()
+                yield start, end
+                position = end + (start == end)
+            return
+        line: Any = memoryview(block)[first:last]
+        position -= first
+        offset = first  # of the index `begin` of the line
+        begin = 0
+        if self._is_text:
+            position = len(str(line[:position], "utf-8", "surrogateescape"))
+            line = str(line, "utf-8", "surrogateescape")
+        while position <= len(line) and (found := self._search(line, position)) is not None:
+            start, end = found.span()
+            if self._is_text:
+                offset += len(line[begin:start].encode("utf-8", "surrogateescape"))
+                yield offset, offset + len(line[start:end].encode("utf-8", "surrogateescape"))
+                begin = start
+            else:
+                yield first + start, first + end
+            position = end + (start == end)
 
 
 def compile_pattern(
@@ -98,105 +96,63 @@ def compile_pattern(
     word: bool = False,
     re2: bool = True,
 ) -> Pattern:
-    """Make a pattern ready to search with; one that makes no sense is a UsageError that points at the place."""
-    tree = parse(pattern, fixed=fixed, ignore_case=ignore_case)
-    writer = Writer(bytewise=isinstance(pattern, bytes))
-    fold = bool(tree.state.flags & re.IGNORECASE)
-    source = writer.write(tree, fold)
-    if word and writer.worded(tree, fold, last=False) and writer.worded(tree, fold, last=True):
-        source = rf"\b(?:{source})\b"
+    """Compile a pattern; an invalid one is a UsageError that points at the position."""
+    syntax = translate(pattern, fixed=fixed, ignore_case=ignore_case)
+    why = None if re2 else "RE2 is turned off"
+    if isinstance(pattern, bytes) and (syntax.ignore_case or "(?i" in syntax.source):
+        why = why or "RE2 takes bytes for letters of Latin-1, which have two cases"
+    source, literal = syntax.source, required_literal(syntax.source)
+    if word and _WORDS.fullmatch(source):
+        syntax = syntax._replace(source=rf"\b(?:{source})\b")
     elif word:
-        source = rf"(?<![0-9A-Za-z_])(?:{source})(?![0-9A-Za-z_])"
-        writer.beyond_re2 = writer.beyond_re2 or "matching whole words with it needs look-around"
-    linear, why = _linear(source, writer.beyond_re2) if re2 else (None, "RE2 is turned off")
-    folded = fold or writer.folds
-    literals = () if word else writer.literals(tree, fold)
-    if len(literals) > (_MOST if linear is None else _FEW_LITERALS):
-        literals = ()
-    needles = literals or writer.needles(tree, fold)
-    if len(needles) > _MOST or min(map(len, needles), default=0) < _FEWEST:
-        needles = literals = ()
-    if linear is not None and not literals and len(needles) > 1:
-        needles = ()  # to look for several and then for the pattern costs as much as to look for the pattern
-    if folded:
-        needles, literals = tuple(map(bytes.lower, needles)), tuple(map(bytes.lower, literals))
-    find = _plain_find if linear is None else _re2_find
-    finds = tuple(find(needle, folded=folded) for needle in needles)
-    search = linear or _backtracking(source)
-    return Pattern(source.encode(), search, finds, literals, folded, folded and linear is None, linear is not None, why)
+        why = why or "matching whole words with it needs look-around"
+        syntax = syntax._replace(source=rf"(?<![0-9A-Z_a-z])(?:{source})(?![0-9A-Z_a-z])")
+    linear: Search | None = None
+    if why is None:
+        linear, why = _linear(syntax)
+    candidates = linear
+    # RE2 is fast on a pattern that begins with a literal; on others, finding a rare literal first is faster.
+    begins_late = syntax.source.startswith((r"\b", "["))
+    if len(literal) >= (_SHORT if linear is None else _RARE) and (linear is None or begins_late):
+        candidates = _literal_search(syntax._replace(source=literal), re2=re2 and isinstance(pattern, str))
+    return Pattern(linear is not None, why, linear or _backtracking(syntax), syntax.is_text, candidates)
 
 
-def _linear(source: str, beyond: str | None) -> tuple[Callable[..., Any] | None, str | None]:
-    """RE2's search, or why it cannot do it."""
-    if beyond is not None:
-        return None, beyond
+def _literal_search(syntax: Syntax, *, re2: bool) -> Search | None:
+    if re2 and (search := _linear(syntax)[0]) is not None:
+        return search
+    if syntax.is_text and syntax.ignore_case:
+        return None  # `re` knows the case of other letters than those of ASCII only in text
+    flags = re.IGNORECASE if syntax.ignore_case else re.NOFLAG
+    return re.compile(syntax.source.encode("utf-8" if syntax.is_text else "latin-1", "surrogateescape"), flags).search
+
+
+def _linear(syntax: Syntax) -> tuple[Search | None, str | None]:
+    """RE2's search, or why it cannot run the pattern."""
     try:
         re2 = import_module("re2")
     except ImportError:
         return None, "google-re2 is not installed"
-    try:
-        return re2.compile(b"(?m)" + source.encode(), _options(re2)).search, None
-    except re2.error:
-        return None, "it is too large for RE2"
-
-
-def _backtracking(source: str) -> Callable[..., Any]:
-    try:
-        return re.compile(source.encode(), re.MULTILINE).search
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"the pattern cannot be searched for in bytes: {error}") from None
-
-
-def _options(re2: Any) -> Any:
     options = re2.Options()
-    options.encoding = options.Encoding.LATIN1  # bytes are bytes
+    options.encoding = options.Encoding.UTF8 if syntax.is_text else options.Encoding.LATIN1
     options.never_capture = True
+    options.never_nl = True
     options.log_errors = False
     options.max_mem = _RE2_MEMORY
-    return options
+    try:
+        source = f"(?m{'i' if syntax.ignore_case else ''}){syntax.source}"
+        return re2.compile(source.encode("utf-8" if syntax.is_text else "latin-1"), options).search, None
+    except UnicodeEncodeError:
+        return None, "RE2 searches text in UTF-8 only"
+    except re2.error:
+        return None, "RE2 does not support it: look-around, backreferences and very large repeats, for example"
 
 
-def _re2_find(needle: bytes, *, folded: bool) -> Find:
-    re2 = import_module("re2")
-    source = "".join(byte(value) if value > ASCII_END or not folded else either(value) for value in needle)
-    search = re2.compile(source.encode(), _options(re2)).search
-
-    near = re.compile(re.escape(needle)).search
-
-    def find(block: bytes, position: int) -> int:
-        if not folded:
-            # What is near is found before a call of RE2 would have begun.
-            if (found := near(block, position, position + _NEAR)) is not None:
-                return int(found.start())
-            position = max(position, position + _NEAR - len(needle) + 1)
-        found = search(block, position)
-        return -1 if found is None else int(found.start())
-
-    return find
-
-
-def _plain_find(needle: bytes, *, folded: bool) -> Find:  # noqa: ARG001 - the caller folds the block
-    # Half as fast again as bytes.find, which stops at every frequent first byte.
-    search = re.compile(re.escape(needle)).search
-
-    def find(block: bytes, position: int) -> int:
-        found = search(block, position)
-        return -1 if found is None else found.start()
-
-    return find
-
-
-def _earliest(finds: Sequence[Find]) -> Find:
-    """Where the first of several needles stands; for one block, from its beginning to its end."""
-    nowhere = sys.maxsize
-    places = [-1] * len(finds)
-
-    def find(block: bytes, position: int) -> int:
-        for number, one in enumerate(finds):
-            if places[number] < position:
-                place = one(block, position)
-                places[number] = nowhere if place < 0 else place
-        place = min(places)
-        return -1 if place == nowhere else place
-
-    return find
+def _backtracking(syntax: Syntax) -> Search:
+    flags = re.IGNORECASE if syntax.ignore_case else re.NOFLAG
+    try:
+        if syntax.is_text:
+            return re.compile(ascii_boundaries(syntax.source), flags).search
+        return re.compile(syntax.source.encode("latin-1"), flags).search
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageError(f"unsupported regular expression: {error}") from None
