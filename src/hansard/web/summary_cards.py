@@ -12,11 +12,11 @@ from markupsafe import Markup
 
 from hansard.model.time import BLOCK
 from hansard.query.activity import PAUSE
+from hansard.render.charts.scale import per_cent
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS
 from hansard.render.series import date_text
 from hansard.render.words import budget_cost, cost, duration, many, project_name, row_cost, short
-from hansard.web.charts.scale import per_cent
 from hansard.web.urls import place
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from starlette.routing import Route
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.pricing.cost import MODES
 from hansard.query.language import parse
+from hansard.render.charts.usage import draw_groups, draw_spending
 from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
 from hansard.render.series import STEPS, Measure, measure_of
-from hansard.web.charts.usage import draw_groups, draw_spending
 from hansard.web.page_cache import shared
 from hansard.web.period import RANGES
 from hansard.web.report_request import MEASURES, STACKS, parse_report_request
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
     from hansard.model.ledger import UsageReport
-    from hansard.web.charts.usage import UsageChart
+    from hansard.render.charts.usage import UsageChart
     from hansard.web.report_request import ReportRequest
 
 _MOST = 100  # rows on a page

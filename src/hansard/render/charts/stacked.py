@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from markupsafe import Markup
 
+from hansard.render.charts.scale import per_cent, pixels, spread, ticks
 from hansard.render.html.escaping import escaped
-from hansard.web.charts.scale import per_cent, pixels, spread, ticks
 
 _ABOVE, _BELOW = 16, 22  # room for marks, and for the names of times
 _FILLED = 0.76  # of a column's width

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
+from hansard.render.charts.heatmap import Cell, heat, shades
+from hansard.render.charts.scale import per_cent, spread, ticks
+from hansard.render.charts.stacked import Column, Part, stacked
+from hansard.render.charts.usage import LegendEntry, draw_spending, draw_year, legend
 from hansard.render.series import Amount, Measure, measure_of, timeline
-from hansard.web.charts.heatmap import Cell, heat, shades
-from hansard.web.charts.scale import per_cent, spread, ticks
-from hansard.web.charts.stacked import Column, Part, stacked
-from hansard.web.charts.usage import LegendEntry, draw_spending, draw_year, legend
 from hansard.web.summary_cards import meter
 from hansard.web.urls import place, session_place
 

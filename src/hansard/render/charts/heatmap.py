@@ -8,9 +8,9 @@ from datetime import date
 
 from markupsafe import Markup
 
+from hansard.render.charts.scale import pixels
 from hansard.render.html.escaping import escaped
 from hansard.render.series import DAYS, MONTHS
-from hansard.web.charts.scale import pixels
 
 _CELL, _STEP = 12, 15
 _LEFT, _TOP = 30, 18

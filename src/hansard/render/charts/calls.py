@@ -7,9 +7,9 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hansard.render.charts.stacked import Column, Part, stacked
 from hansard.render.series import MONTHS
 from hansard.render.words import many, short
-from hansard.web.charts.stacked import Column, Part, stacked
 
 if TYPE_CHECKING:
     from markupsafe import Markup

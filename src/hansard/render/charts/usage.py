@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from hansard.render.charts.heatmap import SHADES, Cell, heat, week_hours
+from hansard.render.charts.scale import per_cent
+from hansard.render.charts.stacked import Column, Part, stacked
 from hansard.render.html.escaping import escaped
 from hansard.render.series import (
     DAYS,
@@ -24,9 +27,6 @@ from hansard.render.series import (
     step_key,
     timeline,
 )
-from hansard.web.charts.heatmap import SHADES, Cell, heat, week_hours
-from hansard.web.charts.scale import per_cent
-from hansard.web.charts.stacked import Column, Part, stacked
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport
