@@ -13,7 +13,7 @@ import pytest
 from hansard.demo import write_history
 
 UNWANTED = set(
-    "asyncio click duckdb genai_prices httpx2 jinja2 matplotlib mcp pydantic rich starlette textual uvicorn watchfiles".split()
+    "asyncio click duckdb genai_prices httpx2 jinja2 mcp pydantic resvg_py rich starlette textual uvicorn watchfiles".split()
 )
 COMMANDS = (
     "import hansard.cli.app, hansard.cli.commands.show, hansard.cli.commands.resume, hansard.cli.session_argument"

@@ -57,7 +57,6 @@ def test_exports(run: Run, tmp_path: Path, form: str) -> None:
     assert readable_by_others(tmp_path / "out") == []
 
 
-@pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is an extra")
 def test_plots(tmp_path: Path) -> None:
     picture = tmp_path / "usage.svg"
     plots.save(str(picture), "bars", months_of_work(), TODAY)

@@ -382,7 +382,6 @@ def test_a_picture_instead_of_the_table(run: Run, kind: str) -> None:
 
 @pytest.mark.usefixtures("spent")
 def test_a_picture_in_a_file(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     place = tmp_path / "usage.svg"
     done = run("usage", "--plot", str(place))
     assert place.read_bytes().startswith(b"<?xml")

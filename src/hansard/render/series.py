@@ -177,6 +177,14 @@ class Timeline:
         """The greatest amount."""
         return max((bar.whole.size for bar in self.bars), default=Decimal(0))
 
+    def series_amounts(self) -> dict[int, Amount]:
+        """What each series comes to, by its number."""
+        sums: dict[int, Amount] = {}
+        for bar in self.bars:
+            for place, amount in bar.parts.items():
+                sums[place] = sums.get(place, Amount()) + amount
+        return sums
+
 
 def timeline(
     report: UsageReport,

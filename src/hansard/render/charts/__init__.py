@@ -1,6 +1,5 @@
-"""Charts: SVG drawn by the server, pure functions from values to markup.
+"""Charts as SVG: pure functions from values to markup, for pages and, by `figure`, for files.
 
-What may enter: shapes. Colours are classes of the style sheets, since a page may not carry style of its own; a value is read by
-hovering, by focus or by a screen reader, from the same `<title>`. Widths are in per cent and heights in pixels, so a chart
-fits a phone and a wide screen with letters of the same size.
+In a page, colours are classes of its style sheets; widths are in per cent and heights in pixels, so that a chart fits a phone
+and a wide screen with letters of the same size. Each value is also the `<title>` of its shape.
 """

@@ -12,7 +12,7 @@ from hansard.render.charts.scale import pixels
 from hansard.render.html.escaping import escaped
 from hansard.render.series import DAYS, MONTHS
 
-_CELL, _STEP = 12, 15
+CELL, _STEP = 12, 15
 _LEFT, _TOP = 30, 18
 _HOUR_STEP = 22
 _NAMED = (0, 2, 4)  # weekdays that are named
@@ -51,7 +51,7 @@ def week_hours(cells: Mapping[tuple[int, int], Cell], *, label: str) -> Markup:
         shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
         drawn.append(
             f'<g><title>{escaped(cell.title)}</title><rect class="{shade}" x="{_LEFT + hour * _HOUR_STEP}"'
-            f' y="{_TOP + day * _STEP}" width="{_HOUR_STEP - 3}" height="{_CELL}" rx="2.5"/></g>'
+            f' y="{_TOP + day * _STEP}" width="{_HOUR_STEP - 3}" height="{CELL}" rx="2.5"/></g>'
         )
     size = f"0 0 {_LEFT + 24 * _HOUR_STEP} {_TOP + 7 * _STEP}"
     return Markup(  # noqa: S704 - as above
@@ -62,11 +62,11 @@ def week_hours(cells: Mapping[tuple[int, int], Cell], *, label: str) -> Markup:
 def shades() -> Markup:
     """What the shades mean, from little to much."""
     cells = "".join(
-        f'<rect class="h{shade}" x="{shade * _STEP}" y="0" width="{_CELL}" height="{_CELL}" rx="2.5"/>'
+        f'<rect class="h{shade}" x="{shade * _STEP}" y="0" width="{CELL}" height="{CELL}" rx="2.5"/>'
         for shade in range(SHADES + 1)
     )
     return Markup(  # noqa: S704 - as above
-        f'<p class="shades"><span>less</span><svg class="chart" width="{5 * _STEP}" height="{_CELL}" aria-hidden="true">{cells}</svg>'
+        f'<p class="shades"><span>less</span><svg class="chart" width="{5 * _STEP}" height="{CELL}" aria-hidden="true">{cells}</svg>'
         "<span>more</span></p>"
     )
 
@@ -96,7 +96,7 @@ def _days(
         shade = "unknown" if cell.shade is None else f"h{min(SHADES, max(0, cell.shade))}"
         rect = (
             f'<rect class="{shade}" x="{pixels(_LEFT + week * _STEP)}" y="{pixels(_TOP + weekday * _STEP)}"'
-            f' width="{_CELL}" height="{_CELL}" rx="2.5"/>'
+            f' width="{CELL}" height="{CELL}" rx="2.5"/>'
         )
         told = f"<title>{escaped(cell.title)}</title>"
         if cell.href is None:

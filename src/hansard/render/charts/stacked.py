@@ -43,15 +43,24 @@ class Column:
         return sum((part.value for part in self.parts), Decimal(0))
 
 
-def stacked(
+@dataclass(frozen=True, slots=True)
+class StackedBars:
+    """The axis and the bars of a chart, for an `<svg>` each, and their height in pixels."""
+
+    axis: str
+    bars: str
+    height: int
+
+
+def stacked_bars(
     columns: Sequence[Column],
     *,
-    label: str,
     number: Callable[[Decimal], str],
     height: int = 220,
     whole: bool = False,
-) -> Markup:
-    """The chart; `number` says what stands at the axis, `whole` that there are no fractions."""
+    labels: int = _WIDE,
+) -> StackedBars:
+    """Draw the columns; `number` formats a value at the axis, `whole` allows no fractions there, `labels` are at most shown."""
     most = max((column.value for column in columns), default=Decimal(0))
     marks = ticks(most, whole=whole)
     top = marks[-1] if marks else Decimal(1)
@@ -68,17 +77,31 @@ def stacked(
         f'<line class="axis" x1="0" x2="100%" y1="{pixels(foot - tall(mark))}" y2="{pixels(foot - tall(mark))}"/>'
         for mark in marks or [Decimal(0)]
     )
-    drawn = "".join(_drawn(columns, tall, foot, end))
+    return StackedBars(axis, lines + "".join(_drawn(columns, tall, foot, end, labels)), end)
+
+
+def stacked(
+    columns: Sequence[Column],
+    *,
+    label: str,
+    number: Callable[[Decimal], str],
+    height: int = 220,
+    whole: bool = False,
+) -> Markup:
+    """The chart for a page."""
+    drawn = stacked_bars(columns, number=number, height=height, whole=whole)
     return Markup(  # noqa: S704 - every text in it went through escaped()
-        f'<div class="plot"><svg class="chart ordinate" height="{end}" aria-hidden="true">{axis}</svg>'
-        f'<svg class="chart bars" height="{end}" role="group" aria-label="{escaped(label)}" data-walk="bars">'
-        f"{lines}{drawn}</svg></div>"
+        f'<div class="plot"><svg class="chart ordinate" height="{drawn.height}" aria-hidden="true">{drawn.axis}</svg>'
+        f'<svg class="chart bars" height="{drawn.height}" role="group" aria-label="{escaped(label)}" data-walk="bars">'
+        f"{drawn.bars}</svg></div>"
     )
 
 
-def _drawn(columns: Sequence[Column], tall: Callable[[Decimal], float], foot: int, end: int) -> Iterator[str]:
+def _drawn(
+    columns: Sequence[Column], tall: Callable[[Decimal], float], foot: int, end: int, labels: int
+) -> Iterator[str]:
     count = len(columns)
-    shown = spread(count, _WIDE)
+    shown = spread(count, labels)
     narrow = {shown[number] for number in spread(len(shown), _NARROW)}
     last = max((place for place, column in enumerate(columns) if column.href), default=-1)
     for place, column in enumerate(columns):

@@ -65,7 +65,7 @@ def draw_spending(
 ) -> UsageChart:
     """Bars over the report's time, stacked by its other dimension."""
     line = timeline(report, today, most, measure, span)
-    columns = [_column(line, bar, measure, explain) for bar in line.bars]
+    columns = columns_of(line, measure, explain)
     label = f"{measure.title} by {line.step}" + (f", stacked by {line.split}" if line.split else "")
     chart = stacked(columns, label=label, number=measure.number, whole=not measure.is_money)
     return UsageChart(
@@ -78,7 +78,12 @@ def draw_spending(
     )
 
 
-def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain) -> Column:
+def columns_of(line: Timeline, measure: Measure, explain: Explain | None = None) -> list[Column]:
+    """The columns of a timeline; without `explain` they have no links."""
+    return [_column(line, bar, measure, explain) for bar in line.bars]
+
+
+def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain | None) -> Column:
     name = "at an unknown time" if bar.start is None else moment_words(line.step, bar.start)
     label = "?" if bar.start is None else _label(line.step, bar.start)
     key = None if bar.start is None else step_key(line.step, bar.start)
@@ -92,10 +97,10 @@ def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain) -> Col
     return Column(
         label,
         "\n".join((name, f"{measure.title}  {total}", *told)),
-        explain((by,), (key,)) if by else None,
+        explain((by,), (key,)) if by and explain else None,
         tuple(
             Part(
-                place if place < len(line.keys) or not line.series else _OTHERS,
+                colour_of(line, place),
                 amount.size,
                 "\n".join((name, f"{_series_name(line, place)}  {measure.text(amount)}", f"of  {total}"))
                 if several
@@ -108,12 +113,17 @@ def _column(line: Timeline, bar: Bar, measure: Measure, explain: Explain) -> Col
     )
 
 
-def _part_place(line: Timeline, place: int, by: str | None, key: str | None, explain: Explain) -> str | None:
-    if by is None:
+def _part_place(line: Timeline, place: int, by: str | None, key: str | None, explain: Explain | None) -> str | None:
+    if by is None or explain is None:
         return None
     if line.split is None or place >= len(line.keys):
         return explain((by,), (key,))
     return explain((by, line.split), (key, line.keys[place]))
+
+
+def colour_of(line: Timeline, place: int) -> int:
+    """The number of a series' colour."""
+    return place if place < len(line.keys) or not line.series else _OTHERS
 
 
 def _series_name(line: Timeline, place: int) -> str:
@@ -121,10 +131,7 @@ def _series_name(line: Timeline, place: int) -> str:
 
 
 def _legend(line: Timeline, measure: Measure, explain: Explain) -> Markup:
-    sums: dict[int, Amount] = {}
-    for bar in line.bars:
-        for place, amount in bar.parts.items():
-            sums[place] = sums.get(place, Amount()) + amount
+    sums = line.series_amounts()
     entries = []
     for place, name in enumerate(line.series):
         is_named = line.split is not None and place < len(line.keys)
@@ -174,7 +181,7 @@ def draw_year(
     *,
     told: Callable[[Amount], str],
     label: str,
-    lead: Callable[[date], str],
+    lead: Callable[[date], str | None],
 ) -> Markup:
     """The amounts of days as a calendar; as many days have each shade, as far as they differ."""
     inside = {day: amount for day, amount in days.items() if first <= day <= last}
