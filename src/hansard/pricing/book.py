@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from hansard.errors import HansardError
+from hansard.files import DIRECTORY_MODE, write_private
 from hansard.pricing.fingerprint import FILE_NAME, installed
 
 if TYPE_CHECKING:
@@ -153,18 +154,8 @@ def fetch(home: str, url: str | None = None) -> Book:
 
 
 def _write(home: str, book: Book) -> None:
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    path = os.path.join(home, FILE_NAME)
-    passing = f"{path}.{os.getpid()}"
-    handle = os.open(passing, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(book))
-        os.replace(passing, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(passing)
-        raise
+    os.makedirs(home, mode=DIRECTORY_MODE, exist_ok=True)
+    write_private(os.path.join(home, FILE_NAME), msgspec.json.encode(book))
 
 
 # -- from genai-prices' values
