@@ -17,7 +17,7 @@ from hansard import __version__
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.serialize import encoded
 from hansard.render import words
-from hansard.render.html.escaping import visible
+from hansard.render.html.escaping import cut_line, visible
 from hansard.render.words import dollars, project_name
 from hansard.web.static_files import address
 
@@ -175,7 +175,7 @@ def _environment() -> Environment:
         ahead=lambda moment: words.ahead(moment, datetime.now(UTC)),
         many=words.many,
         machine=words.machine,
-        line=one_line,
+        line=cut_line,
         segment=lambda text: quote(str(text), safe=""),
     )
     return env
@@ -184,10 +184,3 @@ def _environment() -> Environment:
 def _shown(value: Any) -> Any:
     """Text with its control characters made visible, before it is escaped."""
     return visible(value) if type(value) is str else value
-
-
-def one_line(text: str | None, limit: int = 300) -> str:
-    """A text on one line, cut where it is too long."""
-    given = text or ""
-    line = " ".join(given[: limit * 4].split())
-    return line[:limit].rstrip() + "…" if len(line) > limit or len(given) > limit * 4 else line

@@ -73,10 +73,16 @@ def with_tags(text: str) -> str:
     return marked_up(text).replace("\x04", "<").replace("\x05", ">")
 
 
+def cut_line(text: str | None, limit: int = 300) -> str:
+    """Text on one line, cut where it is too long."""
+    given = text or ""
+    line = " ".join(given[: limit * 4].split())
+    return line[:limit].rstrip() + "…" if len(line) > limit or len(given) > limit * 4 else line
+
+
 def one_line(text: str, limit: int = 300) -> str:
     """Escaped text on one line, cut where it is too long."""
-    line = " ".join(text[: limit * 4].split())
-    return escaped(line[:limit].rstrip() + "…" if len(line) > limit or len(text) > limit * 4 else line)
+    return escaped(cut_line(text, limit))
 
 
 def linked(text: str) -> str:

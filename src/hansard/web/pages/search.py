@@ -16,11 +16,12 @@ from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
+from hansard.render.html.escaping import cut_line
 from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
 from hansard.web.page_cache import shared
 from hansard.web.params import Params
-from hansard.web.responses import Json, html, one_line
+from hansard.web.responses import Json, html
 from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
 from hansard.web.urls import place
 
@@ -84,7 +85,7 @@ async def show(request: Request) -> Response:
     def answer(h: Hansard) -> Response:
         found = _found(h, looking, cursor, _zone(request))
         found |= _faceted(h, looking, _zone(request)) if facets else {"facets": None, "chips": ()}
-        title = f"{one_line(looking.q, 60)} · Search" if looking.q else "Search"
+        title = f"{cut_line(looking.q, 60)} · Search" if looking.q else "Search"
         return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
 
     drawn: Response = await request.app.state.engines.read(answer)
@@ -174,7 +175,7 @@ def _named(sessions: Iterable[Session]) -> list[dict[str, str]]:
     def named(session: Session) -> dict[str, str]:
         return {
             "session_id": session.session_id,
-            "title": one_line(session.title, 160) or "(untitled)",
+            "title": cut_line(session.title, 160) or "(untitled)",
             "project": project_name(session.project),
             "when": when(session.ended_at, now),
         }
@@ -191,7 +192,7 @@ def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
     return [
         {
             "pieces": short_pieces(hit),
-            "title": one_line(hit.title, 80) or "(untitled)",
+            "title": cut_line(hit.title, 80) or "(untitled)",
             "speaker": speaker(hit),
             "open": place_of(hit, query),
         }
