@@ -24,7 +24,7 @@ MOST = 200_000
 
 # Patterns that are made of what only a caller knows: an example of each, or why there is none.
 EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
-    ("hansard.query.search.excerpts", "'|'.join(_patterns(term))"): re.compile(
+    ("hansard.query.search.excerpts", "'|'.join(_patterns(spellings))"): re.compile(
         f"parse{excerpts._BETWEEN}{excerpts._SIGNS['sharp']}{excerpts._BETWEEN}100|parse", re.DOTALL
     ),
     ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
