@@ -142,7 +142,7 @@ def assert_storable(folded: Fold) -> None:
         rows.compactions,
         rows.summaries,
         rows.sidechains,
-        rows.issues,
+        rows.issues.values(),
         rows.agent_refs,
         [[value for stated in rows.usage.values() for value in (stated.model, stated.input, stated.output, stated.ts)]],
     ]

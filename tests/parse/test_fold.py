@@ -224,9 +224,10 @@ def test_issues_at_one_place_are_one_row() -> None:
     folded.feed(Issue(10, 60, "wrong_type", "message.id"))
     folded.feed(Issue(11, 5, "torn"))
     folded.feed(Issue(11, 5, "no_type", "x" * 999))
-    assert folded.rows.issues[0] == ((1 << 40) + 10, 60, "invalid_utf8", "first at byte 3; wrong_type: message.id")
-    assert folded.rows.issues[1][:3] == ((1 << 40) + 11, 5, "torn")
-    assert len(folded.rows.issues[1][3]) == 300
+    first, second = folded.rows.issues.values()
+    assert first == ((1 << 40) + 10, 60, "invalid_utf8", "first at byte 3; wrong_type: message.id", 1)
+    assert second[:3] == ((1 << 40) + 11, 5, "torn")
+    assert len(second[3]) == 300
     assert folded.state.issues == 2
 
 
@@ -288,7 +289,8 @@ def test_any_split_of_the_bytes_gives_the_same(seed: int) -> None:
         row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
     assert calls == whole.rows.calls
     assert {pair for part in parts for pair in part.rows.result_tools} == {*whole.rows.result_tools}
-    for name in ("records", "blocks", "messages", "prompts", "issues"):
+    assert {id_: row for part in parts for id_, row in part.rows.issues.items()} == whole.rows.issues
+    for name in ("records", "blocks", "messages", "prompts"):
         assert [row for part in parts for row in getattr(part.rows, name)] == getattr(whole.rows, name)
     assert set().union(*(part.rows.agent_refs for part in parts)) == whole.rows.agent_refs
 

@@ -168,3 +168,20 @@ def test_an_input_too_deep_to_be_walked_is_text() -> None:
 def test_a_patch_of_any_shape(lines: Any, shown: str) -> None:
     hunk = {"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": lines}
     assert patch_of(msgspec.Raw(json.dumps({"structuredPatch": [hunk]}).encode())) == shown
+
+
+def test_short_unreadable_lines_are_shown_together(tree: Tree) -> None:
+    first, last = raw([user(A, "u1", "one")]), raw([user(A, "u2", "two", 1, "u1")])
+    long = b"y" * 100 + b"\n"
+    tree.write(main_path(A), first + b"x\n" * 5000 + b"z\n" + b"\x00\n" * 5000 + long + long + last)
+    tree.sync()
+    with hansard.open(tree.home) as store:
+        entries = store.conversation(A).entries
+        (kind,) = [kind for kind in store.issues() if kind.reason == "not_json"]
+        assert store.status().issues == 10_003
+    assert [entry.kind for entry in entries] == ["prompt", *["unreadable"] * 3, "prompt"]
+    junk = entries[1]
+    assert (junk.offset, junk.length) == (len(first), 10_001)
+    assert junk.text.startswith("not json: x\nx\n")
+    assert junk.text.endswith("8,001 more bytes")
+    assert kind.count == 5003

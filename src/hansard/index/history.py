@@ -10,6 +10,7 @@ import msgspec
 from hansard.index.sides import storable
 from hansard.parse import wire
 from hansard.parse.decode import REFUSED, Issue, ParsedLine
+from hansard.parse.issues import IssueRows
 from hansard.parse.lines import fit, length_of
 from hansard.parse.meaning import milliseconds
 from hansard.parse.rows import Rows
@@ -25,6 +26,7 @@ class HistoryFold:
         self.base = base
         self.state = state
         self.rows = Rows()
+        self.issues = IssueRows(base, state)
 
     @staticmethod
     def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
@@ -53,8 +55,7 @@ class HistoryFold:
         """Take the next entry or issue."""
         state = self.state
         if isinstance(item, Issue):
-            state.issues += 1
-            self.rows.issues.append((self.base + item.offset, item.length, item.reason, item.detail[:300]))
+            self.issues.add(item, self.rows.issues)
             return
         entry: wire.HistoryLine = item.body
         state.records += 1

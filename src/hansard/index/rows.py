@@ -191,7 +191,7 @@ class RowIndex(Disposable):
             ("INSERT OR REPLACE INTO compactions VALUES (?,?,?,?,?)", rows.compactions),
             ("INSERT OR REPLACE INTO summaries VALUES (?,?,?)", rows.summaries),
             ("INSERT OR REPLACE INTO sidechains VALUES (?,?,?,?)", rows.sidechains),
-            ("INSERT OR REPLACE INTO issues VALUES (?,?,?,?)", rows.issues),
+            ("INSERT OR REPLACE INTO issues VALUES (?,?,?,?,?)", rows.issues.values()),
             ("INSERT OR IGNORE INTO agent_refs VALUES (?,?,?,?)", refs),
         ):
             if found:

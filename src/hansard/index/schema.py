@@ -238,12 +238,13 @@ CREATE TABLE originals (
     is_pending INTEGER NOT NULL       -- 1: shared_records has changed since
 ) WITHOUT ROWID;
 
--- Bad data, never dropped: where it is and what is wrong with it.
+-- Bad data, never dropped: where it is and what is wrong with it. Equal issues of consecutive lines are one row.
 CREATE TABLE issues (
     id     INTEGER PRIMARY KEY,
-    length INTEGER NOT NULL,
+    length INTEGER NOT NULL,          -- up to the end of the last of them
     reason TEXT NOT NULL,             -- not_json, torn, glued, wrong_type, invalid_utf8, odd_json, too_long, unfinished, ...
-    detail TEXT NOT NULL
+    detail TEXT NOT NULL,
+    count  INTEGER NOT NULL           -- how many they are
 );
 
 -- How many records of each kind a transcript has.

@@ -66,17 +66,35 @@ def read_stretches(
     flush = state.lines + state.records + _FLUSH_LINES
     flush_at = start + _FLUSH_BYTES
     take = fold.entry if isinstance(fold, Fold) else None
+    last: bytes | None = None  # the last line, unless it was an intact record
+    last_offset = 0
     for offset, line in lines:
         state.lines += 1
-        try:
-            body = entry(line) if take is not None else None
-            if take is not None and body is not None:
-                take(offset, len(line), body)
+        if line == last and fold.issues.repeat_line(offset - last_offset, fold.rows.issues):
+            more = lines.skip_equal(line)
+            fold.issues.repeat_line(len(line) + 1, fold.rows.issues, more)
+            state.lines += more
+            last_offset = offset + more * (len(line) + 1)
+        else:
+            is_intact = has_records = False
+            try:
+                body = entry(line) if take is not None else None
+                if take is not None and body is not None:
+                    take(offset, len(line), body)
+                    is_intact = True
+                else:
+                    for item in read(line, offset):
+                        has_records |= isinstance(item, ParsedLine)
+                        fold.feed(item)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+                fold.feed(internal_error(error, line, offset))
+            if is_intact:
+                last = None
+                if state.issue_runs:
+                    fold.issues.end_runs()
             else:
-                for item in read(line, offset):
-                    fold.feed(item)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
-            fold.feed(internal_error(error, line, offset))
+                fold.issues.end_line(fold.rows.issues, has_records=has_records)
+                last, last_offset = line or None, offset  # one that is too long stands here as an empty one
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
@@ -91,6 +109,7 @@ def read_stretches(
                 fold.messages.clear()
                 fold.seen_message = seen_message
     cursor = dump(state)
+    fold.issues.end_runs()  # what the unfinished line gives is taken back when the line goes on
     rest: list[ParsedLine | Issue] = []
     try:
         rest = unfinished(lines.rest, lines.offset, read)

@@ -205,7 +205,12 @@ class TextIndex(Disposable):
     def _feed_lines(self, base: int, lines: Lines, fold: TextFold | None) -> None:
         put = self._put
         read = items if fold is not None else HistoryFold.items
+        empty: bytes | None = None  # the last line, if it has no records
         for offset, line in lines:
+            if line == empty:
+                lines.skip_equal(line)
+                continue
+            empty = None
             try:
                 if fold is not None:
                     if is_progress(line):  # half of the lines of some clients, and nothing to find there
@@ -214,10 +219,13 @@ class TextIndex(Disposable):
                     if record is not None:
                         put(base, record, fold)
                         continue
+                empty = line or None
                 for item in read(line, offset):
                     if type(item) is ParsedLine:
+                        empty = None
                         put(base, item, fold)
             except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+                empty = None
                 self._note(base, internal_error(error, line, offset))
 
     def _name_tool(self, base: int, line: bytes, offset: int, number: int, tool: str, kind: str) -> None:

@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from hansard.lazy_regex import lazy_compile
 from hansard.parse import wire
-from hansard.parse.lines import LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
+from hansard.parse.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
 from hansard.parse.objects import Objects
 
 # What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
@@ -36,7 +36,6 @@ _TAGGED = b'{"type":"'
 _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
-_BLANK = b" \t\r\n"
 _BLANK_END = 64  # bytes at the end of a line that are looked at
 _BLANKS = lazy_compile(rb"[ \t\r\n]*+")
 # What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
@@ -46,6 +45,9 @@ _UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
 UNREAD = _UNREADABLE | {"torn", "not_an_object"}
 """The reasons of issues about bytes of which nothing else is told."""
 _UNFIT = object()
+# Short lines that are no intact records mostly come in thousands of a few kinds: what they give is remembered.
+_SHORT = 64  # bytes
+_MOST_SALVAGED = 1000  # lines
 
 
 class ParsedLine(NamedTuple):
@@ -65,6 +67,9 @@ class Issue(NamedTuple):
     length: int
     reason: str
     detail: str = ""
+
+
+_salvaged: dict[bytes, tuple[ParsedLine | Issue, ...]] = {}
 
 
 def entry(line: bytes) -> wire.Entry | None:
@@ -129,7 +134,7 @@ def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
         yield Issue(offset, start, "bom", "a byte order mark")
     if start == len(line):
         return
-    body = (line[start:] if start else line).rstrip(b"\x00" + _BLANK)
+    body = (line[start:] if start else line).rstrip(b"\x00" + BLANK)
     end = start + len(body)
     found = _one(body, offset + start)
     last = found[-1]
@@ -140,11 +145,21 @@ def salvage(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
 
 def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
     """The records and issues of one line."""
-    record = decode(line, offset)
-    if record is not None:
-        yield record
-    else:
-        yield from salvage(line, offset)
+    is_short = 0 < len(line) <= _SHORT
+    known = _salvaged.get(line) if is_short else None
+    if known is None:
+        record = decode(line, offset)
+        if record is not None:
+            yield record
+            return
+        if not is_short:
+            yield from salvage(line, offset)
+            return
+        if len(_salvaged) >= _MOST_SALVAGED:
+            _salvaged.clear()
+        known = _salvaged[line] = tuple(salvage(line, 0))
+    for item in known:
+        yield type(item)(item[0] + offset, *item[1:])
 
 
 def unfinished(
@@ -154,7 +169,7 @@ def unfinished(
     if not isinstance(rest, LongLine) and not rest.strip():
         return []
     # Whole records end like an object; without looking at the end all of a long line that is still coming would be searched for some.
-    found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(_BLANK)[-1:] in (b"", b"}") else []
+    found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(BLANK)[-1:] in (b"", b"}") else []
     if found and all(isinstance(item, ParsedLine) for item in found):
         return found
     return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]
@@ -232,7 +247,7 @@ def _mended(data: bytes) -> tuple[bytes, str]:
         return b"", "too_deep"
     except ValueError:
         return b"", "not_json"
-    return data.strip(_BLANK), ""
+    return data.strip(BLANK), ""
 
 
 def _int(digits: str) -> int | None:
@@ -366,7 +381,7 @@ def _stands_alone(piece: ParsedLine | Issue, line: bytes, start: int) -> bool:
         return False
     body = piece.body
     known = piece.kind in wire.ENTRY_KINDS or piece.kind in _metadata
-    while start and line[start - 1] in _BLANK:
+    while start and line[start - 1] in BLANK:
         start -= 1
     if start and line[start - 1] in b":,[":
         # Where nested objects stand. Copies of messages inside progress records have no session of their own.

@@ -15,6 +15,7 @@ from hansard.parse import wire
 from hansard.parse.decode import Issue, ParsedLine
 from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
 from hansard.parse.forks import note_line, note_prompt
+from hansard.parse.issues import IssueRows
 from hansard.parse.meaning import (
     SYNTHETIC,
     attachment_of,
@@ -98,6 +99,7 @@ class Fold:
         self.is_agent = is_agent
         self.state = state
         self.rows = Rows()
+        self.issues = IssueRows(base, state)
         self.seen_message = seen_message
         self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
         self._said: object = None
@@ -105,7 +107,7 @@ class Fold:
     def feed(self, item: ParsedLine | Issue) -> None:
         """Take the next record or issue of the transcript, of whatever kind."""
         if isinstance(item, Issue):
-            self._issue(item)
+            self.issues.add(item, self.rows.issues)
             return
         if item.kind in wire.ENTRY_KINDS:
             self.entry(item.offset, item.length, item.body)
@@ -138,18 +140,6 @@ class Fold:
                 state.cost_state = bytes(body.model_usage).decode("utf-8", "replace")
         elif isinstance(body, wire.Pointer):
             self._pointer(body)
-
-    def _issue(self, item: Issue) -> None:
-        issues = self.rows.issues
-        record_id = self.base + item.offset
-        if issues and issues[-1][0] == record_id:
-            # One row for each place: what else is wrong there is said in the first one's detail.
-            _, length, reason, detail = issues[-1]
-            more = f"{detail}; {item.reason}: {item.detail}".removeprefix("; ")
-            issues[-1] = (record_id, max(length, item.length), reason, more[:300])
-            return
-        self.state.issues += 1
-        issues.append((record_id, item.length, item.reason, item.detail[:300]))
 
     # -- conversation records
 

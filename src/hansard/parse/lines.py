@@ -34,6 +34,12 @@ MAX_SALVAGED = 4 * LONG_LINE
 MAX_STEPS = 400_000
 """Values and separators of a damaged line that are looked at: a second's work."""
 
+BLANK = b" \t\r\n"
+"""What JSON takes for white space."""
+
+_SPACE = 0x20
+_BLANK_LINES = lazy_compile(rb"(?:[ \t\r]*+\n)++")
+_COMPARED = 1 << 16  # bytes of equal lines that are compared at a time
 _DENSE = 1 << 20
 _SHORTEST = 4096  # bytes of a string; it is not cut to less
 _NOTE = 64  # bytes for what is said where a string was cut
@@ -72,6 +78,9 @@ class Lines:
         self._pieces = pieces
         self.offset = offset  # where the first line not yet given begins
         self.rest = b""
+        self._piece = b""  # that holds the next lines
+        self._base = offset  # where it begins
+        self._skipped = 0  # bytes of lines that need not be given
 
     @property
     def end(self) -> int:
@@ -79,7 +88,7 @@ class Lines:
         return self.offset + length_of(self.rest)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Give (offset, line without its newline); empty lines are passed over but counted in the offsets."""
+        """Give (offset, line without its newline); blank lines are passed over but counted in the offsets."""
         pending = (
             BytesIO()
         )  # the beginning of a line; its bytes become the line itself, so a long one is never there twice
@@ -96,22 +105,47 @@ class Lines:
                 continue
             start = self.offset
             self.offset = start + size + 1
+            self._piece = piece
+            self._base = base = self.offset - end - 1
             if size:
                 line = _whole(pending, size)
                 pending = BytesIO()
-                yield start, line
+                if size > MAX_LINE or line[0] > _SPACE or line.strip(BLANK):
+                    yield start, line
                 del line  # it may be long, and the next one is put together while it is still here
             # One slice at a time, unlike `split`: it takes the place in memory that the one before has just left.
-            base = self.offset - end - 1  # where the piece begins
-            begin = end + 1
+            begin = end + 1 + self._skip()
             while (end := find(b"\n", begin)) >= 0:
+                if piece[begin] <= _SPACE and (blank := _BLANK_LINES.match(piece, begin)):
+                    begin = blank.end()
+                    self.offset = base + begin
+                    continue
                 self.offset = base + end + 1
-                if end > begin:
-                    yield base + begin, piece[begin:end]
-                begin = end + 1
+                yield base + begin, piece[begin:end]
+                begin = end + 1 + self._skip()
             size = len(piece) - begin
             pending.write(memoryview(piece)[begin:])
+            self._piece = b""
         self.rest = _whole(pending, size)
+
+    def skip_equal(self, line: bytes) -> int:
+        """Skip the next lines as far as they are in memory and equal to `line`, which was just given; returns how many."""
+        unit = line + b"\n"
+        start = self.offset - self._base
+        count, many = 0, 1
+        while many:  # the lengths that are compared double, then halve again
+            if len(unit) * many <= _COMPARED and self._piece.startswith(unit * many, start + count * len(unit)):
+                count += many
+                many *= 2
+            else:
+                many //= 2
+        self._skipped += count * len(unit)
+        self.offset += count * len(unit)
+        return count
+
+    def _skip(self) -> int:
+        skipped, self._skipped = self._skipped, 0
+        return skipped
 
 
 def _bounded(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -18,6 +18,10 @@ class AgentRef(NamedTuple):
     rank: int
 
 
+IssueRow = tuple[int, int, str, str, int]
+"""A row of `issues`: id, length, reason, detail, count."""
+
+
 class Rows(msgspec.Struct, array_like=True):
     """Rows that came out of a stretch of one transcript."""
 
@@ -32,7 +36,7 @@ class Rows(msgspec.Struct, array_like=True):
     compactions: list[tuple[Any, ...]] = []
     summaries: list[tuple[Any, ...]] = []
     sidechains: list[tuple[Any, ...]] = []
-    issues: list[tuple[Any, ...]] = []
+    issues: dict[int, IssueRow] = {}
     agent_refs: set[AgentRef] = set()
     progress_answers: list[tuple[Any, ...]] = []
     usage: dict[str, Stated] = {}

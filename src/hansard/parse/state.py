@@ -68,7 +68,18 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     open_calls: dict[str, OpenCall] = {}
     early_results: dict[str, Result] = {}
     queue: list[str] = []
+    issue_runs: list[IssueRun] = []  # equal issues of the last lines, which the next line may continue
     asides: dict[str, str | None] = {}  # the last progress records: uuid -> the record that their chain hangs on
+
+
+class IssueRun(msgspec.Struct, gc=False, array_like=True):
+    """Equal issues of consecutive lines."""
+
+    offset: int  # of the first
+    length: int  # up to the end of the last
+    reason: str
+    detail: str
+    count: int
 
 
 class Outcome(msgspec.Struct, gc=False, array_like=True):

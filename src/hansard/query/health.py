@@ -126,7 +126,7 @@ def read_status(
         "SELECT (SELECT count(*) FROM sessions WHERE debris = 0), (SELECT count(DISTINCT project) FROM sessions WHERE debris = 0),"
         " (SELECT count(*) FROM transcripts WHERE state <> 'rewritten'), (SELECT count(*) FROM transcripts WHERE state = 'gone'),"
         " (SELECT count(*) FROM transcripts WHERE state = 'rewritten'), (SELECT coalesce(sum(records), 0) FROM transcripts WHERE current = 1),"
-        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT count(*) FROM issues),"
+        " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT coalesce(sum(count), 0) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )
     pulse = heartbeat(home)
@@ -437,14 +437,14 @@ def _passable(path: str) -> bool:
 
 def list_issues(reader: Reader) -> tuple[IssueKind, ...]:
     """Issues by kind, the most frequent first, with examples."""
-    issues = "SELECT id, length, reason, detail FROM main.issues"
+    issues = "SELECT id, length, reason, detail, count FROM main.issues"
     with contextlib.suppress(HansardError):  # a damaged full text is told elsewhere
         if reader.has_text:
             issues += (
-                " UNION ALL SELECT id, length, reason, detail FROM full.issues"
+                " UNION ALL SELECT id, length, reason, detail, 1 FROM full.issues"
                 " WHERE (id, reason) NOT IN (SELECT id, reason FROM main.issues)"
             )
-    kinds = list(reader.rows(f"SELECT reason, count(*) FROM ({issues}) GROUP BY reason ORDER BY 2 DESC, 1"))
+    kinds = list(reader.rows(f"SELECT reason, sum(count) FROM ({issues}) GROUP BY reason ORDER BY 2 DESC, 1"))
     examples: dict[str, list[IssueExample]] = {reason: [] for reason, _ in kinds}
     for reason, *row in reader.rows(
         f"SELECT reason, path, offset, length, detail, session_id FROM (SELECT i.reason, t.path, i.id & {OFFSET_MASK} AS offset,"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import islice
 from typing import Any, Protocol
@@ -27,7 +27,6 @@ from hansard.parse.decode import (
     is_main_progress,
     is_progress,
     items,
-    salvage,
     unfinished,
 )
 from hansard.parse.lines import Lines
@@ -40,6 +39,7 @@ _compact = msgspec.json.Decoder(wire.CompactMetadata).decode
 _SAVED = lazy_compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 
 _RAW_BYTES = 2000  # of a line that cannot be read
+_SHORT_JUNK = 64  # bytes
 
 _UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index does not have
 
@@ -228,7 +228,7 @@ class ThreadReader:
             )
         }
         entries = self.entries
-        for record in self._decoded(start, end):
+        for record in _joined(self._decoded(start, end)):
             if isinstance(record, Issue):
                 self._unread(record)
             else:
@@ -295,8 +295,13 @@ class ThreadReader:
             record = decode(line, offset)
             if record is not None:
                 yield record
-            else:
-                yield from filter(_is_shown, salvage(line, offset))
+                continue
+            found = list(filter(_is_shown, items(line, offset)))
+            yield from found
+            if len(line) <= _SHORT_JUNK and all(isinstance(item, Issue) for item in found):
+                more = lines.skip_equal(line)
+                if more:  # the last of these lines tells how far they go
+                    yield from filter(_is_shown, items(line, offset + more * (len(line) + 1)))
         # An end may be inside a line, where records are glued together: what stands before it is no unfinished line.
         yield from filter(_is_shown, (unfinished if end is None else items)(lines.rest, lines.offset))
 
@@ -510,6 +515,23 @@ class ThreadReader:
             self._add(record, "note", text)
         else:
             self._skip(m.full_kind("system", sub))
+
+
+def _joined(found: Iterable[ParsedLine | Issue]) -> Iterator[ParsedLine | Issue]:
+    """The same, with short unreadable lines that follow each other as one: a file of junk has them by the million."""
+    run: Issue | None = None
+    for item in found:
+        junk = item if isinstance(item, Issue) and item.length <= _SHORT_JUNK else None
+        if run is not None and junk is not None and junk.reason == run.reason:
+            run = Issue(run.offset, junk.offset + junk.length - run.offset, run.reason, run.detail)
+            continue
+        if run is not None:
+            yield run
+        run = junk
+        if junk is None:
+            yield item
+    if run is not None:
+        yield run
 
 
 def _is_shown(item: ParsedLine | Issue) -> bool:
