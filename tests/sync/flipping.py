@@ -197,11 +197,12 @@ def run_case(store: Store, where: str, seed: int, place: Path) -> Outcome:
     result = _call(store.config, home, "verify", "--repair", "--json")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         repaired = f"TRACEBACK {result.exception!r}"
-    elif result.exit_code and not _are_of_former_generations(home, result):
-        repaired = f"EXIT {result.exit_code} {' '.join(result.output.split())[:400]}"
+    elif result.exit_code:
+        is_lost = _are_of_former_generations(home, result)
+        repaired = "lost" if is_lost else f"EXIT {result.exit_code} {' '.join(result.output.split())[:400]}"
     else:
         after, what = verdict(store, read_all(store.config, home))
-        repaired = ("lost" if result.exit_code else "same") if after == "same" else f"{after} {what}"
+        repaired = "same" if after == "same" else f"{after} {what}"
     shutil.rmtree(home)
     return Outcome(named, read, repaired, detail)
 
