@@ -83,7 +83,7 @@ check: install ## lint, formatting, types, layers
 	"$(BIN)/lint-imports"
 
 # Outside of `make test`, which has no time for tracing every line.
-CORE := record parse index sync query ledger thread
+CORE := record clients index sync query ledger thread
 COVERED ?= 80
 
 coverage: install ## run the tests of the core packages, and fail if fewer of their lines and branches run than COVERED per cent

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.parse.decode import ParsedLine, items, unfinished
-from hansard.parse.lines import Lines
-from hansard.parse.texts import Text, TextFold
+from hansard.clients.claude_code.decode import items, unfinished
+from hansard.clients.claude_code.texts import Text, TextFold
+from hansard.clients.lines import Lines
+from hansard.clients.records import ParsedLine
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from benchmarks.relevance.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.meaning import leaf_strings
+from hansard.clients.claude_code.texts import texts
+from hansard.clients.lines import Lines
+from hansard.clients.records import ParsedLine
 from hansard.errors import UsageError
 from hansard.model.search import Hit, SessionHits
-from hansard.parse.decode import ParsedLine, items
-from hansard.parse.lines import Lines
-from hansard.parse.meaning import leaf_strings
-from hansard.parse.texts import texts
 
 if TYPE_CHECKING:
     from hansard.model.search import LineLocation

@@ -9,9 +9,9 @@ import apsw
 import pytest
 
 import hansard
+from hansard.clients.records import Issue
 from hansard.errors import StoreCorrupt
 from hansard.index.store import internal_error
-from hansard.parse.decode import Issue
 from tests.sync.making import Tree, ask, assistant, main_path, raw, session, user
 
 if TYPE_CHECKING:
@@ -69,12 +69,16 @@ def _resolve(path: str) -> Any:
 
 ROWS = {
     "hansard.index.stretches.entry",
-    "hansard.parse.fold.Fold.entry",
-    "hansard.parse.fold.Fold.feed",
-    "hansard.parse.decode.decode",
-    "hansard.parse.decode.salvage",
+    "hansard.clients.claude_code.fold.Fold.entry",
+    "hansard.clients.claude_code.fold.Fold.feed",
+    "hansard.clients.claude_code.decode.decode",
+    "hansard.clients.claude_code.decode.salvage",
 }
-TEXT = {"hansard.index.text.text_line", "hansard.parse.texts.TextFold.texts", "hansard.parse.texts.TextFold.is_aside"}
+TEXT = {
+    "hansard.index.text.text_line",
+    "hansard.clients.claude_code.texts.TextFold.texts",
+    "hansard.clients.claude_code.texts.TextFold.is_aside",
+}
 
 
 def indexed(tree: Tree, hidden: int = -1) -> dict[str, list[Any]]:
@@ -169,7 +173,7 @@ def test_a_prompt_history(tree: Tree, monkeypatch: pytest.MonkeyPatch, target: s
 
 def test_a_last_line_without_an_end(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        fail_at(patch, "hansard.parse.decode.decode", PLACES[-1], len(LINES[-1]))
+        fail_at(patch, "hansard.clients.claude_code.decode.decode", PLACES[-1], len(LINES[-1]))
         path = tree.write(main_path(A), b"\n".join(LINES))
         tree.sync()
     assert told(tree) == {(PLACES[-1], "internal_error")}

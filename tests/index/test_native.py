@@ -14,9 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hansard
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.texts import TextFold
+from hansard.clients.records import ParsedLine
 from hansard.index import tokens
-from hansard.parse.decode import ParsedLine, items
-from hansard.parse.texts import TextFold
 from hansard.sync import text as sync_text
 from tests.sync.hard import files
 from tests.sync.making import Tree

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hansard.clients.rows import Rows
 from hansard.index import stretches
 from hansard.index.rows import RowIndex
-from hansard.parse.rows import Rows
 from tests.sync.making import assistant, main_path, session, user
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from hansard.clients.state import State, dump
 from hansard.index.derive import derive
 from hansard.index.schema import INDEXES, TABLES
-from hansard.parse.state import State, dump
 from tests.sync.making import agent_path, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.clients.rows import IssueRow
+from hansard.clients.state import State, dump, load
 from hansard.index.rows import Transcript
 from hansard.index.stretches import read_stretches
-from hansard.parse.rows import IssueRow
-from hansard.parse.state import State, dump, load
 from tests.counting import lines_run
 from tests.sync.making import raw, session, user
 

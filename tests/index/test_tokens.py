@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.texts import TextFold
+from hansard.clients.records import ParsedLine
 from hansard.index.tokens import fold, searchable, tokens
-from hansard.parse.decode import ParsedLine, items
-from hansard.parse.texts import TextFold
 
 FTS5 = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
 

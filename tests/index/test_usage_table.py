@@ -9,10 +9,10 @@ import apsw
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hansard.clients.usage import Stated
 from hansard.index import schema
 from hansard.index.schema import QUARTER
 from hansard.index.usage import UsageTable
-from hansard.parse.usage import Stated
 
 
 class Copied(NamedTuple):

@@ -179,7 +179,7 @@ def test_a_worker_that_dies_costs_nothing(
     "code",
     [
         "s._MAX_MESSAGES, s._FLUSH_LINES = 10, 15",  # what it cannot remember only the table knows
-        "import hansard.parse.fold as f\ndef entry(*_): raise MemoryError\nf.Fold.entry = entry",
+        "import hansard.clients.claude_code.fold as f\ndef entry(*_): raise MemoryError\nf.Fold.entry = entry",
     ],
     ids=["messages", "memory"],
 )
@@ -199,11 +199,12 @@ def test_a_transcript_that_cannot_be_folded_is_quarantined_as_without_workers(
     def entry(*_given: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("hansard.parse.fold.Fold.entry", entry)
+    monkeypatch.setattr("hansard.clients.claude_code.fold.Fold.entry", entry)
     expected = _cold(full, tmp_path / "alone")["quarantine"]
     assert len(expected) > len(MANY)
     _run_in_workers(
-        monkeypatch, "import hansard.parse.fold as f\ndef entry(*_): raise MemoryError\nf.Fold.entry = entry"
+        monkeypatch,
+        "import hansard.clients.claude_code.fold as f\ndef entry(*_): raise MemoryError\nf.Fold.entry = entry",
     )
     found = _cold(full, tmp_path / "other", workers=True, row_workers=2)["quarantine"]
     assert [row[:4] for row in found] == [row[:4] for row in expected]

@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 import hansard
+from hansard.clients.claude_code.meaning import patch_of, tool_input
 from hansard.errors import NotFound
 from hansard.model.serialize import plain
-from hansard.parse.meaning import patch_of, tool_input
 from tests.sync.making import Line, assistant, call, entry, main_path, raw, result, session, user
 
 if TYPE_CHECKING:

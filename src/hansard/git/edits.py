@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from hansard.clients.claude_code import meaning as m
+from hansard.clients.claude_code.decode import items
+from hansard.clients.records import ParsedLine
 from hansard.git.lines import Block, key_of, line_hash, lines_of
 from hansard.git.shell import made_commits, read_command
-from hansard.parse import meaning as m
-from hansard.parse.decode import ParsedLine, items
 from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 

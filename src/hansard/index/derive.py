@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from hansard.clients.state import State, countable, load
 from hansard.index.agents import derive_agents
 from hansard.index.generations import choose_generations
 from hansard.index.links import derive_links, see
@@ -22,7 +23,6 @@ from hansard.index.sides import titles
 from hansard.index.sql import Sql
 from hansard.index.worktrees import repository_of
 from hansard.model.moves import follow_moves
-from hansard.parse.state import State, countable, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)

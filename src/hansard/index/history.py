@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.meaning import milliseconds
+from hansard.clients.issues import IssueRows
+from hansard.clients.lines import fit, length_of
+from hansard.clients.records import REFUSED, Issue, ParsedLine
+from hansard.clients.rows import Rows
+from hansard.clients.state import State
 from hansard.index.sides import storable
-from hansard.parse import wire
-from hansard.parse.decode import REFUSED, Issue, ParsedLine
-from hansard.parse.issues import IssueRows
-from hansard.parse.lines import fit, length_of
-from hansard.parse.meaning import milliseconds
-from hansard.parse.rows import Rows
-from hansard.parse.state import State
 
 _line = msgspec.json.Decoder(wire.HistoryLine).decode
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hansard.clients.usage import NEVER
 from hansard.index.sql import Sql
-from hansard.parse.usage import NEVER
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from hansard.clients.state import State
     from hansard.index.derive import Part
-    from hansard.parse.state import State
 
 Link = tuple[str, str, str]  # source, target, relation
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from hansard.clients.rows import Rows
+from hansard.clients.state import State, dump, load
 from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.stretches import SeenMessage, Stretch, read_stretches
 from hansard.index.usage import UsageTable
-from hansard.parse.rows import Rows
-from hansard.parse.state import State, dump, load
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _RESULTS = (

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.meaning import lenient
 from hansard.index.sql import Sql
-from hansard.parse import wire
-from hansard.parse.meaning import lenient
 
 _meta = msgspec.json.Decoder(wire.AgentMeta).decode
 # Kinds whose content matters to rows; of the others only the fact that they are there.

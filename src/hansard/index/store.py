@@ -16,7 +16,7 @@ from hansard.storage.failures import store_error
 from hansard.storage.readonly import connect_readonly
 
 if TYPE_CHECKING:
-    from hansard.parse.decode import Issue
+    from hansard.clients.records import Issue
 
 _APPLICATION_ID = 0x48416E78  # "HAnx"
 
@@ -245,8 +245,8 @@ def internal_error(error: Exception, line: bytes, offset: int) -> Issue:
     """The issue about a line on which our own code failed; it is raised again where the line is not at fault."""
     if isinstance(error, (MemoryError, HansardError, apsw.Error)):
         raise error
-    from hansard.parse.decode import Issue
-    from hansard.parse.lines import length_of
+    from hansard.clients.lines import length_of
+    from hansard.clients.records import Issue
 
     if isinstance(error, RecursionError):
         return Issue(offset, length_of(line), "too_deep")

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from hansard.clients.claude_code.decode import entry, items, unfinished
+from hansard.clients.claude_code.fold import Fold
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.rows import Rows
+from hansard.clients.state import State, dump
 from hansard.index.history import HistoryFold
 from hansard.index.store import internal_error
-from hansard.parse.decode import Issue, ParsedLine, entry, items, unfinished
-from hansard.parse.fold import Fold
-from hansard.parse.lines import Lines
-from hansard.parse.rows import Rows
-from hansard.parse.state import State, dump
 from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:

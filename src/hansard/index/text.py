@@ -9,16 +9,17 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from hansard.clients.claude_code.decode import is_progress, items, unfinished
+from hansard.clients.claude_code.meaning import without_base64
+from hansard.clients.claude_code.text_lines import text_line
+from hansard.clients.claude_code.texts import TextFold, texts
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
 from hansard.index import schema
 from hansard.index.history import HistoryFold
 from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.tokens import searchable
-from hansard.parse.decode import Issue, ParsedLine, is_progress, items, unfinished
-from hansard.parse.lines import Lines
-from hansard.parse.meaning import without_base64
-from hansard.parse.text_lines import text_line
-from hansard.parse.texts import TextFold, texts
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 _SAID = frozenset({"prompt", "reply", "command"})

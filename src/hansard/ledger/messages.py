@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hansard.clients.usage import merge
 from hansard.ledger.usage_lines import ADVISOR, UNREADABLE, Line, lines_of
 from hansard.model.explain import Charge, ExplainedClass, ExplainedLine, ExplainedMessage
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
-from hansard.parse.usage import merge
 from hansard.pricing.cost import charge, parts, recorded
 
 if TYPE_CHECKING:

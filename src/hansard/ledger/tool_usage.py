@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from hansard.clients.usage import dated
 from hansard.index.schema import QUARTER
 from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
 from hansard.ledger.filters import Selection
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
-from hansard.parse.usage import dated
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

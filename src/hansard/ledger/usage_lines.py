@@ -6,13 +6,15 @@ import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.parse.decode import ParsedLine, items
-from hansard.parse.meaning import milliseconds
-from hansard.parse.usage import NEVER, SIDECHAIN, Stated, dated, embedded_answer, stated, streamed_answer
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.meaning import milliseconds
+from hansard.clients.claude_code.usage import embedded_answer, stated, streamed_answer
+from hansard.clients.records import ParsedLine
+from hansard.clients.usage import NEVER, SIDECHAIN, Stated, dated
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.parse import wire
+    from hansard.clients.claude_code import wire
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 

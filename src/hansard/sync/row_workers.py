@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from hansard.clients.state import State
 from hansard.errors import HansardError
 from hansard.index.rows import Transcript
 from hansard.index.stretches import Stretch, read_stretches
-from hansard.parse.state import State
 from hansard.record.store import Record
 from hansard.workers import Worker, processors
 

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from hansard.clients.claude_code import meaning as m
+from hansard.clients.claude_code.decode import items
+from hansard.clients.lines import Lines
+from hansard.clients.records import ParsedLine
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
-from hansard.parse import meaning as m
-from hansard.parse.decode import ParsedLine, items
-from hansard.parse.lines import Lines
 from hansard.record.failures import DAMAGED_TEXT
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
+    from hansard.clients.claude_code import wire
     from hansard.model.calls import Call, CallPage
     from hansard.model.threads import Conversation
-    from hansard.parse import wire
     from hansard.query.reader import Reader
     from hansard.record.store import Record
     from hansard.thread.thread import Thread

@@ -11,25 +11,17 @@ from typing import Any, Protocol
 
 import msgspec
 
+from hansard.clients.claude_code import meaning as m
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import UNREAD, decode, is_main_progress, is_progress, items, unfinished
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
 from hansard.errors import NotFound
 from hansard.lazy_regex import lazy_compile
 from hansard.model.handles import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
-from hansard.parse import meaning as m
-from hansard.parse import wire
-from hansard.parse.decode import (
-    UNREAD,
-    Issue,
-    ParsedLine,
-    decode,
-    is_main_progress,
-    is_progress,
-    items,
-    unfinished,
-)
-from hansard.parse.lines import Lines
 from hansard.query.reader import Reader, like
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.thread.structure import open_branches, typed_lines

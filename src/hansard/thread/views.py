@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from hansard.clients.claude_code import meaning as m
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
-from hansard.parse import meaning as m
 
 if TYPE_CHECKING:
     from hansard.model.threads import Entry, ToolCall

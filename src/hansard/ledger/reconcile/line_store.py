@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import apsw
 import msgspec
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import entry, items, unfinished
+from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
+from hansard.clients.claude_code.usage import embedded_answer, message_key, stated, streamed_answer
+from hansard.clients.records import ParsedLine
+from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
-from hansard.parse import wire
-from hansard.parse.decode import ParsedLine, entry, items, unfinished
-from hansard.parse.meaning import SYNTHETIC, milliseconds
-from hansard.parse.usage import dated, embedded_answer, message_key, stated, streamed_answer
 from hansard.sources.names import agent_of, session_of
 from hansard.storage.ids import OFFSET_BITS
 

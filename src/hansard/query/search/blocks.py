@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.meaning import without_base64
+from hansard.clients.claude_code.texts import texts
 from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.parse.decode import items
-from hansard.parse.meaning import without_base64
-from hansard.parse.texts import texts
 from hansard.query.compile import Condition
 from hansard.record.failures import DAMAGED_TEXT
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

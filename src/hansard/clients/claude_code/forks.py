@@ -8,9 +8,9 @@ among them have one promptId, that of the fork's own first prompt; everywhere el
 
 from __future__ import annotations
 
-from hansard.parse import wire
-from hansard.parse.meaning import raw_is_string
-from hansard.parse.state import NAME_LENGTH, State
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.meaning import raw_is_string
+from hansard.clients.state import NAME_LENGTH, State
 
 
 def note_line(state: State, named_session: str, end: int, ts: int | None, body: wire.Entry) -> None:

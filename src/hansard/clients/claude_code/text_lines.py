@@ -1,6 +1,6 @@
-"""Lines decoded for their text alone: fewer fields than `parse.decode` reads, and none of them counted.
+"""Lines decoded for their text alone: fewer fields than `decode` reads, and none of them counted.
 
-Whatever is not one intact record goes the way of `parse.decode.items`, so that both find the same texts.
+Whatever is not one intact record goes the way of `decode.items`, so that both find the same texts.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, defstruct, field
 
-from hansard.parse import wire
-from hansard.parse.decode import REFUSED, ParsedLine
-from hansard.parse.lines import is_ordinary
+from hansard.clients.claude_code import wire
+from hansard.clients.lines import is_ordinary
+from hansard.clients.records import REFUSED, ParsedLine
 
 _TEXT_FIELDS = frozenset(
     """

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from hansard.parse import wire
-from hansard.parse.meaning import lenient, raw_is_string, string
-from hansard.parse.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Outcome
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.meaning import lenient, raw_is_string, string
+from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Outcome
 
 _CHANGES = {"Edit": "edit", "MultiEdit": "edit", "Write": "write", "NotebookEdit": "notebook"}
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.parse.objects import Objects
-from tests.parse.making import line, user
+from hansard.clients.claude_code.objects import Objects
+from tests.clients.claude_code.making import line, user
 
 DEPTH = 4
 BITS = [b"{", b"}", b"[", b"]", b",", b":", b'"', b'{"', b'"a"', b'{"a":', b'"b{"', b'"}', b"\\", b'\\"', b"\\u00e9", b"\\x", b" ",

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
-from hansard.parse.state import OpenCall, Outcome
-from tests.parse.making import assistant, fold, tool_result, tool_use, user
+from hansard.clients.claude_code.edits import Edit, outcome_of, planned_edit, stated_edit
+from hansard.clients.state import OpenCall, Outcome
+from tests.clients.claude_code.making import assistant, fold, tool_result, tool_use, user
 
 
 def planned(name: str, given: Any) -> Edit | None:

@@ -10,14 +10,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hansard.clients import lines as limits
+from hansard.clients.claude_code import decode as decoding
+from hansard.clients.claude_code.decode import items, unfinished
+from hansard.clients.claude_code.objects import Objects
+from hansard.clients.lines import LONG_LINE, MAX_PIECES, MAX_VALUES, Lines, LongLine, fit, is_ordinary, length_of
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.state import dump
 from hansard.index.history import HistoryFold
-from hansard.parse import decode as decoding
-from hansard.parse import lines as limits
-from hansard.parse.decode import Issue, ParsedLine, items, unfinished
-from hansard.parse.lines import LONG_LINE, MAX_PIECES, MAX_VALUES, Lines, LongLine, fit, is_ordinary, length_of
-from hansard.parse.objects import Objects
-from hansard.parse.state import dump
-from tests.parse.making import assistant, fold, folding, line, text, tool_result, tool_use, uncovered, user
+from tests.clients.claude_code.making import (
+    assistant,
+    fold,
+    folding,
+    line,
+    text,
+    tool_result,
+    tool_use,
+    uncovered,
+    user,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,7 +197,7 @@ def test_salvage_stops(unit: bytes) -> None:
 
 @pytest.fixture
 def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hansard.parse.lines.MAX_LINE", 1000)
+    monkeypatch.setattr("hansard.clients.lines.MAX_LINE", 1000)
 
 
 @pytest.mark.usefixtures("short_lines")

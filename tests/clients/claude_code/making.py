@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hansard.parse.decode import Issue, ParsedLine, items
-from hansard.parse.fold import Fold
-from hansard.parse.lines import Lines
-from hansard.parse.state import State
-from hansard.parse.text_lines import text_line
-from hansard.parse.texts import TextFold, texts
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.fold import Fold
+from hansard.clients.claude_code.text_lines import text_line
+from hansard.clients.claude_code.texts import TextFold, texts
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

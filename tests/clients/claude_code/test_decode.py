@@ -10,10 +10,11 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import fields
 
-from hansard.parse import wire
-from hansard.parse.decode import Issue, ParsedLine, decode, items, survivors, text_of
-from hansard.parse.texts import texts
-from tests.parse.making import (
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import decode, items, survivors, text_of
+from hansard.clients.claude_code.texts import texts
+from hansard.clients.records import Issue, ParsedLine
+from tests.clients.claude_code.making import (
     SESSION,
     assert_storable,
     assistant,

@@ -7,12 +7,24 @@ from typing import Any
 
 import pytest
 
-from hansard.parse.decode import Issue, ParsedLine, items
-from hansard.parse.fold import Fold
-from hansard.parse.lines import Lines
-from hansard.parse.rows import AgentRef
-from hansard.parse.state import State, dump, load
-from tests.parse.making import SESSION, assistant, entry, fold, folding, line, text, tool_result, tool_use, user
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.fold import Fold
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.rows import AgentRef
+from hansard.clients.state import State, dump, load
+from tests.clients.claude_code.making import (
+    SESSION,
+    assistant,
+    entry,
+    fold,
+    folding,
+    line,
+    text,
+    tool_result,
+    tool_use,
+    user,
+)
 
 
 def queue(operation: str, content: Any = None) -> dict[str, Any]:

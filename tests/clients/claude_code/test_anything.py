@@ -8,10 +8,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.parse import wire
-from hansard.parse.decode import ParsedLine, items, salvage
-from hansard.parse.texts import texts
-from tests.parse.making import assert_same_texts, assert_storable, folding, line, uncovered, user
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import items, salvage
+from hansard.clients.claude_code.texts import texts
+from hansard.clients.records import ParsedLine
+from tests.clients.claude_code.making import assert_same_texts, assert_storable, folding, line, uncovered, user
 
 GOOD = line(user("before"))
 JSON = st.recursive(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from hansard.parse.usage import Stated
+from hansard.clients.usage import Stated
 
 
 class AgentRef(NamedTuple):

@@ -6,17 +6,17 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hansard.parse.decode import items
-from hansard.parse.lines import Lines
-from hansard.parse.usage import merge
-from tests.parse.making import folding
+from hansard.clients.claude_code.decode import items
+from hansard.clients.lines import Lines
+from hansard.clients.usage import merge
+from tests.clients.claude_code.making import folding
 from tests.recordings import ARCHIVES, find_recordings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hansard.parse.fold import Fold
-    from hansard.parse.usage import Stated
+    from hansard.clients.claude_code.fold import Fold
+    from hansard.clients.usage import Stated
 
 
 def fold_file(path: Path) -> Fold:

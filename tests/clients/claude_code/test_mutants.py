@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import decode, items
+from hansard.clients.claude_code.texts import texts
+from hansard.clients.lines import Lines
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.state import dump, load
 from hansard.demo import write_history
-from hansard.parse import wire
-from hansard.parse.decode import Issue, ParsedLine, decode, items
-from hansard.parse.lines import Lines
-from hansard.parse.state import dump, load
-from hansard.parse.texts import texts
-from tests.parse.making import assert_same_texts, assert_storable, folding, uncovered
-from tests.parse.mutating import BYTEWISE, change_values, double_key, pick
+from tests.clients.claude_code.making import assert_same_texts, assert_storable, folding, uncovered
+from tests.clients.claude_code.mutating import BYTEWISE, change_values, double_key, pick
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from hansard.lazy_regex import lazy_compile
-from hansard.parse import wire
-from hansard.parse.decode import ParsedLine
-from hansard.parse.meaning import (
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.meaning import (
     attachment_of,
     command_of,
     inner_text,
@@ -27,7 +25,9 @@ from hansard.parse.meaning import (
     user_text,
     without_base64,
 )
-from hansard.parse.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
+from hansard.clients.records import ParsedLine
+from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
+from hansard.lazy_regex import lazy_compile
 
 KINDS = ("prompt", "reply", "thinking", "call", "result", "title", "command", "note", "reminder")
 

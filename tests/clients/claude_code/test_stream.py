@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.parse.making import SESSION, fold, issues, line, text
+from tests.clients.claude_code.making import SESSION, fold, issues, line, text
 
 
 def test_a_saved_stream_is_read() -> None:

@@ -3,7 +3,7 @@
 The fast path is one msgspec decode per line. Whatever it refuses goes through `salvage`, which in this order tries: the same
 record with fields nobody has seen, wrong types in single fields, odd encodings, several objects glued together, and the whole
 objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over. What
-is beyond the limits of `parse.lines` is an issue.
+is beyond the limits of `clients.lines` is an issue.
 """
 
 from __future__ import annotations
@@ -11,18 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from types import UnionType
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 from msgspec import Raw
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.objects import Objects
+from hansard.clients.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
+from hansard.clients.records import REFUSED, Issue, ParsedLine
 from hansard.lazy_regex import lazy_compile
-from hansard.parse import wire
-from hansard.parse.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
-from hansard.parse.objects import Objects
-
-# What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
-REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _strict = msgspec.json.Decoder(wire.StrictEntry).decode
 _loose = msgspec.json.Decoder(wire.Entry).decode
@@ -48,25 +46,6 @@ _UNFIT = object()
 # Short lines that are no intact records mostly come in thousands of a few kinds: what they give is remembered.
 _SHORT = 64  # bytes
 _MOST_SALVAGED = 1000  # lines
-
-
-class ParsedLine(NamedTuple):
-    """One decoded record: where it stands, what kind it is, its wire struct, and fields of it that nobody has seen."""
-
-    offset: int
-    length: int
-    kind: str
-    body: Any
-    strange: tuple[str, ...] = ()
-
-
-class Issue(NamedTuple):
-    """Something in a transcript that could not be read as it should: kept, counted, reported."""
-
-    offset: int
-    length: int
-    reason: str
-    detail: str = ""
 
 
 _salvaged: dict[bytes, tuple[ParsedLine | Issue, ...]] = {}

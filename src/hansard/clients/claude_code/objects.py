@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from hansard.clients.lines import MAX_DEPTH, MAX_STEPS
 from hansard.lazy_regex import lazy_compile
-from hansard.parse.lines import MAX_DEPTH, MAX_STEPS
 
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"'

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import survivors, text_of
+from hansard.clients.records import REFUSED, ParsedLine
 from hansard.lazy_regex import lazy_compile
-from hansard.parse import wire
-from hansard.parse.decode import REFUSED, ParsedLine, survivors, text_of
 
 SYNTHETIC = "<synthetic>"
 

@@ -7,8 +7,8 @@ import inspect
 import msgspec
 import pytest
 
-from hansard.parse import wire
-from tests.parse.making import line, records, user
+from hansard.clients.claude_code import wire
+from tests.clients.claude_code.making import line, records, user
 
 SHAPES = [
     shape

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import asdict, replace
 
-from hansard.parse.state import NAME_LENGTH
-from hansard.parse.usage import Stated, merge
-from tests.parse.making import SESSION, assistant, fold, text
+from hansard.clients.state import NAME_LENGTH
+from hansard.clients.usage import Stated, merge
+from tests.clients.claude_code.making import SESSION, assistant, fold, text
 
 COUNT = st.integers(0, 4)
 NAME = st.sampled_from(["", "a", "b"])

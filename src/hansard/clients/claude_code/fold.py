@@ -11,12 +11,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from hansard.parse import wire
-from hansard.parse.decode import Issue, ParsedLine
-from hansard.parse.edits import Edit, outcome_of, planned_edit, stated_edit
-from hansard.parse.forks import note_line, note_prompt
-from hansard.parse.issues import IssueRows
-from hansard.parse.meaning import (
+from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.edits import Edit, outcome_of, planned_edit, stated_edit
+from hansard.clients.claude_code.forks import note_line, note_prompt
+from hansard.clients.claude_code.meaning import (
     SYNTHETIC,
     attachment_of,
     command_of,
@@ -34,8 +32,18 @@ from hansard.parse.meaning import (
     sub_kind,
     user_text,
 )
-from hansard.parse.rows import AgentRef, Rows
-from hansard.parse.state import (
+from hansard.clients.claude_code.usage import (
+    CALL_BLOCKS,
+    embedded_answer,
+    first_tool,
+    message_key,
+    stated,
+    streamed_answer,
+)
+from hansard.clients.issues import IssueRows
+from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.rows import AgentRef, Rows
+from hansard.clients.state import (
     MAX_EARLY_RESULTS,
     MAX_OPEN_CALLS,
     NAME_LENGTH,
@@ -48,17 +56,7 @@ from hansard.parse.state import (
     note,
     preview,
 )
-from hansard.parse.usage import (
-    CALL_BLOCKS,
-    SIDECHAIN,
-    absorb,
-    dated,
-    embedded_answer,
-    first_tool,
-    message_key,
-    stated,
-    streamed_answer,
-)
+from hansard.clients.usage import SIDECHAIN, absorb, dated
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _number = msgspec.json.Decoder(wire.Number | float).decode

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from hansard.parse.meaning import (
+from hansard.clients.claude_code.meaning import (
     command_of,
     full_kind,
     input_text,
@@ -24,8 +24,8 @@ from hansard.parse.meaning import (
     user_text,
     without_base64,
 )
-from hansard.parse.usage import _iterations
-from tests.parse.making import assistant, entry, fold, line, only, said, text, tool_result, tool_use, user
+from hansard.clients.claude_code.usage import _iterations
+from tests.clients.claude_code.making import assistant, entry, fold, line, only, said, text, tool_result, tool_use, user
 
 PNG = "iVBORw0KGgo" + "A" * 200
 

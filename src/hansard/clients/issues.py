@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hansard.parse.state import IssueRun
+from hansard.clients.state import IssueRun
 
 if TYPE_CHECKING:
-    from hansard.parse.decode import Issue
-    from hansard.parse.rows import IssueRow
-    from hansard.parse.state import State
+    from hansard.clients.records import Issue
+    from hansard.clients.rows import IssueRow
+    from hansard.clients.state import State
 
 _MOST_RUNS = 8  # open at a time: junk of several kinds may alternate
 _DETAIL = 300  # characters

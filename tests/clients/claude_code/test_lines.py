@@ -7,8 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.parse.decode import Issue, ParsedLine, unfinished
-from hansard.parse.lines import BLANK, Lines
+from hansard.clients.claude_code.decode import unfinished
+from hansard.clients.lines import BLANK, Lines
+from hansard.clients.records import Issue, ParsedLine
 from tests.counting import lines_run
 
 
