@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.git.blame import Blamer
     from hansard.git.cache import EditCache
+    from hansard.git.commit_message import SessionWords
     from hansard.git.commits import CommitMap
     from hansard.git.repository import Repository
-    from hansard.git.words import SessionWords
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitPage, CommitReport
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.move.plan import MovePlan
     from hansard.pricing.settle import Prices
-    from hansard.query.activity import Happened
+    from hansard.query.activity import PeriodActivity
     from hansard.query.health import Diagnosis, Status
     from hansard.query.language import Node
     from hansard.query.language.options import Conditions
@@ -402,11 +402,11 @@ class Hansard:
             unpriced_messages=used.unpriced_messages,
         )
 
-    def happened(self, *stretches: tuple[datetime, datetime]) -> list[Happened]:
+    def activity_by_period(self, *stretches: tuple[datetime, datetime]) -> list[PeriodActivity]:
         """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""
-        from hansard.query.activity import count_stretches
+        from hansard.query.activity import activity_by_period
 
-        return count_stretches(self.reader, stretches)
+        return activity_by_period(self.reader, stretches)
 
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
         """How many sessions were going on between each of these times and the next."""
@@ -657,7 +657,7 @@ class Hansard:
 
     def git_words(self, session: str, *, prefix: str = "") -> SessionWords:
         """A branch name, a commit message and a trailer for a session; `prefix` stands before the branch name."""
-        from hansard.git.words import words_of
+        from hansard.git.commit_message import words_of
 
         return words_of(self._threads(), self.session(session), prefix)
 
@@ -1109,7 +1109,7 @@ class Hansard:
         """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
         from hansard.export import export
         from hansard.ledger.calendar import find_zone
-        from hansard.render.words import use_project_names
+        from hansard.render.format import use_project_names
         from hansard.thread.store import ThreadStore
 
         chosen = (

@@ -95,7 +95,7 @@ def test_no_control_sequence_comes_back(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "says"),
+    ("given", "code", "message"),
     [
         (("tag",), 1, "no tags yet"),
         (("tag", "nobody", "x"), 1, "no session matches 'nobody'"),
@@ -116,6 +116,6 @@ def test_no_control_sequence_comes_back(run: Run, monkeypatch: pytest.MonkeyPatc
         (("note", SESSION, "x" * 10_001), 2, "10,000 characters at most"),
     ],
 )
-def test_what_cannot_be_done_is_told(run: Run, given: tuple[str, ...], code: int, says: str) -> None:
-    assert says in run(*given, code=code).stderr
+def test_what_cannot_be_done_is_told(run: Run, given: tuple[str, ...], code: int, message: str) -> None:
+    assert message in run(*given, code=code).stderr
     assert json.loads(run("sessions", "is:pinned", "--json", code=1).stdout)["total"] == 0

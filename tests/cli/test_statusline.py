@@ -27,7 +27,7 @@ from hansard.cli import fast_json
 from hansard.cli.statusline import background, line, refresh, run, snapshot
 from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
-from hansard.render.words import dollars, row_cost, short
+from hansard.render.format import dollars, row_cost, short
 from hansard.storage.sqlite import connect
 
 if TYPE_CHECKING:

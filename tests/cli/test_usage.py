@@ -14,9 +14,9 @@ import pytest
 
 from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
+from hansard.render.format import cost, dollars
 from hansard.render.terminal.cost_table import aligned
 from hansard.render.text import width
-from hansard.render.words import cost, dollars
 
 from .conftest import OTHER, SESSION, Run, said, write_log
 

@@ -81,7 +81,7 @@ def test_every_record_is_drawn_or_counted(hard: tuple[Hansard, str, str]) -> Non
         drawn = {item.offset for turn in thread.turns for item in turn.items}
         results = h.reader.one(
             "SELECT count(DISTINCT r.id) FROM records r WHERE r.id BETWEEN ?1 << 40 AND (?1 << 40) + 1099511627775"
-            " AND r.says = 'result'",
+            " AND r.role = 'result'",
             (number,),
         )[0]
         assert len(drawn) + results + sum(thread.not_shown.values()) >= lines, path

@@ -15,7 +15,7 @@ from hansard.cli.app import hansard as command
 from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.git import repository as repositories
-from hansard.git.marks import read_note, read_trace
+from hansard.git.attribution import read_note, read_trace
 from hansard.git.repository import GitFailed, Repository
 from hansard.git.shell import made_commits, read_command
 from tests.demo_history.tools import bash, notebook_edit

@@ -90,7 +90,7 @@ def test_prompts(expectations: list[Expectation]) -> None:
         spoken = ask(
             home,
             "SELECT r.id, p.text FROM records r LEFT JOIN prompts p ON p.id = r.id WHERE r.kind = 'user'"
-            " AND r.says IN ('prompt', 'instruction') AND r.id BETWEEN ? AND ? ORDER BY r.id",
+            " AND r.role IN ('prompt', 'instruction') AND r.id BETWEEN ? AND ? ORDER BY r.id",
             *span,
         )
         assert len(spoken) == len(said["prompts"]), f"{recording} {path}"

@@ -68,7 +68,7 @@ def _resolve(path: str) -> Any:
 
 
 ROWS = {
-    "hansard.index.stretches.entry",
+    "hansard.index.row_batches.entry",
     "hansard.clients.claude_code.fold.Fold.entry",
     "hansard.clients.claude_code.fold.Fold.feed",
     "hansard.clients.claude_code.decode.decode",

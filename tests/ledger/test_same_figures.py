@@ -56,7 +56,7 @@ def replayed(tree: Tree) -> Iterator[Hansard]:
 
 def figures(h: Hansard) -> dict[str, dict[str, Any]]:
     """What each face says, by the name of the figure."""
-    tools, usage, ever = h.tools().totals, h.usage(by="total", work=True).totals, h.happened(EVER)[0]
+    tools, usage, ever = h.tools().totals, h.usage(by="total", work=True).totals, h.activity_by_period(EVER)[0]
     activity, status, files = h.activity(), h.status(), h.files(limit=500)
     sessions = h.sessions(limit=None, debris=True).sessions
     typed = [h.prompts(source=source, limit=None).total for source in ("prompt", "queued")]

@@ -42,7 +42,7 @@ def test_pauses_of_five_minutes_count_and_longer_ones_do_not(tree: Tree) -> None
         ],
     )
     with opened(tree) as h:
-        (found,) = h.happened((at(-60), at(60)))
+        (found,) = h.activity_by_period((at(-60), at(60)))
 
     assert PAUSE == 5 * MINUTE
     assert found.active == found.worked == 5 * MINUTE + timedelta(seconds=59.4)
@@ -60,7 +60,7 @@ def test_sessions_and_subagents_at_the_same_time_count_once_by_the_clock(tree: T
     )
     tree.write(main_path(TWO), [user(TWO, "w1", "Go.", 2), assistant(TWO, "b1", "m3", "Yes.", 6)])
     with opened(tree) as h:
-        (found,) = h.happened((at(-60), at(60)))
+        (found,) = h.activity_by_period((at(-60), at(60)))
 
     assert found.sessions == 2
     assert found.active == 6 * MINUTE
@@ -83,7 +83,9 @@ def test_a_stretch_has_what_lies_in_it(tree: Tree) -> None:
         ],
     )  # fmt: skip
     with opened(tree) as h:
-        whole, first, second, after = h.happened((at(0), at(60)), (at(0), at(2)), (at(2), at(60)), (at(5), at(60)))
+        whole, first, second, after = h.activity_by_period(
+            (at(0), at(60)), (at(0), at(2)), (at(2), at(60)), (at(5), at(60))
+        )
 
     assert (whole.prompts, whole.tool_calls, whole.tool_errors, whole.api_errors, whole.errors) == (1, 2, 1, 1, 2)
     assert (first.prompts, first.tool_calls, first.errors) == (1, 1, 1)
@@ -94,8 +96,8 @@ def test_a_stretch_has_what_lies_in_it(tree: Tree) -> None:
 
 def test_nothing_is_asked_and_nothing_is_there(tree: Tree) -> None:
     with hansard.open(tree.home) as h:
-        assert h.happened() == []
-        (found,) = h.happened((at(0), at(1)))
+        assert h.activity_by_period() == []
+        (found,) = h.activity_by_period((at(0), at(1)))
         assert found.sessions == found.prompts == 0
         assert h.session_counts([at(0), at(1)]) == [0]
         assert h.live(at(0)) == {}
@@ -107,7 +109,7 @@ def test_a_copy_of_a_transcript_in_a_former_generation_does_not_count(tree: Tree
     tree.sync()
     tree.write(main_path(ONE), [user(ONE, "u0", "Before.", -1), *lines])
     with opened(tree) as h:
-        (found,) = h.happened((at(-60), at(60)))
+        (found,) = h.activity_by_period((at(-60), at(60)))
 
     assert (found.prompts, found.tool_calls, found.active) == (2, 1, 2 * MINUTE)
 
@@ -120,13 +122,13 @@ def test_sessions_of_days_are_those_of_the_list(tmp_path: Path) -> None:
         last = now.replace(hour=0, minute=0, second=0, microsecond=0)
         days = [last - timedelta(days=back) for back in range(80, -2, -1)]
         counts = h.session_counts(days)
-        happened = h.happened(*pairwise(days))
+        happened = h.activity_by_period(*pairwise(days))
         listed = [h.sessions(since=day, until=end, limit=1).total for day, end in pairwise(days)]
 
         assert counts == [one.sessions for one in happened]
         assert counts == listed
         assert max(counts) > 0
-        (whole,) = h.happened((days[0], days[-1]))
+        (whole,) = h.activity_by_period((days[0], days[-1]))
         for name in ("prompts", "tool_calls", "tool_errors", "api_errors"):
             assert sum(getattr(one, name) for one in happened) == getattr(whole, name)
         activity = h.activity(since=days[0], until=days[-1])
@@ -181,6 +183,6 @@ def test_bounds_are_moments_whatever_their_zone(tree: Tree, hours: int) -> None:
     tree.write(main_path(ONE), [user(ONE, "u1", "Go.", 0), assistant(ONE, "a1", "m1", "Yes.", 1)])
     zone = timezone(timedelta(hours=hours))
     with opened(tree) as h:
-        (found,) = h.happened((at(0).astimezone(zone), at(1).astimezone(zone)))
+        (found,) = h.activity_by_period((at(0).astimezone(zone), at(1).astimezone(zone)))
 
     assert found.prompts == 1

@@ -20,8 +20,8 @@ from hansard.render.highlighting import LONGEST as LONGEST_CODE
 from hansard.render.highlighting import _lexed, lexer_name
 from hansard.render.html.prose import LONGEST, MANY_MARKS, prose
 from hansard.render.terminal import spans
-from hansard.thread import views
-from hansard.thread.views import notice
+from hansard.thread import tool_views
+from hansard.thread.tool_views import notice
 from hansard.web.search_hits import corrected
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_reminders_are_left_out(text: str) -> None:
     expected = re.sub(r"\n*<system-reminder>.*?</system-reminder>\s*", "", text, flags=re.DOTALL)
-    assert views.without_reminders(text) == expected
+    assert tool_views.without_reminders(text) == expected
 
 
 def test_thousands_of_reminders_without_an_end() -> None:
     text = "     1\tline\n" + "<system-reminder>" * 16_000
-    (shown_code, rest) = views.view(call("Read", {"file_path": "/a.py"}, text), "").results
+    (shown_code, rest) = tool_views.view(call("Read", {"file_path": "/a.py"}, text), "").results
     assert (getattr(shown_code, "text", ""), getattr(rest, "text", "")) == ("line", "<system-reminder>" * 16_000)
-    assert views.view(call("Bash", {}, text * 2), "").results == (Console(text * 2),)
+    assert tool_views.view(call("Bash", {}, text * 2), "").results == (Console(text * 2),)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
@@ -120,14 +120,14 @@ def test_difflib_compares_so_many_lines_of_a_call(
         return whole(before, after, **more)
 
     monkeypatch.setattr(difflib, "unified_diff", noting)
-    (drawn,) = views.view(call("Edit", {"old_string": "\n".join(old), "new_string": "\n".join(new)}), "").results
+    (drawn,) = tool_views.view(call("Edit", {"old_string": "\n".join(old), "new_string": "\n".join(new)}), "").results
     assert isinstance(drawn, Diff)
     assert drawn.text == "\n".join(
         [f"@@ -1,{len(old)} +1,{len(new)} @@", *(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     )
     assert given == []
     edits = [{"old_string": "\n".join(old[:300]), "new_string": "\n".join(new[:300])}] * 50
-    (drawn,) = views.view(call("MultiEdit", {"edits": edits}), "").results
+    (drawn,) = tool_views.view(call("MultiEdit", {"edits": edits}), "").results
     assert given == [600, 600, 600]
     assert isinstance(drawn, Diff)
     assert drawn.text.count("\n-") + drawn.text.count("\n+") + 1 >= 50 * 300

@@ -208,7 +208,7 @@ def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
 
 
 @dataclass
-class Keeper:
+class RecordWriter:
     """Keeps a log as a record does, on a file system with a coarse clock."""
 
     path: Path
@@ -272,7 +272,7 @@ def test_any_history_of_a_log_gives_its_exact_bytes(
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
     path.touch()
-    keeper = Keeper(path)
+    keeper = RecordWriter(path)
     keeper.stamp()
     seen = []
     for step, value in [*steps, ("look", True)]:

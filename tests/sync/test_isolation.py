@@ -10,7 +10,7 @@ import pytest
 
 import hansard
 from hansard.errors import StoreUnusable
-from hansard.index import derive, rows, sides, text
+from hansard.index import derive, rows, side_files, text
 from hansard.pricing import rates
 from hansard.record.store import Record
 from hansard.sources.tail import open_tail
@@ -184,7 +184,7 @@ def test_a_small_file_that_cannot_be_indexed(many: Tree, h: Hansard, monkeypatch
     def fail(*_: object) -> None:
         raise RecursionError("on purpose")
 
-    monkeypatch.setattr(sides, "_todos", fail)
+    monkeypatch.setattr(side_files, "_todos", fail)
     assert h.sync().problems == 1
     (problem,) = h.problems()
     assert problem.stage == "side_file"

@@ -41,7 +41,7 @@ class Attack:
 
     def keep(self) -> None:
         surveys = survey(self.record, self.tree.roots, 1 << 30)
-        keep.Keeper(self.record, ProgressReporter(None), committed=lambda: None).keep(surveys)
+        keep.RecordWriter(self.record, ProgressReporter(None), committed=lambda: None).keep(surveys)
 
     def keep_during(self, change: Change, times: int) -> None:
         """Keep the file while it is changed at each of its first readings."""

@@ -22,7 +22,7 @@ class Node(NamedTuple):
     uuid: str
     parent_uuid: str | None
     kind: str
-    says: str | None
+    role: str | None
     message_id: int | None
 
 
@@ -42,7 +42,7 @@ def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
     groups: dict[tuple[str, str], dict[str | int | None, Node]] = {}
     answered: set[int] = set()  # messages whose first line has been seen; an answer hangs where that one does
     for node in by_uuid.values():
-        _, uuid, _, kind, says, message_id = node
+        _, uuid, _, kind, role, message_id = node
         if kind == "assistant":
             if message_id not in answered:
                 parent = parents[uuid]
@@ -50,7 +50,7 @@ def branches(nodes: Sequence[Node]) -> tuple[dict[str, int], list[Fork]]:
                     answered.add(message_id)
                 if parent is not None and by_uuid[parent].kind == "user":
                     groups.setdefault((parent, "answer"), {}).setdefault(message_id, node)
-        elif says == "prompt" and kind == "user":
+        elif role == "prompt" and kind == "user":
             anchor = _anchor(parents[uuid], parents, by_uuid, anchors)
             if anchor is not None:
                 groups.setdefault((anchor, "prompt"), {})[uuid] = node

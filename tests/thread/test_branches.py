@@ -35,10 +35,10 @@ def branches(nodes: list[Node]) -> tuple[dict[str, int], list[Fork]]:
     reader = Reader(".")
     reader.db.execute("BEGIN")
     reader.db.executemany(
-        "INSERT INTO records (id, length, kind, says, uuid, parent_uuid, sidechain, message_id) VALUES (?, 9, ?, ?, ?, ?, 0, ?)",
-        [(node.id, node.kind, node.says, node.uuid, node.parent_uuid, node.message_id) for node in placed],
+        "INSERT INTO records (id, length, kind, role, uuid, parent_uuid, sidechain, message_id) VALUES (?, 9, ?, ?, ?, ?, 0, ?)",
+        [(node.id, node.kind, node.role, node.uuid, node.parent_uuid, node.message_id) for node in placed],
     )
-    prompts = [(node.uuid, node.parent_uuid) for node in placed if (node.kind, node.says) == ("user", "prompt")]
+    prompts = [(node.uuid, node.parent_uuid) for node in placed if (node.kind, node.role) == ("user", "prompt")]
     quick = open_branches(reader, LOW, prompts)
     reader.close()
     found = {node.uuid: branch for node in placed if (branch := quick.of(node.uuid))}

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.cli.app import hansard as command
-from hansard.render.words import exact
+from hansard.render.format import exact
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly

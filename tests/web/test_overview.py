@@ -17,8 +17,8 @@ from playwright.sync_api import expect
 import hansard
 from hansard.demo import write_history
 from hansard.model.ledger import Limit
+from hansard.render.format import row_cost, short
 from hansard.render.series import week_hours_of
-from hansard.render.words import row_cost, short
 from hansard.storage.heartbeat import SyncProgress, note_progress
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
@@ -61,7 +61,7 @@ def midnight(now: datetime) -> datetime:
 def test_figures_are_the_engine_s(client: httpx.Client, engine: Hansard) -> None:
     today = midnight(datetime.now(UTC))
     monday = today - DAY * today.weekday()
-    day, before, week, last = engine.happened(
+    day, before, week, last = engine.activity_by_period(
         (today, today + DAY), (today - DAY, today), (monday, monday + 7 * DAY), (monday - 7 * DAY, monday)
     )
     rows = {row.key["day"]: row for row in engine.usage(by="day", timezone="UTC").rows}

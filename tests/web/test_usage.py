@@ -20,7 +20,7 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.model.ledger import Limit, PriceOverride
-from hansard.render.words import row_cost
+from hansard.render.format import row_cost
 from hansard.web import answer_cache
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site

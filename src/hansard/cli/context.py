@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hansard.errors import HansardError, NotFound, StoreBusy, StoreUnusable, UsageError
+from hansard.render.format import use_project_names
 from hansard.render.text import PIPED, Paint, clean
-from hansard.render.words import use_project_names
 
 if TYPE_CHECKING:
     from hansard.config import Settings
@@ -166,7 +166,7 @@ class Context:
             told = f", {progress.words}" if progress else ""
             warn(f"another process is syncing{told}: results cover what is indexed so far")
         elif report.seconds > SLOW_SECONDS and report.bytes_read > MUCH_BYTES and not report.partial:
-            from hansard.render.words import many, size
+            from hansard.render.format import many, size
 
             note(f"synced {many(report.changed, 'file')}, {size(report.bytes_read)}, in {report.seconds:.1f} s")
         return report

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.render.words import size
+from hansard.render.format import size
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

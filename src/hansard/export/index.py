@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from hansard.render.format import many, model_name, project_name
 from hansard.render.text import one_line
-from hansard.render.words import many, model_name, project_name
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -32,8 +32,8 @@ def draw_index(form: str, listed: SessionLink, zone: tzinfo) -> Iterator[bytes]:
 
 
 def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
+    from hansard.render.format import cost
     from hansard.render.markdown_text import escape
-    from hansard.render.words import cost
 
     yield "# Sessions\n"
     yield f"{many(len(listed), 'session')}, the newest first."

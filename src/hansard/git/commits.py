@@ -15,10 +15,10 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from hansard.git.attribution import Marks
 from hansard.git.blame import Blamer, made
 from hansard.git.costs import EditCosts, WorkTimeline
 from hansard.git.edits import RecordedCall
-from hansard.git.marks import Marks
 from hansard.git.matching import Candidate, FileLine, Matcher
 from hansard.git.matching import count as count_claims
 from hansard.git.repository import CommitInfo, FilePatch, Repository

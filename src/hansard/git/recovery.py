@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt, UsageError
 from hansard.git.repository import CommitInfo, GitFailed, Repository
-from hansard.index.sides import storable
+from hansard.index.side_files import storable
 from hansard.model.recovery import (
     FileVersion,
     KeptFile,

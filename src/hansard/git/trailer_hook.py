@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hansard.changes.plan import ChangeSet, Write, content, read_file
 from hansard.errors import UsageError
-from hansard.git.words import TRAILER
+from hansard.git.commit_message import TRAILER
 
 if TYPE_CHECKING:
     from hansard.git.repository import Repository

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hansard.index.sides import agent_meta
+from hansard.index.side_files import agent_meta
 from hansard.index.sql import Sql
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 

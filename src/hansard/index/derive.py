@@ -19,7 +19,7 @@ from hansard.index.generations import choose_generations
 from hansard.index.links import derive_links, see
 from hansard.index.moves import read_moves
 from hansard.index.remarks import own_title
-from hansard.index.sides import titles
+from hansard.index.side_files import titles
 from hansard.index.sql import Sql
 from hansard.index.worktrees import repository_of
 from hansard.model.moves import follow_moves

@@ -14,7 +14,7 @@ from hansard.clients.lines import fit, length_of
 from hansard.clients.records import REFUSED, Issue, ParsedLine
 from hansard.clients.rows import Rows
 from hansard.clients.state import State
-from hansard.index.sides import storable
+from hansard.index.side_files import storable
 
 _line = msgspec.json.Decoder(wire.HistoryLine).decode
 

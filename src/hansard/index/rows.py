@@ -11,8 +11,8 @@ from hansard.clients.rows import Rows
 from hansard.clients.state import State, dump, load
 from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
+from hansard.index.row_batches import RowBatch, SeenMessage, read_stretches
 from hansard.index.store import Disposable, Origin, telling
-from hansard.index.stretches import SeenMessage, Stretch, read_stretches
 from hansard.index.usage import UsageTable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -113,7 +113,7 @@ class RowIndex(Disposable):
         stretches = read_stretches(transcript, pieces, indexed, state, self._seen_message(transcript.id))
         return self.take(transcript, stretches, session_id) - before
 
-    def take(self, transcript: Transcript, stretches: Iterable[Stretch], session_id: str | None = None) -> int:
+    def take(self, transcript: Transcript, stretches: Iterable[RowBatch], session_id: str | None = None) -> int:
         """Write the rows of a transcript; returns how many records it has by then.
 
         `session_id` is the one that it belonged to, None where it is new.
@@ -131,7 +131,7 @@ class RowIndex(Disposable):
     def _pass(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
         """Take note of a log that has no records in it: a recording of the terminal."""
         size = self.known(transcript.id) + sum(map(len, pieces))
-        self._save(transcript, Stretch(Rows(), State(), size, size), dump(State()))
+        self._save(transcript, RowBatch(Rows(), State(), size, size), dump(State()))
         return 0
 
     def _seen_message(self, transcript: int) -> SeenMessage:
@@ -197,7 +197,7 @@ class RowIndex(Disposable):
             if found:
                 self.db.executemany(sql, found)
 
-    def _save(self, transcript: Transcript, stretch: Stretch, cursor: bytes) -> None:
+    def _save(self, transcript: Transcript, stretch: RowBatch, cursor: bytes) -> None:
         state = stretch.state
         session_id = _session(transcript, state)
         former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()

@@ -9,7 +9,7 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
-VERSION = 17
+VERSION = 18
 QUARTER = 900_000  # milliseconds
 
 TABLES = """
@@ -67,7 +67,7 @@ CREATE TABLE records (
     length      INTEGER NOT NULL,     -- bytes of the line
     kind        TEXT NOT NULL,        -- user, assistant, system, attachment, progress, ...
     sub         TEXT,                 -- subtype of system, attachment and progress records
-    says        TEXT,                 -- prompt, instruction, command, bash, result, reply, error, notification, ...
+    role        TEXT,                 -- prompt, instruction, command, bash, result, reply, error, notification, ...
     uuid        TEXT,
     parent_uuid TEXT,                 -- or the logical parent of a compaction
     ts          INTEGER,

@@ -17,8 +17,8 @@ from hansard.clients.lines import Lines
 from hansard.clients.records import Issue, ParsedLine
 from hansard.index import schema
 from hansard.index.history import HistoryFold
-from hansard.index.marks import kind_mark, marks
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
+from hansard.index.text_tags import kind_mark, marks
 from hansard.index.tokens import searchable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 

@@ -58,7 +58,7 @@ def explain(
 
 def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None) -> Explanation:
     charged = _Charges(ledger, wanted)
-    rows = charged.dearest(limit)
+    rows = charged.most_expensive(limit)
     shown = Sums()
     for row in rows:
         shown.add(row.rate, row.has_recorded, row.numbers)
@@ -137,7 +137,7 @@ class _Charges:
                 found.add(row[len(columns) - 2], row[len(columns) - 1], row[len(columns) :])
         return found
 
-    def dearest(self, limit: int | None) -> list[Counted]:
+    def most_expensive(self, limit: int | None) -> list[Counted]:
         """So many messages (None: all), the most expensive first."""
         if limit == 0:
             return []
@@ -264,6 +264,6 @@ def _differences(ledger: Ledger, wanted: Target, figure: UsageRow) -> Iterator[s
         return
     reported = wanted.reported.row({}, {}, ledger.rates, ledger.mode)
     for name in _COUNTED:
-        says, is_so = getattr(reported, name), getattr(figure, name)
-        if says != is_so:
-            yield f"{name}: reports say {says}, but the messages add up to {is_so}. Run `hansard rebuild`"
+        stated, summed = getattr(reported, name), getattr(figure, name)
+        if stated != summed:
+            yield f"{name}: reports say {stated}, but the messages add up to {summed}. Run `hansard rebuild`"

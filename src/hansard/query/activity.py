@@ -49,7 +49,7 @@ _CALLS = (
     "SELECT x.ts, x.is_error, x.id FROM transcripts t CROSS JOIN tool_calls x WHERE t.last_ts >= ?1"
     f" AND x.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} AND x.ts >= ?1 AND x.ts < ?2"
 )
-_FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.says = 'error'"
+_FAILURES = f"SELECT x.ts, 1 FROM {_INSIDE.format('records')} AND x.role = 'error'"
 _STINTS = f"""
     WITH lines AS (SELECT t.value ->> 1 AS session_id, x.ts AS ts FROM {_INSIDE.format("records")}),
     begun AS (SELECT session_id, ts, ts - lag(ts, 1, 0) OVER near > ?4 AS begins FROM lines
@@ -61,7 +61,7 @@ _STINTS = f"""
 Span = tuple[int, int]  # milliseconds: from, up to
 
 
-class Happened(Struct, frozen=True):
+class PeriodActivity(Struct, frozen=True):
     """What happened in one stretch of time."""
 
     since: datetime
@@ -80,7 +80,7 @@ class Happened(Struct, frozen=True):
         return self.tool_errors + self.api_errors
 
 
-def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime]]) -> list[Happened]:
+def activity_by_period(reader: Reader, stretches: Sequence[tuple[datetime, datetime]]) -> list[PeriodActivity]:
     """What happened in each of these stretches of time; they may overlap."""
     if not stretches:
         return []
@@ -98,7 +98,7 @@ def count_stretches(reader: Reader, stretches: Sequence[tuple[datetime, datetime
     stints = list(reader.rows(_STINTS, (*asked, PAUSE // timedelta(milliseconds=1))))
     clock = list(_merged(stints))
     return [
-        Happened(
+        PeriodActivity(
             since=since,
             until=until,
             sessions=sum(start < high and end >= low for start, end in sessions),

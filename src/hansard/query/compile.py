@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from hansard.errors import NotFound
-from hansard.index.marks import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
+from hansard.index.text_tags import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.tokens import fold_text
 from hansard.model.handles import is_handle, shown_id
 from hansard.query.language import (

@@ -19,9 +19,9 @@ from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_copies
+from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
-from hansard.query.soundness import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.record.failures import AFTER_DAMAGE
 from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
 from hansard.sources.layout import LOG_KINDS, FileKind

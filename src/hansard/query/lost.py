@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.claude_code.meaning import milliseconds
 from hansard.errors import Ambiguous, NotFound, StoreCorrupt
-from hansard.index.sides import storable
+from hansard.index.side_files import storable
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 

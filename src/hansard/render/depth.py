@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.render.format import many
 from hansard.render.text import one_line
-from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.model.display import Item, Part

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hansard.render.format import exact, many, project_name
 from hansard.render.text import fit, one_line
-from hansard.render.words import exact, many, project_name
 
 if TYPE_CHECKING:
     from hansard.model.explain import (

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from hansard.lazy_regex import lazy_compile
-from hansard.thread.views import LANGUAGES
+from hansard.thread.tool_views import LANGUAGES
 
 LONGEST = 4_000
 """Characters of code that is coloured: Pygments does about a megabyte a second."""

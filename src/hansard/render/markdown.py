@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.model.serialize import plain
 from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
+from hansard.render.format import call_facts, dollars, duration, many, session_cost, short
 from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
 from hansard.render.text import clean, fit, one_line
-from hansard.render.words import call_facts, dollars, duration, many, session_cost, short
 
 if TYPE_CHECKING:
     from hansard.model import display

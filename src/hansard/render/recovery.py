@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hansard.render.format import full, size, span
 from hansard.render.markdown_text import code_span, escape, fenced
 from hansard.render.terminal.recovery import paste_words
 from hansard.render.text import clean, one_line
-from hansard.render.words import full, size, span
 
 if TYPE_CHECKING:
     from hansard.model.recovery import Reconstruction

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.names import shortest_names
+from hansard.render.format import many, model_name, project_name, short
 from hansard.render.text import one_line
-from hansard.render.words import many, model_name, project_name, short
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

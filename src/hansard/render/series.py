@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.model import time
+from hansard.render.format import cost, dollars, model_name, project_name, tool_name
 from hansard.render.text import one_line
-from hansard.render.words import cost, dollars, model_name, project_name, tool_name
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -17,7 +17,7 @@ from hansard.index.derive import derive
 from hansard.index.moves import put_moves
 from hansard.index.remarks import Remarked, put_remarks
 from hansard.index.rows import Indexed, RowIndex, Transcript
-from hansard.index.sides import WITH_CONTENT, SideFile, put, retouch
+from hansard.index.side_files import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
 from hansard.index.worktrees import put_worktrees
 from hansard.pricing.settle import Prices, settle

@@ -38,7 +38,7 @@ class KeepResult:
     bytes_read: int = 0
 
 
-class Keeper:
+class RecordWriter:
     """Takes over what surveys found, file by file; one that fails is quarantined, and the others go on.
 
     New logs get their ids first, the oldest log the lowest: ids then follow time, and a search that must stop somewhere stops among
@@ -57,7 +57,7 @@ class Keeper:
         """`committed` is called after each commit, `compare_bytes` None is no limit."""
         self.record = record
         self.kept = KeepResult()
-        self._teller = reporter
+        self._progress = reporter
         self._committed = committed
         self._reread = reread
         self._compare_left = compare_bytes
@@ -73,7 +73,7 @@ class Keeper:
             while waiting:
                 self._take(waiting.pop())
         self._committed()
-        self._teller.end()
+        self._progress.end()
         return self.kept
 
     def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> KeepResult:
@@ -93,7 +93,7 @@ class Keeper:
         if self._waiting is not None:
             return self._waiting
         total = sum(result.bytes for result in surveys)
-        self._teller.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
+        self._progress.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
         self._waiting = []
         for result in surveys:
             root_id = self.record.root_id(result.root.path, result.root.name)
@@ -105,7 +105,7 @@ class Keeper:
 
     def _take(self, item: _Item) -> None:
         self._file(*item)
-        self._teller.step(files=1)
+        self._progress.step(files=1)
         self._commit_enough()
 
     def _reserve(self, root_id: int, result: RootSurvey) -> None:
@@ -122,7 +122,7 @@ class Keeper:
         """Note what is gone, what was left out, and what no longer fails."""
         record = self.record
         if result.gone:
-            self._lose(result.gone)
+            self._mark_lost(result.gone)
         for path in result.released:
             record.release(root_id, path)
         if result.complete:
@@ -130,7 +130,7 @@ class Keeper:
             for item in result.left_out:
                 record.leave_out(root_id, item.path, item.size, item.reason)
 
-    def _lose(self, lost: Sequence[Known]) -> None:
+    def _mark_lost(self, lost: Sequence[Known]) -> None:
         self.record.set_state([known.file_id for known in lost], GONE, _now())
         self.kept.touched.update(known.generation for known in lost if _is_log(known))
         self.kept.gone += len(lost)
@@ -147,7 +147,7 @@ class Keeper:
                 self._whole(place, root_id, file, known)
         except FileNotFoundError:
             if known is not None and known.state == LIVE:
-                self._lose([known])
+                self._mark_lost([known])
         except (HansardError, apsw.Error):
             raise  # of the store itself, not of this file
         except Exception as error:  # noqa: BLE001 - whatever a file does to us, the others are kept
@@ -290,7 +290,7 @@ class Keeper:
     def _count(self, size: int) -> None:
         self.kept.bytes_read += size
         self._uncommitted += size
-        self._teller.step(size)
+        self._progress.step(size)
 
 
 def _read_whole(place: str) -> tuple[bytes, Mark, int, bool]:

@@ -6,7 +6,7 @@ import os
 import shutil
 
 from hansard.storage.sqlite import remove_partial
-from hansard.sync.places import CHECK, INDEX, NEW, TEXT, place
+from hansard.sync.data_files import CHECK, INDEX, NEW, TEXT, place
 
 SAMPLE_PREFIX = "verify-"
 

@@ -22,7 +22,7 @@ from hansard.record.store import Record
 from hansard.sources.roots import Root
 from hansard.storage.failures import os_error
 from hansard.storage.sqlite import PARTIAL
-from hansard.sync.places import INDEX, RECORD, REPAIRED, TEXT, place
+from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place
 
 _DAMAGED = ".damaged-"
 

@@ -10,8 +10,8 @@ import msgspec
 
 from hansard.clients.state import State
 from hansard.errors import HansardError
+from hansard.index.row_batches import RowBatch, read_stretches
 from hansard.index.rows import Transcript
-from hansard.index.stretches import Stretch, read_stretches
 from hansard.record.store import Record
 from hansard.workers import Worker, processors
 
@@ -32,7 +32,7 @@ _END, _FAILED = b"end", b"failed"
 _ENDS = (_END, _FAILED)
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(Stretch).decode
+_decode = msgspec.msgpack.Decoder(RowBatch).decode
 
 
 class Task(NamedTuple):
@@ -82,7 +82,7 @@ class RowWorkers:
             self._tasks.extend(tasks)
             self._fill()
 
-    def stretches(self, transcript: int) -> Iterator[Stretch]:
+    def stretches(self, transcript: int) -> Iterator[RowBatch]:
         """The rows of a transcript; FoldFailedError, at once or after some of them, where it is to be done by who asks."""
         if transcript in self._done_here:
             yield from map(_decode, self._done_here.pop(transcript))
@@ -101,7 +101,7 @@ class RowWorkers:
         finally:
             self._doing.pop(transcript, None)
             if message is None:
-                self._lose(worker)
+                self._drop_worker(worker)
             self._fill()
         if message is None or message[1] == _FAILED:
             raise FoldFailedError
@@ -137,9 +137,9 @@ class RowWorkers:
         if worker.send(msgspec.structs.astuple(task.transcript), task.end, task.check):
             self._doing[task.transcript.id] = (worker, task)
         else:
-            self._lose(worker)
+            self._drop_worker(worker)
 
-    def _lose(self, worker: Worker) -> None:
+    def _drop_worker(self, worker: Worker) -> None:
         """Do without a worker that died."""
         if self._workers and worker in self._workers:
             self._workers.remove(worker)
@@ -152,7 +152,7 @@ class RowWorkers:
             worker.close()
 
 
-def _make(record: Record, task: Task) -> Iterator[Stretch]:
+def _make(record: Record, task: Task) -> Iterator[RowBatch]:
     def unknown(_key: str) -> int | None:
         raise FoldFailedError  # only who writes the rows can look up what was written
 

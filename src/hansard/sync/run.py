@@ -19,15 +19,15 @@ from hansard.sources.discover import Walk
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.sync import newest
+from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place
 from hansard.sync.lock import sync_lock
-from hansard.sync.places import INDEX, RECORD, REPAIRED, TEXT, place
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, ProgressReporter, SyncReport
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
     from hansard.index.rows import RowIndex
     from hansard.record.store import Record
-    from hansard.sync.keep import Keeper
+    from hansard.sync.keep import RecordWriter
     from hansard.sync.row_workers import RowWorkers
 
 Change = Callable[["Record"], None]
@@ -270,7 +270,7 @@ class _Run:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish, show
-        from hansard.sync.keep import Keeper
+        from hansard.sync.keep import RecordWriter
         from hansard.sync.row_workers import RowWorkers
         from hansard.sync.text import TextRun
 
@@ -289,7 +289,7 @@ class _Run:
                     change(record)
             coming = sum(result.bytes for result in surveys)
             text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=self.workers)
-            keeper = Keeper(
+            keeper = RecordWriter(
                 record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
             )
             is_large = is_first and text.backlog >= newest.LARGE_BYTES
@@ -347,7 +347,7 @@ class _Run:
         )
 
     def _newest(
-        self, keeper: Keeper, surveys: Sequence[RootSurvey], checked: Mapping[int, int], workers: RowWorkers
+        self, keeper: RecordWriter, surveys: Sequence[RootSurvey], checked: Mapping[int, int], workers: RowWorkers
     ) -> int:
         """Keep, index and derive the newest transcripts before all others; returns how many records."""
         from hansard.index.rows import RowIndex

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError, StoreCorrupt
 from hansard.record.store import Record
-from hansard.sync.places import RECORD, TEXT, place
+from hansard.sync.data_files import RECORD, TEXT, place
 from hansard.sync.report import ProgressReporter
 from hansard.workers import Worker
 

@@ -25,9 +25,9 @@ from hansard.storage import sqlite
 from hansard.storage.heartbeat import note_verify
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.readonly import connect_readonly
+from hansard.sync.data_files import CHECK, INDEX, RECORD, TEXT, place
 from hansard.sync.leftovers import SAMPLE_PREFIX, remove_leftovers
 from hansard.sync.lock import sync_lock
-from hansard.sync.places import CHECK, INDEX, RECORD, TEXT, place
 from hansard.sync.report import ProgressReporter
 from hansard.sync.run import is_signed, sync
 

@@ -71,7 +71,7 @@ def call_of_result(reader: Reader, transcript: int, offset: int) -> int:
     row = reader.one(
         "SELECT b.id - b.n FROM records r JOIN blocks t ON t.id BETWEEN r.id AND r.id + r.length AND t.kind = 'tool_result'"
         " JOIN tool_calls c ON c.tool_use_id = t.tool_use_id AND c.id BETWEEN ?1 AND ?3 JOIN blocks b ON b.id = c.id"
-        " WHERE r.id = (SELECT max(id) FROM records WHERE id BETWEEN ?1 AND ?2) AND r.says = 'result'"
+        " WHERE r.id = (SELECT max(id) FROM records WHERE id BETWEEN ?1 AND ?2) AND r.role = 'result'"
         " ORDER BY c.result_id IS t.id DESC, c.id LIMIT 1",
         (low, low + offset, low + OFFSET_MASK),
     )
@@ -275,7 +275,7 @@ def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bo
 def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
     if call.path is not None and not outputs:
         return replace(call, subject=call.path)
-    from hansard.thread.views import output_of, view
+    from hansard.thread.tool_views import output_of, view
 
     try:
         found = read_listed(reader, record, call, result=outputs)

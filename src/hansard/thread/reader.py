@@ -370,10 +370,10 @@ class ThreadReader:
         text = m.user_text(content)
         if has_result and not text:
             return
-        says = m.says(body, text, has_result=False, sidechain=self.is_agent_file)
-        shown = _SHOWN.get(says)
+        role = m.role(body, text, has_result=False, sidechain=self.is_agent_file)
+        shown = _SHOWN.get(role)
         if shown is None:
-            self._skip(f"user/{says}")
+            self._skip(f"user/{role}")
         elif has_result:
             self._add(record, "note", text)  # said beside a result, so not counted as a prompt of its own
         elif shown in ("command", "bash"):

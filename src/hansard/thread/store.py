@@ -210,7 +210,7 @@ class ShortLines:
     def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The bytes from `start` to `end`."""
         row = self._reader.one(
-            "SELECT id, length, kind, sub, says, uuid, parent_uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
+            "SELECT id, length, kind, sub, role, uuid, parent_uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
             ((generation << OFFSET_BITS) + start, LONGEST),
         )
         if row is not None:
@@ -224,7 +224,7 @@ class ShortLines:
         return self._record.read_snapshot(snapshot)
 
     def _stand_in(self, row: Any) -> bytes:
-        record_id, length, kind, sub, says, uuid, parent_uuid, ts, sidechain = row
+        record_id, length, kind, sub, role, uuid, parent_uuid, ts, sidechain = row
         note = f"This line has {length:,} bytes, too many to show here; see its raw form."
         blocks = [
             _block(note, *block)
@@ -241,8 +241,8 @@ class ShortLines:
             "parentUuid": parent_uuid,
             "isSidechain": bool(sidechain),
             "timestamp": at.isoformat().replace("+00:00", "Z") if at is not None else None,
-            "isMeta": True if says == "meta" else None,
-            "isCompactSummary": True if says == "compact_summary" else None,
+            "isMeta": True if role == "meta" else None,
+            "isCompactSummary": True if role == "compact_summary" else None,
         }
         if kind in ("user", "assistant"):
             line["message"] = {"role": kind, "content": blocks or note}
@@ -353,8 +353,8 @@ class ThreadStore:
         long_lines: bool = True,
     ) -> Thread:
         """See `Hansard.read`."""
-        from hansard.thread.thread import Family, Thread
+        from hansard.thread.thread import SessionContext, Thread
 
         lines: LineSource = self.record if long_lines else ShortLines(self.reader, self.record)
-        family = Family(self, lines, session, pictures=pictures, subagents=subagents)
+        family = SessionContext(self, lines, session, pictures=pictures, subagents=subagents)
         return Thread(family, agent, branch, self._cache)

@@ -25,13 +25,13 @@ _WORDS = 400  # characters of a prompt, of which a line shows some
 _KINDS = {"queued": "prompt"}
 # What a reader is shown of a turn; its other records say nothing about how long it took.
 _SHOWN = (
-    "r.kind = 'assistant' OR r.says IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
+    "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
     " 'compact_summary', 'notification', 'teammate', 'interruption')"
     " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
 )
 # A turn ends with its last answer or result; what the client adds later, and notes that come for the next one, do not prolong it.
 _ENDS = (
-    "r.message_id IS NOT NULL OR r.says IN ('result', 'error', 'prompt', 'instruction', 'command', 'bash', 'command_output',"
+    "r.message_id IS NOT NULL OR r.role IN ('result', 'error', 'prompt', 'instruction', 'command', 'bash', 'command_output',"
     " 'bash_output', 'interruption') OR r.sub IN ('compact_boundary', 'local_command')"
 )
 
@@ -50,20 +50,20 @@ class Typed(NamedTuple):
     uuid: str | None
     parent_uuid: str | None
     kind: str
-    says: str
+    role: str
     sidechain: int
 
     @property
     def is_prompt(self) -> bool:
         """Whether it is a line of its own, which may replace another."""
-        return self.kind == "user" and self.says == "prompt"
+        return self.kind == "user" and self.role == "prompt"
 
 
 def typed_lines(reader: Reader, low: int) -> list[Typed]:
     """Those of a transcript, whose ids begin at `low`."""
     rows = reader.rows(
-        "SELECT id, uuid, parent_uuid, kind, says, sidechain FROM records WHERE id BETWEEN ? AND ?"
-        " AND says IN ('prompt', 'instruction', 'command', 'bash') ORDER BY id",
+        "SELECT id, uuid, parent_uuid, kind, role, sidechain FROM records WHERE id BETWEEN ? AND ?"
+        " AND role IN ('prompt', 'instruction', 'command', 'bash') ORDER BY id",
         (low, low + OFFSET_MASK),
     )
     return list(map(Typed._make, rows))
@@ -78,17 +78,17 @@ def find_starts(thread: ThreadReader) -> list[Start]:
                 continue
         elif line.sidechain and not thread.is_agent_file:
             continue
-        if (line.kind, line.says) == ("attachment", "prompt") and not thread.queued.get(line.id - thread.low):
+        if (line.kind, line.role) == ("attachment", "prompt") and not thread.queued.get(line.id - thread.low):
             continue  # there is nothing in it
         found[line.id - thread.low] = line.uuid
     # Commands and queued prompts whose own lines do not say what they are.
-    for record_id, kind, uuid, says, sidechain in thread.reader.rows(
-        "SELECT p.id, r.kind, r.uuid, r.says, coalesce(r.sidechain, 0) FROM prompts p LEFT JOIN records r ON r.id = p.id"
+    for record_id, kind, uuid, role, sidechain in thread.reader.rows(
+        "SELECT p.id, r.kind, r.uuid, r.role, coalesce(r.sidechain, 0) FROM prompts p LEFT JOIN records r ON r.id = p.id"
         " WHERE p.id BETWEEN ? AND ?",
         thread.all_ids,
     ):
         is_inside = uuid in thread.only if thread.only is not None else thread.is_agent_file or not sidechain
-        if says is None and is_inside and (kind is not None or record_id - thread.low in thread.queued):
+        if role is None and is_inside and (kind is not None or record_id - thread.low in thread.queued):
             found[record_id - thread.low] = uuid
     starts = [Start(offset, thread.branches.of(found[offset])) for offset in sorted(found)]
     first = thread.first(starts[0].offset if starts else None)
@@ -137,7 +137,7 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
     failed = {bisect_right(offsets, place) - 1 for place in _failures(thread, bounds)}
     spans = [(low + start, low + end - 1) for start, end in zip(offsets, [*ends, OFFSET_MASK + 1], strict=False)]
     times = _times(thread, spans)
-    told_to = {line.id for line in thread.typed if line.says == "instruction"}  # whoever told a subagent is no person
+    told_to = {line.id for line in thread.typed if line.role == "instruction"}  # whoever told a subagent is no person
     told = []
     for place, start in enumerate(chosen):
         source, text, asked = said.get(start.offset, ("", "", None))
@@ -201,7 +201,7 @@ def _failures(thread: ThreadReader, bounds: tuple[int, int]) -> list[int]:
     rows = thread.reader.rows(
         "SELECT r.id, r.sidechain FROM tool_calls c JOIN blocks b ON b.id = c.id JOIN records r ON r.id = b.id - b.n"
         " WHERE c.id BETWEEN ?1 AND ?2 AND c.is_error = 1 UNION ALL"
-        " SELECT id, sidechain FROM records WHERE id BETWEEN ?1 AND ?2 AND (says = 'error' OR sub = 'api_error')",
+        " SELECT id, sidechain FROM records WHERE id BETWEEN ?1 AND ?2 AND (role = 'error' OR sub = 'api_error')",
         bounds,
     )
     return list(_own(thread, rows))

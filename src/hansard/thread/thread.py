@@ -33,8 +33,8 @@ from hansard.thread.structure import (
     read_compactions,
     read_outline,
 )
+from hansard.thread.tool_views import ASSISTANT, USER, facts_of, pictures, said, view
 from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
-from hansard.thread.views import ASSISTANT, USER, facts_of, pictures, said, view
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
@@ -59,7 +59,7 @@ class OpenedThread(Struct, frozen=True):
     made: dict[str, Any] = field(default_factory=dict)  # of it, each once
 
 
-class Family:
+class SessionContext:
     """What all threads of one session share while they are read."""
 
     def __init__(
@@ -102,7 +102,7 @@ class Thread:
     """
 
     def __init__(
-        self, family: Family, agent: str | None = None, branch: int = 0, cache: ThreadCache | None = None
+        self, family: SessionContext, agent: str | None = None, branch: int = 0, cache: ThreadCache | None = None
     ) -> None:
         self._family = family
         self._cache = cache

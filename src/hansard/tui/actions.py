@@ -10,8 +10,8 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from hansard.errors import HansardError
+from hansard.render.format import many, title_of
 from hansard.render.text import Paint, one_line, resume_command
-from hansard.render.words import many, title_of
 from hansard.tui.frame import View
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 
 from hansard.errors import HansardError
 from hansard.files import write_private
-from hansard.render.words import use_project_names
+from hansard.render.format import use_project_names
 from hansard.tui.engine_thread import EngineThread
 from hansard.tui.frame import TABS, View
 from hansard.tui.state import State, changed, load_state, save_state

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from hansard.errors import HansardError
 from hansard.query.language.fields import FIELDS
-from hansard.render.words import project_name
+from hansard.render.format import project_name
 
 if TYPE_CHECKING:
     from hansard.tui.engine_thread import EngineThread

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.render.format import cost, many, project_name, short, title_of, when
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
-from hansard.render.words import cost, many, project_name, short, title_of, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session, SessionGroup

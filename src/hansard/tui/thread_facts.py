@@ -7,8 +7,8 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.render.format import cost, size
 from hansard.render.text import clean, one_line, wrap
-from hansard.render.words import cost, size
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

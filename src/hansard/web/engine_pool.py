@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hansard import engine
 from hansard.errors import HansardError
-from hansard.render.words import use_project_names
+from hansard.render.format import use_project_names
 from hansard.thread.store import ThreadCache
 from hansard.web.page_cache import before_reading
 from hansard.web.responses import HttpError

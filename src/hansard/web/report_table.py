@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hansard.model.time import BLOCK
+from hansard.render.format import dollars, duration, exact, row_cost, tool_name
 from hansard.render.reports import key_names
 from hansard.render.series import date_text
 from hansard.render.text import one_line
-from hansard.render.words import dollars, duration, exact, row_cost, tool_name
 from hansard.web.urls import day_place, place, session_place
 
 if TYPE_CHECKING:

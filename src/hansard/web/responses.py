@@ -16,9 +16,9 @@ from starlette.responses import HTMLResponse, Response
 from hansard import __version__
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.serialize import encoded
-from hansard.render import words
+from hansard.render import format as formatting
+from hansard.render.format import dollars, project_name
 from hansard.render.html.escaping import cut_line, visible
-from hansard.render.words import dollars, project_name
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:
@@ -163,18 +163,18 @@ def _environment() -> Environment:
     )
     env.filters.update(
         money=dollars,
-        short=words.short,
-        size=words.size,
-        duration=words.duration,
+        short=formatting.short,
+        size=formatting.size,
+        duration=formatting.duration,
         project_name=project_name,
-        model_name=words.model_name,
-        tool_name=words.tool_name,
-        full=words.full,
-        when=lambda moment: words.when(moment, datetime.now(UTC)),
-        ago=lambda moment: words.ago(moment, datetime.now(UTC)),
-        ahead=lambda moment: words.ahead(moment, datetime.now(UTC)),
-        many=words.many,
-        machine=words.machine,
+        model_name=formatting.model_name,
+        tool_name=formatting.tool_name,
+        full=formatting.full,
+        when=lambda moment: formatting.when(moment, datetime.now(UTC)),
+        ago=lambda moment: formatting.ago(moment, datetime.now(UTC)),
+        ahead=lambda moment: formatting.ahead(moment, datetime.now(UTC)),
+        many=formatting.many,
+        machine=formatting.machine,
         line=cut_line,
         segment=lambda text: quote(str(text), safe=""),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.words import clock, local, tool_name, when
+from hansard.render.format import clock, local, tool_name, when
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from hansard.model.time import BLOCK
 from hansard.query.activity import PAUSE
 from hansard.render.charts.scale import per_cent
+from hansard.render.format import budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS
 from hansard.render.series import date_text
-from hansard.render.words import budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.web.urls import place
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.model.current import CurrentUsage
     from hansard.model.ledger import BillingBlock, Budget, UsageRow
-    from hansard.query.activity import Happened
+    from hansard.query.activity import PeriodActivity
 
 
 _DAY = timedelta(days=1)
@@ -66,7 +66,7 @@ def summary_cards(
         monday = today - _DAY * today.weekday()
     starts = {day: zone.midnight(day) for day in (today - _DAY, today, today + _DAY)}
     weeks = [zone.midnight(monday + _DAY * days) for days in (-7, 0, 7)]
-    in_day, before, week, last = h.happened(
+    in_day, before, week, last = h.activity_by_period(
         (starts[today], starts[today + _DAY]),
         (starts[today - _DAY], starts[today]),
         (weeks[1], weeks[2]),
@@ -129,8 +129,8 @@ def all_time(h: Hansard, zone: Zone, timezone: str | None, now: datetime) -> Sum
 
 def _figures(
     what: tuple[str, str, date, date],
-    now: tuple[Happened, UsageRow | None],
-    before: tuple[Happened, UsageRow | None],
+    now: tuple[PeriodActivity, UsageRow | None],
+    before: tuple[PeriodActivity, UsageRow | None],
     called: str,
 ) -> Iterator[Figure]:
     """The figures of a day or a week, each beside the one before."""

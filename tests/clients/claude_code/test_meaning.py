@@ -19,7 +19,7 @@ from hansard.clients.claude_code.meaning import (
     prompt_text,
     raw_is_string,
     result_text,
-    says,
+    role,
     sub_kind,
     user_text,
     without_base64,
@@ -38,7 +38,7 @@ def meaning(value: dict[str, Any], *, sidechain: bool = False) -> str:
     record = only(line(value))
     content = record.body.message.content
     has_result = isinstance(content, list) and any(block.type == "tool_result" for block in content)
-    return says(record.body, user_text(content), has_result=has_result, sidechain=sidechain)
+    return role(record.body, user_text(content), has_result=has_result, sidechain=sidechain)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ def test_days_are_those_of_the_zone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "column", "says"),
+    ("text", "column", "problem"),
     [
         (
             "a kind:promt",
@@ -205,11 +205,11 @@ def test_days_are_those_of_the_zone() -> None:
         ("tokens:lots", 7, "'lots' is not a number of tokens"),
     ],
 )
-def test_what_a_field_cannot_take(text: str, column: int, says: str) -> None:
+def test_what_a_field_cannot_take(text: str, column: int, problem: str) -> None:
     with pytest.raises(QueryError) as failure:
         read(text)
     assert failure.value.column == column
-    assert says in failure.value.problem
+    assert problem in failure.value.problem
 
 
 def test_the_way_out_is_told() -> None:

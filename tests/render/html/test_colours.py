@@ -9,7 +9,7 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 
 from hansard.render import highlighting
 from hansard.render.highlighting import CLASSES, LONGEST, Run, _class_of, coloured
-from hansard.thread.views import LANGUAGES as KNOWN
+from hansard.thread.tool_views import LANGUAGES as KNOWN
 
 LANGUAGES = sorted(KNOWN - {"text", "markdown", "prisma"})
 SAMPLE = """#!/usr/bin/env python

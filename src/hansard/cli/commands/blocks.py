@@ -25,9 +25,9 @@ from hansard.cli.usage_options import Period, counts, filter_line, period
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
 from hansard.model.time import BLOCK
+from hansard.render.format import duration, many, model_name, short
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line
-from hansard.render.words import duration, many, model_name, short
 
 if TYPE_CHECKING:
     from hansard.cli.context import Context
@@ -227,9 +227,9 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
+    from hansard.render.format import row_cost
     from hansard.render.reports import pause
     from hansard.render.terminal.cost_table import aligned
-    from hansard.render.words import row_cost
 
     blocks = sorted(answer.blocks, key=lambda block: block.start)
     used = [(block, block.usage) for block in blocks if block.usage is not None]
@@ -261,8 +261,8 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
+    from hansard.render.format import cost
     from hansard.render.terminal.cost_table import bar
-    from hansard.render.words import cost
 
     usage = block.usage
     if usage is None:

@@ -12,8 +12,8 @@ from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.session_argument import choose_session
 from hansard.cli.session_filters import session_filters
 from hansard.errors import HansardError, NotFound, UsageError
+from hansard.render.format import many, size
 from hansard.render.text import one_line
-from hansard.render.words import many, size
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -14,9 +14,9 @@ from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.errors import NotFound, UsageError
 from hansard.query.files import SORTS
+from hansard.render.format import duration, project_name, short, tool_name, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line
-from hansard.render.words import duration, project_name, short, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -207,7 +207,7 @@ def _turns(h: Hansard, calls: Sequence[Call]) -> dict[int, str]:
 def _diff(h: Hansard, call: Call, columns: int, paint: Paint) -> Iterator[str]:
     """What a call changed, as the record has it."""
     from hansard.render.terminal.parts import Board
-    from hansard.thread.views import view
+    from hansard.thread.tool_views import view
 
     read = h.listed_call(call)
     if read is None:

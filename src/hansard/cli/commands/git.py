@@ -75,7 +75,7 @@ def _words(cli: Context, action: str, target: str, prefix: str) -> None:
             if target != "-":
                 raise
             # A session that has just begun is not on disk yet; a hook needs an answer all the same.
-            from hansard.git.words import new_words
+            from hansard.git.commit_message import new_words
 
             found = new_words(session, prefix)
     if cli.as_json:

@@ -14,8 +14,8 @@ import click
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.errors import UsageError
+from hansard.render.format import many
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, width
-from hansard.render.words import many
 from hansard.sources.layout import FileKind
 
 if TYPE_CHECKING:

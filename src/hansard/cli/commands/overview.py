@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
+from hansard.render.format import ago, cost, incomplete, many, odd_lines, short, size
 from hansard.render.terminal.health import cleanup_lines
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, one_line, wrap
-from hansard.render.words import ago, cost, incomplete, many, odd_lines, short, size
 
 if TYPE_CHECKING:
     from hansard.config import Settings

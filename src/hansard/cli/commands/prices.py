@@ -10,10 +10,10 @@ import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.errors import StoreBusy, UsageError
+from hansard.render.format import many, model_name
 from hansard.render.reports import PRICED, grouped, price, prompt_size
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
-from hansard.render.words import many, model_name
 
 if TYPE_CHECKING:
     from hansard.model.ledger import PriceData, Rate, UsageRow
@@ -180,8 +180,8 @@ def _update(cli: Context, url: str | None, *, everything: bool) -> None:
 def _told(
     data: PriceData, changes: Sequence[tuple[str, str]], before: UsageRow, after: UsageRow, columns: int
 ) -> Iterator[str]:
+    from hansard.render.format import row_cost
     from hansard.render.reports import data_words
-    from hansard.render.words import row_cost
 
     yield from wrap(f"Fetched {data_words(data)}", columns)
     if not changes:

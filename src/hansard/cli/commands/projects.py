@@ -11,9 +11,9 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, sort_options
+from hansard.render.format import dollars, project_name, short, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import one_line
-from hansard.render.words import dollars, project_name, short, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project

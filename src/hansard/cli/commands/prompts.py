@@ -15,10 +15,10 @@ from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.query.prompts import SOURCES
+from hansard.render.format import full as in_full
+from hansard.render.format import many, project_name, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
-from hansard.render.words import full as in_full
-from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
     from hansard.model.prompts import Prompt, PromptPage

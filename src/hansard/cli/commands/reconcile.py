@@ -10,10 +10,10 @@ import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
+from hansard.render.format import cost, dollars, many, model_name, short
 from hansard.render.terminal.cost_table import footer
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, pad, width, wrap
-from hansard.render.words import cost, dollars, many, model_name, short
 
 if TYPE_CHECKING:
     from hansard.model.reconcile import ClientCheck, Counted, CountingMethod, DifferenceStep, PeerCheck, Reconciliation

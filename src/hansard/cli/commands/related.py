@@ -11,9 +11,9 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.session_argument import choose_session
+from hansard.render.format import many, project_name, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
-from hansard.render.words import many, project_name, when
 
 if TYPE_CHECKING:
     from hansard.model.related import Related

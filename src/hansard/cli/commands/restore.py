@@ -11,8 +11,8 @@ from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_conte
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError, WouldOverwrite
+from hansard.render.format import many, size
 from hansard.render.text import fit_path, one_line
-from hansard.render.words import many, size
 
 if TYPE_CHECKING:
     from hansard.model.files import RestoreItem

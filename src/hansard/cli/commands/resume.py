@@ -14,8 +14,8 @@ from hansard.cli.context import Command, Context, note, pass_context, program, r
 from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound
 from hansard.model.files import RestoreAction
+from hansard.render.format import many
 from hansard.render.text import CLIENT, RESUME_OPTION, command_line, one_line
-from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -13,7 +13,7 @@ from hansard.cli.query_arguments import FreeTextCommand
 from hansard.errors import UsageError
 from hansard.model.search import SearchPage
 from hansard.model.serialize import plain
-from hansard.render.words import many, size
+from hansard.render.format import many, size
 
 _SESSIONS = 10
 _HITS = 20

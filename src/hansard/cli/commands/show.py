@@ -14,8 +14,8 @@ from hansard.cli.output.pager import write
 from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound, UsageError
 from hansard.lazy_regex import lazy_compile
+from hansard.render.format import full, many
 from hansard.render.text import one_line
-from hansard.render.words import full, many
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

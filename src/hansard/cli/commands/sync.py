@@ -18,8 +18,8 @@ from hansard.cli.context import (
 )
 from hansard.cli.output.progress import SyncBar
 from hansard.errors import Incomplete, SourceUnreadable, StoreBusy
+from hansard.render.format import incomplete, many, odd_lines, size
 from hansard.render.text import one_line
-from hansard.render.words import incomplete, many, odd_lines, size
 
 if TYPE_CHECKING:
     from hansard.sync.report import SyncReport

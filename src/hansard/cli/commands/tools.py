@@ -15,9 +15,9 @@ from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
+from hansard.render.format import duration, short, tool_name, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line
-from hansard.render.words import duration, short, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, CallPage, ToolReport, ToolSums

@@ -7,8 +7,8 @@ import click
 from hansard.cli.context import SLOW_SECONDS, Command, Context, common, pass_context, program
 from hansard.cli.output.progress import BytesBar
 from hansard.errors import UsageError
+from hansard.render.format import many, size
 from hansard.render.text import one_line, wrap
-from hansard.render.words import many, size
 
 
 @click.command(cls=Command)

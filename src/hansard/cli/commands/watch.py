@@ -21,8 +21,8 @@ from hansard.cli.context import (
     pass_context,
     warn,
 )
+from hansard.render.format import local, many, project_name, size
 from hansard.render.text import fit, one_line
-from hansard.render.words import local, many, project_name, size
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
+from hansard.render.format import cost as marked_cost
+from hansard.render.format import model_name, project_name, short, when
 from hansard.render.terminal.cost_table import aligned
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, one_line, width
-from hansard.render.words import cost as marked_cost
-from hansard.render.words import model_name, project_name, short, when
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session

@@ -14,7 +14,7 @@ from hansard.cli.statusline.line import shown
 from hansard.cli.statusline.snapshot import system_zone
 from hansard.errors import UsageError
 from hansard.ledger.calendar import find_zone
-from hansard.render.words import cost, short
+from hansard.render.format import cost, short
 
 if TYPE_CHECKING:
     from decimal import Decimal

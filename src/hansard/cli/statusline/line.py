@@ -156,7 +156,7 @@ class _Line:
         if text is None and said is not None:
             from decimal import Decimal  # only until a refresh has met the session
 
-            from hansard.render.words import dollars
+            from hansard.render.format import dollars
 
             text, amount = f"~{dollars(Decimal(f'{said:.6f}'))}", said
         return self.mark.raise_to("cost", amount, text)

@@ -27,7 +27,7 @@ from hansard.clients.claude_code.meaning import (
     queued_says,
     raw_is_string,
     result_text,
-    says,
+    role,
     string,
     sub_kind,
     user_text,
@@ -252,7 +252,7 @@ class Fold:
                         state.images += 1
                     self.rows.blocks.append((record_id + number, number, kind or "", None, None, 0))
         text = "" if has_result else user_text(content)
-        meaning = says(body, text, has_result=has_result, sidechain=sidechain)
+        meaning = role(body, text, has_result=has_result, sidechain=sidechain)
         if has_result:
             return meaning
         if not state.first_text and meaning in ("prompt", "instruction"):

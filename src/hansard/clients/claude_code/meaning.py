@@ -148,7 +148,7 @@ def progress_of(body: wire.Entry) -> wire.Progress | None:
     return found
 
 
-def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> str:
+def role(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> str:
     """What a user line is: a human's prompt, a command, a tool's result, an instruction to a subagent, ..."""
     if has_result:
         return "result"
@@ -175,7 +175,7 @@ def says(body: wire.Entry, text: str, *, has_result: bool, sidechain: bool) -> s
 
 def queued_says(attachment: wire.Attachment, text: str) -> str:
     """What a queued command is, by the same rules as a user line."""
-    return says(wire.Entry(origin=attachment.origin), text, has_result=False, sidechain=False)
+    return role(wire.Entry(origin=attachment.origin), text, has_result=False, sidechain=False)
 
 
 # Before this client version a prompt that was typed while the model worked stands in the queue's records only.
@@ -197,7 +197,7 @@ def queue_step(queue: list[str], operation: wire.QueueOperation, version: str) -
         queue.clear()
     elif queue and name in ("dequeue", "remove"):
         text = queue.pop(0)
-        human = text and says(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
+        human = text and role(wire.Entry(), text, has_result=False, sidechain=False) == "prompt"
         if human and name == "remove" and version_of(version) < _QUEUED_AS_ATTACHMENT:
             return text
     return None

@@ -19,7 +19,7 @@ from hansard.clients.claude_code.meaning import (
     queue_step,
     queued_says,
     result_parts,
-    says,
+    role,
     split_reminders,
     string,
     user_text,
@@ -190,7 +190,7 @@ def _texts(record: ParsedLine, *, sidechain: bool) -> list[Text]:
 def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool) -> list[Text]:
     """The texts of a user line: what a human, a tool or the client itself said."""
     if isinstance(content, str):
-        return [_said(0, says(body, content, has_result=False, sidechain=sidechain), content, has_image=False)]
+        return [_said(0, role(body, content, has_result=False, sidechain=sidechain), content, has_image=False)]
     found: list[Text] = []
     meaning = ""
     has_image = any(block.type == "image" for block in content)
@@ -210,7 +210,7 @@ def _told(body: wire.Entry, content: str | list[wire.Block], *, sidechain: bool)
 
 def _meaning(body: wire.Entry, content: list[wire.Block], *, sidechain: bool) -> str:
     has_result = any(block.type == "tool_result" for block in content)
-    return says(body, user_text(content), has_result=has_result, sidechain=sidechain)
+    return role(body, user_text(content), has_result=has_result, sidechain=sidechain)
 
 
 def _said(number: int, meaning: str, text: str, *, has_image: bool) -> Text:

@@ -25,7 +25,7 @@ _LONGEST_LINE = 256 << 20
 _BLOCK_KINDS = {"thinking": "thinking", "tool_use": "call", "server_tool_use": "call", "mcp_tool_use": "call"}
 _COMMANDS = frozenset({"command", "bash", "command_output", "bash_output"})
 _PRINTED = (
-    "(r.says IN ('command_output', 'bash_output')"
+    "(r.role IN ('command_output', 'bash_output')"
     " OR r.sub = 'local_command' AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.id = r.id))"
 )
 NOT_PRINTED = Condition(
@@ -68,7 +68,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         return {}
     rows = list(
         reader.rows(
-            "SELECT c.value, r.id, r.length, r.kind, r.sub, r.says, r.ts, r.sidechain, r.uuid, b.kind, b.is_error,"
+            "SELECT c.value, r.id, r.length, r.kind, r.sub, r.role, r.ts, r.sidechain, r.uuid, b.kind, b.is_error,"
             " b.tool"
             " FROM json_each(?) c LEFT JOIN records r ON r.id = (SELECT max(id) FROM records WHERE id <= c.value)"
             " LEFT JOIN blocks b ON b.id = c.value",
@@ -85,7 +85,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     }
     found: dict[int, TextBlock] = {}
     others: list[int] = []
-    for id_, record_id, length, kind, sub, says, ts, sidechain, uuid, block_kind, is_error, tool in rows:
+    for id_, record_id, length, kind, sub, role, ts, sidechain, uuid, block_kind, is_error, tool in rows:
         log = logs.get(id_ >> OFFSET_BITS)
         if log is None or id_ in found:
             continue
@@ -94,7 +94,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
                 id_,
-                "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, says, block_kind),
+                "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, role, block_kind),
                 id_ >> OFFSET_BITS,
                 path,
                 record_id & OFFSET_MASK,
@@ -105,7 +105,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
                 session_id,
                 agent_id,
                 tool or "",
-                bool(is_error) or says == "error" or sub == "api_error",
+                bool(is_error) or role == "error" or sub == "api_error",
                 bool(sidechain) or bool(agent_id),
                 bool(is_current),
                 record_id & OFFSET_MASK < copied,
@@ -156,15 +156,15 @@ def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:
         results[id_].tool = tool
 
 
-def _kind(kind: str, sub: str | None, says: str | None, block_kind: str | None) -> str:
+def _kind(kind: str, sub: str | None, role: str | None, block_kind: str | None) -> str:
     if block_kind is not None and block_kind not in ("text", "image"):
         named = _BLOCK_KINDS.get(block_kind)
         return named or ("result" if block_kind.endswith("tool_result") else "note")
     if kind == "assistant":
         return "reply"
-    if says == "prompt":
+    if role == "prompt":
         return "prompt"
-    return "command" if says in _COMMANDS or sub == "local_command" else "note"
+    return "command" if role in _COMMANDS or sub == "local_command" else "note"
 
 
 def _correct(reader: Reader, found: dict[int, TextBlock], ids: Iterable[int]) -> None:

@@ -24,7 +24,7 @@ from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe,
 from hansard.query.search.candidates import PARTS, Finder, Stops
 from hansard.query.search.excerpts import WIDTH, Excerpt, Marker
 from hansard.query.search.plan import Plan, Term, make_plan
-from hansard.query.search.ranking import standing
+from hansard.query.search.ranking import recency_weight
 from hansard.query.search.screening import Screen, without_exclusions
 from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage.cursors import read_cursor, write_cursor
@@ -122,7 +122,7 @@ class Search:
             self._screen = Screen(self.node, IndexedWords(self._reader, may_cut=True), texts, request.prepare)
         batch = self._newest() if request.sort == "newest" else self._best()
         shown = batch.groups
-        shower = _Shower(self._reader, texts, self.plan, request, self._screen)
+        shower = _HitBuilder(self._reader, texts, self.plan, request, self._screen)
         best = [_different(group)[:HITS_PER_SESSION] for group in shown]
         hits = shower.hits([one for group in best for one in group])
         sessions: list[SessionHits] = []
@@ -247,7 +247,7 @@ class Search:
         return list(hints(self._reader, self.node))
 
     def _weighed(self, block: TextBlock, weights: dict[int, float]) -> _Found:
-        value = standing(block.kind, block.at, self._cursor.now, is_aside=block.is_aside)
+        value = recency_weight(block.kind, block.at, self._cursor.now, is_aside=block.is_aside)
         return _Found(block, max(weights[block.id], 0.01) * value)
 
     def _owned(self, found: list[_Found], enough: int) -> list[_Found]:
@@ -326,7 +326,7 @@ def _different(group: Sequence[_Found]) -> list[_Found]:
     return [one for one in group if one.block.kind != "title" or one is titles[0]]
 
 
-class _Shower:
+class _HitBuilder:
     """Turns candidates into hits."""
 
     def __init__(

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from hansard.clients.claude_code.texts import KINDS
 from hansard.errors import UsageError
-from hansard.index.marks import kind_mark
+from hansard.index.text_tags import kind_mark
 from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of
 from hansard.query.language import And, Everything, Field, Kind, Near, Node, Not, Or, Phrase, Word, walk
 from hansard.query.language.nodes import several

@@ -122,7 +122,7 @@ def _gap(one: list[int], two: list[int]) -> int:
     return best + 1
 
 
-def standing(kind: str, at: int | None, now: int, *, is_aside: bool) -> float:
+def recency_weight(kind: str, at: int | None, now: int, *, is_aside: bool) -> float:
     """What a text is worth for what it is and how old it is, whatever it says."""
     weight = KIND_WEIGHT.get(kind, 0.5) * (ASIDE_WEIGHT if is_aside else 1.0)
     age = max(0, now - at) / _DAY if at is not None else 1000.0

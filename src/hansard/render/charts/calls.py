@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.render.charts.stacked import Column, Part, stacked
+from hansard.render.format import many, short
 from hansard.render.series import MONTHS
-from hansard.render.words import many, short
 
 if TYPE_CHECKING:
     from markupsafe import Markup

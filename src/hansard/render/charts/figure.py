@@ -16,6 +16,7 @@ from hansard.render.charts.heatmap import CELL, SHADES
 from hansard.render.charts.scale import pixels
 from hansard.render.charts.stacked import Column, stacked_bars
 from hansard.render.charts.usage import colour_of, columns_of, draw_year
+from hansard.render.format import many
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import data_words
 from hansard.render.series import (
@@ -35,7 +36,6 @@ from hansard.render.series import (
     year_of,
 )
 from hansard.render.text import fit, one_line, width
-from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport

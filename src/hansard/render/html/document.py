@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from hansard.render.format import day, dollars, lasting, local, long_span, machine, many, short, title_of
 from hansard.render.html.escaping import escaped, linked, one_line, quoted
 from hansard.render.html.threads import Drawing, Heading, not_shown
-from hansard.render.words import day, dollars, lasting, local, long_span, machine, many, short, title_of
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from hansard.render.format import cost, lasting, local, machine, many, model_name, month, project_name, short, title_of
 from hansard.render.html.document import document, marks_of
 from hansard.render.html.escaping import element_id, escaped, one_line
-from hansard.render.words import cost, lasting, local, machine, many, model_name, month, project_name, short, title_of
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

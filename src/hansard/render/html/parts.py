@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.render.console import console_runs
+from hansard.render.format import size
 from hansard.render.highlighting import Run, coloured
 from hansard.render.html.escaping import (
     escaped,
@@ -22,8 +23,7 @@ from hansard.render.html.escaping import (
     with_tags,
 )
 from hansard.render.html.prose import prose
-from hansard.render.words import size
-from hansard.thread.views import language_of
+from hansard.thread.tool_views import language_of
 
 LONG = 40  # lines; beyond them only the first are shown at once
 FIRST = 30

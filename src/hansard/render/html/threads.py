@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hansard.model.display import PERSISTED, Code, Diff, Plain, Prose
+from hansard.render.format import cost as marked_cost
+from hansard.render.format import day, lasting, local, machine, many, short, token_words, total_tokens
 from hansard.render.html.escaping import element_id, escaped, one_line
 from hansard.render.html.parts import LONG, part_html, parts_html, prompt_html
-from hansard.render.words import cost as marked_cost
-from hansard.render.words import day, lasting, local, machine, many, short, token_words, total_tokens
 
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts, DisplayThread, Item, Part, Turn

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hansard.render.format import dollars, many, model_name, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import PIPED, Paint, clean, fit, one_line, pad
-from hansard.render.words import dollars, many, model_name, when
-from hansard.thread.views import language_of
+from hansard.thread.tool_views import language_of
 
 if TYPE_CHECKING:
     from hansard.model.blame import BlamedLine, BlameReport, Commit, CommitReport, Contribution, RecordedEdit

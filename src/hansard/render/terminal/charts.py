@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
+from hansard.render.format import many
 from hansard.render.series import (
     DAYS,
     MARK,
@@ -39,7 +40,6 @@ from hansard.render.series import (
 )
 from hansard.render.terminal.cost_table import aligned, notes
 from hansard.render.text import Paint, fit, pad, width, wrap
-from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport

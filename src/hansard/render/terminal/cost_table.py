@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hansard.render.format import budget_cost, dollars, project_name
 from hansard.render.reports import PERIODS, data_words, marked_notes
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, one_line, wrap
-from hansard.render.words import budget_cost, dollars, project_name
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Budget, PriceData, Pricing, UsageRow

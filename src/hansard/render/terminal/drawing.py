@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
+from hansard.render.format import call_facts, clock, local, many, model_name
 from hansard.render.terminal import prose
 from hansard.render.terminal.head import measures
 from hansard.render.terminal.parts import Board, rows_in
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
 from hansard.render.text import clean, fit, one_line, width
-from hansard.render.words import call_facts, clock, local, many, model_name
 
 if TYPE_CHECKING:
     from datetime import date

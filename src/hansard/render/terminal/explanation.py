@@ -22,10 +22,10 @@ from hansard.render.explained import (
     together,
     used,
 )
+from hansard.render.format import dollars, exact, many, row_cost
 from hansard.render.terminal.cost_table import notes
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
-from hansard.render.words import dollars, exact, many, row_cost
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

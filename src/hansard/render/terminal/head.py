@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from hansard.render.format import cost, duration, many, session_cost, short, span
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
 from hansard.render.text import fit, one_line, width
-from hansard.render.words import cost, duration, many, session_cost, short, span
 
 if TYPE_CHECKING:
     from hansard.model.display import Turn

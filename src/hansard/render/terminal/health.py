@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hansard.render.format import ago, ahead, incomplete, many, odd_lines, size
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
-from hansard.render.words import ago, ahead, incomplete, many, odd_lines, size
 
 if TYPE_CHECKING:
     from hansard.query.health import Diagnosis, Status

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
+from hansard.render.format import clock, local, many, project_name, tool_name, when
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
-from hansard.render.words import clock, local, many, project_name, tool_name, when
 
 if TYPE_CHECKING:
     from hansard.model.search import Facets, Hit, SessionHits

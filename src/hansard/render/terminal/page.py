@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.render.format import many
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.head import family, head
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD
 from hansard.render.text import PIPED
-from hansard.render.words import many
 
 if TYPE_CHECKING:
     from hansard.model.display import Item

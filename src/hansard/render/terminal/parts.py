@@ -8,10 +8,10 @@ from typing import NamedTuple
 from hansard.guard.sanitize import ESCAPES
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
+from hansard.render.format import many
 from hansard.render.terminal import prose
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, STRUCK, YELLOW, Span, code_lines, lay
 from hansard.render.text import clean, fit, one_line, width
-from hansard.render.words import many
 
 BRIEF_LINES = 3
 DIFF_LINES = 20

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hansard.render.format import full, many, project_name, size, span, when
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
-from hansard.render.words import full, many, project_name, size, span, when
 
 if TYPE_CHECKING:
     from hansard.model.recovery import LostSession, Reconstruction, RecoveredPaste

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hansard.render.format import dollars, duration, model_name, row_cost, short
 from hansard.render.reports import key_names
 from hansard.render.terminal.cost_table import aligned
 from hansard.render.terminal.tables import Column, table
 from hansard.render.text import Paint, clean, fit, one_line, width
-from hansard.render.words import dollars, duration, model_name, row_cost, short
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from hansard.model.calls import Call, ChangedFile
+from hansard.render.format import many, project_name, short, tool_name, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import fit, fit_path, one_line, pad, width
-from hansard.render.words import many, project_name, short, tool_name, when
-from hansard.thread.views import view
+from hansard.thread.tool_views import view
 from hansard.tui.line_list import LineList
 from hansard.tui.views.list_view import ListView, Rows
 

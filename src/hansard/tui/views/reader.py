@@ -15,9 +15,9 @@ from textual.widgets import Input, Static
 from hansard.errors import HansardError
 from hansard.model.sessions import Session
 from hansard.render.depth import DEPTHS
+from hansard.render.format import cost, many, model_name, project_name, session_cost, short, title_of
 from hansard.render.terminal.spans import DIM, RED, painted
 from hansard.render.text import fit, one_line, pad, width
-from hansard.render.words import cost, many, model_name, project_name, session_cost, short, title_of
 from hansard.tui.actions import SessionActions
 from hansard.tui.ansi import strip_of
 from hansard.tui.dialogs import MenuDialog, TextDialog

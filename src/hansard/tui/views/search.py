@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 
 from hansard.errors import HansardError
 from hansard.model.search import Hit
+from hansard.render.format import many, project_name, tool_name, when
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import Paint, fit, one_line, width
-from hansard.render.words import many, project_name, tool_name, when
 from hansard.tui.dialogs import MenuDialog
 from hansard.tui.line_list import LineList
 from hansard.tui.preview import hit_preview

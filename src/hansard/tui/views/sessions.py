@@ -14,8 +14,8 @@ from textual.widgets import Input, Static
 
 from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
+from hansard.render.format import day, many, project_name
 from hansard.render.text import fit, one_line
-from hansard.render.words import day, many, project_name
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import Heading, View, problem_text
 from hansard.tui.line_list import LineList

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from hansard.model.ledger import UsageReport, UsageRow
+from hansard.render.format import many, model_name, project_name, row_cost, short
 from hansard.render.reports import key_names
 from hansard.render.terminal.charts import draw as draw_chart
 from hansard.render.terminal.cost_table import bar, notes
 from hansard.render.terminal.spans import BOLD, DIM, GREEN, painted
 from hansard.render.text import Paint, fit, one_line, pad, width
-from hansard.render.words import many, model_name, project_name, row_cost, short
 from hansard.tui.views.list_view import ListView, Rows
 
 if TYPE_CHECKING:

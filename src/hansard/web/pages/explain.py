@@ -24,9 +24,9 @@ from hansard.render.explained import (
     together,
     used,
 )
+from hansard.render.format import exact, row_cost
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
-from hansard.render.words import exact, row_cost
 from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.report_request import explain_command, explained, named_key, parse_report_filters

@@ -11,10 +11,10 @@ from markupsafe import Markup
 from starlette.routing import Route
 
 from hansard.errors import UsageError
+from hansard.render.format import day
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
-from hansard.render.words import day
-from hansard.thread.views import view
+from hansard.thread.tool_views import view
 from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.page_cache import shared
 from hansard.web.params import Params

@@ -13,8 +13,8 @@ from starlette.routing import Route
 from hansard.query.activity import LIVE
 from hansard.render.charts.heatmap import shades
 from hansard.render.charts.usage import draw_spending, draw_week_hours, draw_year
+from hansard.render.format import cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
-from hansard.render.words import cost, many, row_cost
 from hansard.web.page_cache import shared
 from hansard.web.params import Params
 from hansard.web.responses import html

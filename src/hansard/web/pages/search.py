@@ -16,8 +16,8 @@ from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
+from hansard.render.format import project_name, tool_name, when
 from hansard.render.html.escaping import cut_line
-from hansard.render.words import project_name, tool_name, when
 from hansard.web.form_errors import FormError
 from hansard.web.page_cache import shared
 from hansard.web.params import Params

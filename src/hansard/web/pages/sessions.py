@@ -13,7 +13,7 @@ from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
-from hansard.render.words import cost
+from hansard.render.format import cost
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.page_cache import shared
 from hansard.web.params import Params

@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse, Response
 from hansard.errors import NotFound, UsageError
 from hansard.model import display
 from hansard.query.activity import LIVE
+from hansard.render.format import lasting, local, long_span, title_of
 from hansard.render.html.threads import GROUPS
 from hansard.render.text import resume_command
-from hansard.render.words import lasting, local, long_span, title_of
 from hansard.thread.store import LAST_OFFSET, Budget
 from hansard.web.pages.session.thread_html import (
     address_of,

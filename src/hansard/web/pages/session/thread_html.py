@@ -18,10 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.model.display import Checklist, Facts, Picture
+from hansard.render.format import cost as cost_of
+from hansard.render.format import lasting, many, short, total_tokens
 from hansard.render.html.escaping import escaped, one_line
 from hansard.render.html.threads import Drawing, ItemContext, branch_id, item_html, item_id
-from hansard.render.words import cost as cost_of
-from hansard.render.words import lasting, many, short, total_tokens
 
 if TYPE_CHECKING:
     from hansard.model import display

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.thread.views import without_reminders
+from hansard.thread.tool_views import without_reminders
 
 BEGIN, END = "<system-reminder>", "</system-reminder>"
 _PATTERN = re.compile(rf"\n*{BEGIN}.*?{END}\s*", re.DOTALL)

@@ -31,7 +31,7 @@ SeenMessage = Callable[[str], int | None]
 """Which id a message of the transcript has whose rows were written before, by its key."""
 
 
-class Stretch(msgspec.Struct, array_like=True):
+class RowBatch(msgspec.Struct, array_like=True):
     """The rows of some lines of a transcript, and the state after them."""
 
     rows: Rows
@@ -45,7 +45,7 @@ class Stretch(msgspec.Struct, array_like=True):
 
 def read_stretches(
     transcript: Transcript, pieces: Iterable[bytes], start: int, state: State, seen_message: SeenMessage
-) -> Iterator[Stretch]:
+) -> Iterator[RowBatch]:
     """Fold the bytes of a transcript from `start` on; each stretch is to be written before the next one is asked for."""
     base = transcript.id << OFFSET_BITS
     lines = Lines(pieces, start)
@@ -99,7 +99,7 @@ def read_stretches(
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
-            stretch = Stretch(fold.rows, state, lines.offset, lines.offset)
+            stretch = RowBatch(fold.rows, state, lines.offset, lines.offset)
             if lines.offset - checkpoint > _CHECKPOINT_BYTES:
                 checkpoint = lines.offset
                 stretch.cursor = dump(state)
@@ -120,6 +120,6 @@ def read_stretches(
         rest = [internal_error(error, lines.rest, lines.offset)]
         fold.feed(*rest)
     state.lines += 1 if rest else 0
-    yield Stretch(
+    yield RowBatch(
         fold.rows, state, lines.offset, lines.end, cursor, tail_state=dump(state) if rest else None, has_tail=bool(rest)
     )

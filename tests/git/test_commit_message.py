@@ -14,8 +14,8 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.engine import Hansard
 from hansard.errors import NotFound, UsageError
-from hansard.git.marks import read_note
-from hansard.git.words import branch_name, commands_of_tests
+from hansard.git.attribution import read_note
+from hansard.git.commit_message import branch_name, commands_of_tests
 from tests.demo_history.tools import ask, bash
 from tests.git.making import Workshop
 from tests.git.test_blame import PARSER
