@@ -17,7 +17,7 @@ import pytest
 import zstandard
 
 import hansard
-from hansard.sources.claude_code import open_roots
+from hansard.clients.roots import open_roots
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
 from tests.recordings import History, Recording, find_recordings

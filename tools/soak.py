@@ -23,9 +23,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from hansard.clients.roots import open_roots
 from hansard.record.store import Record
 from hansard.record.verify import verify
-from hansard.sources.claude_code import open_roots
 from hansard.sync.verify import verify as verify_store
 
 ROUNDS_PER_CHECK = 10

@@ -20,9 +20,10 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
 from hansard.query.reader import Reader
-from hansard.sources.claude_code import Root, open_roots
+from hansard.sources.roots import Root
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
@@ -1115,7 +1116,7 @@ class Hansard:
         chosen = (
             None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
         )
-        own = [place for root in self.roots for place in (root.path, root.projects, root.config) if place]
+        own = [place for root in self.roots for place in (root.path, root.transcripts, root.config) if place]
         use_project_names(self.project_names())
         return export(
             ThreadStore(self.reader, self.record),
@@ -1339,13 +1340,13 @@ class Hansard:
 
     def cleanup_periods(self) -> dict[str, int]:
         """After how many days the client of each root deletes transcripts, by the root's path."""
-        from hansard.sources.claude_code import cleanup_period_days
+        from hansard.clients.claude_code.roots import cleanup_period_days
 
         return {root.path: cleanup_period_days(root) for root in self.roots}
 
     def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
         """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""
-        from hansard.sources.claude_code import cleanup_period_days
+        from hansard.clients.claude_code.roots import cleanup_period_days
 
         target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
         for root in self.roots:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hansard.sources.claude_code import open_roots
+from hansard.clients.roots import open_roots
 from hansard.sync.run import sync
 from tests.sync.forking import MARKS, ORIGINAL, family, fork, talk
 from tests.sync.making import ask, main_path, session

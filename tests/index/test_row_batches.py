@@ -21,7 +21,7 @@ BASE = 1 << 40
 
 def _fold(pieces: list[bytes], kind: str = "main") -> tuple[dict[int, IssueRow], State]:
     """The issues that are in the table after each piece was synced by itself, and the state at the end."""
-    transcript = Transcript(1, "root", "path", kind, 1, "live", None, session(1), "", "")
+    transcript = Transcript(1, "root", "claude-code", "path", kind, 1, "live", None, session(1), "", "")
     table: dict[int, IssueRow] = {}
     data = b"".join(pieces)
     state, start, end, has_tail = State(), 0, 0, False

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import hansard
+from hansard.clients.roots import open_roots
 from hansard.demo import write_history
 from hansard.engine import Hansard
-from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
 from tests.ledger.slowly import Book, Message, read

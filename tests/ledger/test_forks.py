@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard.sources.claude_code import open_roots
+from hansard.clients.roots import open_roots
 from hansard.web.pages.session.show import relation
 from tests.ledger.making import opened
 from tests.sync.forking import ORIGINAL, fork, talk

@@ -121,8 +121,8 @@ def test_the_demo_history_twice(demo: Kept, tree: Tree) -> None:
     """A backup of the whole config directory beside it, under another name and as a second root."""
     import shutil
 
+    from hansard.clients.roots import open_roots
     from hansard.engine import Hansard
-    from hansard.sources.claude_code import open_roots
 
     shutil.copytree(demo.config, tree.config, dirs_exist_ok=True)
     roots = open_roots([str(demo.config), str(tree.config)])

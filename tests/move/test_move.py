@@ -14,11 +14,12 @@ from click.testing import CliRunner, Result
 import hansard
 from hansard.changes.journal import journals
 from hansard.cli.app import hansard as command
+from hansard.clients.claude_code.names import encode_project
+from hansard.clients.claude_code.roots import open_root
 from hansard.errors import UsageError
 from hansard.model.moves import follow_moves, moved_path
 from hansard.move.plan import plan_move
 from hansard.move.rewriting import rewrite_lines
-from hansard.sources.claude_code import encode_project, open_root
 from tests.changes.trees import is_killed, tree
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
+from hansard.clients.roots import open_roots
 from hansard.errors import UsageError
-from hansard.sources.claude_code import open_roots
 from hansard.sync.run import sync
 from tests.sync.making import START, Tree, at, entry, main_path, raw, session, user
 

@@ -111,9 +111,12 @@ def test_changes_need_a_transaction(record: Record) -> None:
 def test_roots(record: Record) -> None:
     odd = "/srv/\udcff/claude"
     with record.writing():
-        ids = [record.root_id("/a", "a"), record.root_id(odd, "\udcff"), record.root_id("/a", "renamed")]
+        ids = [record.root_id("/a", "a"), record.root_id(odd, "\udcff", "other"), record.root_id("/a", "renamed")]
     assert ids == [1, 2, 1]
-    assert [tuple(root) for root in record.roots()] == [(1, "/a", "renamed"), (2, odd, "\udcff")]
+    assert [tuple(root) for root in record.roots()] == [
+        (1, "/a", "renamed", "claude-code"),
+        (2, odd, "\udcff", "other"),
+    ]
 
 
 def test_known_tells_what_is_kept(record: Record) -> None:

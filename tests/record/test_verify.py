@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hansard.clients.claude_code.roots import open_root
 from hansard.record.schema import CHUNK
 from hansard.record.verify import Mismatch, verify
-from hansard.sources.claude_code import Root, open_root
+from hansard.sources.roots import Root
 from hansard.sources.tail import RACY_NS, open_tail
 from tests.record.making import LOG, NOTE, break_store, flip, keep_log, keep_whole
 

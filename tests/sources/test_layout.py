@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
+from hansard.clients.claude_code.layout import LAYOUT
+from hansard.clients.claude_code.names import encode_project, project_dir_of
+from hansard.clients.claude_code.roots import open_root
 from hansard.sources import discover as walk
-from hansard.sources.claude_code import (
-    FileKind,
-    Found,
-    Root,
-    discover,
-    encode_project,
-    kind_of,
-    open_root,
-    project_dir_of,
-)
+from hansard.sources.discover import Found, discover
+from hansard.sources.layout import FileKind
+from hansard.sources.roots import Root
 from tests.recordings import find_recordings
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"
@@ -103,7 +99,7 @@ def paths(found: list[Found]) -> set[str]:
 
 @pytest.mark.parametrize("path", [*KINDS, *LEFT_OUT, *NOT_LOOKED_AT])
 def test_a_path_tells_its_kind(path: str) -> None:
-    assert kind_of(path) == KINDS.get(path)
+    assert LAYOUT.kind_of(path) == KINDS.get(path)
 
 
 def test_logs_are_told_from_whole_files() -> None:
@@ -129,7 +125,7 @@ def test_the_walk_finds_all_with_their_status(tmp_path: Path) -> None:
 
 def test_a_bare_root_has_the_same_paths(tmp_path: Path) -> None:
     config = build(tmp_path)
-    found = discover(open_root(config.projects))[0]
+    found = discover(open_root(config.transcripts))[0]
     assert paths(found) == {path for path in KINDS if path.startswith("projects/")}
 
 
@@ -223,7 +219,7 @@ def test_what_is_no_regular_file_is_left_out(tmp_path: Path) -> None:
 
 def test_names_that_are_not_unicode_are_found_and_located(tmp_path: Path) -> None:
     root = build(tmp_path)
-    folder = os.fsencode(root.projects) + b"/-\xff"
+    folder = os.fsencode(root.transcripts) + b"/-\xff"
     try:
         os.mkdir(folder)
     except OSError:
@@ -257,10 +253,12 @@ def test_no_real_file_is_missed(corpus: Path) -> None:
         assert unreadable == []
         told = [*paths(found), *(item.path for item in left_out)]
         there = {
-            root.relative(os.path.join(folder, name)) for folder, _, names in os.walk(root.projects) for name in names
+            root.relative(os.path.join(folder, name))
+            for folder, _, names in os.walk(root.transcripts)
+            for name in names
         }
         assert {path for path in told if path.startswith("projects/")} == there
-        assert all(kind_of(item.path) == item.kind for item in found)
+        assert all(LAYOUT.kind_of(item.path) == item.kind for item in found)
 
 
 def test_real_project_folders_are_named_by_the_rule(corpus: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from hansard.clients.roots import open_roots
 from hansard.errors import UsageError
-from hansard.sources.claude_code import Found, LeftOut, Root, discover, open_roots
+from hansard.sources.discover import Found, LeftOut, discover
+from hansard.sources.roots import Root
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"
 HERE = f"projects/-a/{SID}.jsonl"
@@ -229,8 +231,8 @@ def test_what_the_user_named_may_be_a_link(config: Path, tmp_path: Path, linked:
     found, unreadable, left_out = discover(root)
     assert (paths(found), unreadable, left_out) == (here, [], [])
     # Links in there that stay in there are as good as any.
-    write(Path(root.projects) / ".store" / "x.jsonl")
-    link(Path(root.projects) / "-x", Path(root.projects) / ".store")
+    write(Path(root.transcripts) / ".store" / "x.jsonl")
+    link(Path(root.transcripts) / "-x", Path(root.transcripts) / ".store")
     assert paths(discover(root)[0]) == {*here, "projects/-x/x.jsonl"}
     assert root.reaches(HERE)
     assert root.reaches("history.jsonl")
@@ -288,7 +290,7 @@ def test_a_root_around_our_own_data_does_not_read_it(
     assert paths(found) == {HERE}
     ((path, reason),) = [(item.path, item.reason) for item in left_out]
     assert (root.locate(path), reason) == (
-        os.path.join(root.projects, *data.relative_to(config / "projects").parts),
+        os.path.join(root.transcripts, *data.relative_to(config / "projects").parts),
         "Hansard's own data directory",
     )
     assert not root.reaches(f"{path}/statusline.json")

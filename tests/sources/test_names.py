@@ -6,15 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hansard.sources.claude_code import (
-    agent_of,
-    encode_project,
-    escape,
-    printable,
-    project_dir_of,
-    session_of,
-    unescape,
-)
+from hansard.clients.claude_code.names import agent_of, encode_project, project_dir_of, session_of
+from hansard.sources.names import escape, printable, unescape
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"
 AGENT = "a1b2c3d4e5f60718"

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from hansard.clients.claude_code.layout import LAYOUT
+from hansard.clients.claude_code.roots import cleanup_period_days, default_root_paths, open_root, running_sessions
+from hansard.clients.roots import open_roots
 from hansard.errors import SourceUnreadable, UsageError
-from hansard.sources.claude_code import (
-    Root,
-    cleanup_period_days,
-    default_root_paths,
-    open_root,
-    open_roots,
-    running_sessions,
-    split_paths,
-)
+from hansard.sources.roots import Root, split_paths
 
 
 def config_dir(path: Path) -> Path:
@@ -27,10 +22,10 @@ def test_a_directory_with_projects_is_a_config_directory(tmp_path: Path) -> None
     config = config_dir(tmp_path / ".claude")
     root = open_root(str(config))
     real = os.path.realpath(config)
-    assert root == Root(path=real, name=".claude", projects=os.path.join(real, "projects"), config=real)
+    assert root == Root(real, ".claude", "claude-code", LAYOUT, os.path.join(real, "projects"), real)
     assert root.locate("projects/-a/x.jsonl") == os.path.join(real, "projects", "-a", "x.jsonl")
     assert root.locate("history.jsonl") == os.path.join(real, "history.jsonl")
-    assert root.locate("projects") == root.projects
+    assert root.locate("projects") == root.transcripts
 
 
 @pytest.mark.parametrize("name", ["projects", "copy"])
@@ -40,7 +35,7 @@ def test_a_directory_of_projects_is_a_bare_root(tmp_path: Path, name: str) -> No
     (project / "s.jsonl").touch()
     root = open_root(str(project.parent))
     assert root.config is None
-    assert root.path == root.projects == os.path.realpath(project.parent)
+    assert root.path == root.transcripts == os.path.realpath(project.parent)
     assert root.name == {"projects": "laptop", "copy": "copy"}[name]
     assert root.locate("projects/-a/s.jsonl") == os.path.join(root.path, "-a", "s.jsonl")
 
@@ -56,7 +51,7 @@ def test_a_config_directory_may_have_no_projects_yet(tmp_path: Path, content: tu
         (tmp_path / name).touch()
     root = open_root(str(tmp_path))
     assert root.config == os.path.realpath(tmp_path)
-    assert root.projects == os.path.join(root.config, "projects")
+    assert root.transcripts == os.path.join(root.config, "projects")
 
 
 def test_what_is_no_root_is_refused_with_words(tmp_path: Path) -> None:
@@ -87,13 +82,13 @@ def test_a_root_that_cannot_be_read_is_told_from_none(tmp_path: Path, monkeypatc
 
 def test_relative_undoes_locate(tmp_path: Path) -> None:
     config = open_root(str(config_dir(tmp_path / "c")))
-    bare = open_root(config.projects)
+    bare = open_root(config.transcripts)
     odd = "projects/-a/back\\\\slash \\udcff é.jsonl"
     for root in (config, bare):
         assert root.relative(root.locate(odd)) == odd
-        assert root.relative(root.projects) == "projects"
+        assert root.relative(root.transcripts) == "projects"
         assert root.relative(str(tmp_path)) is None
-        assert root.relative(root.projects + "-2") == (None if root is bare else "projects-2")
+        assert root.relative(root.transcripts + "-2") == (None if root is bare else "projects-2")
     assert config.relative(config.locate("history.jsonl")) == "history.jsonl"
     assert os.fsencode(config.locate(odd)).endswith(b"back\\slash \xff \xc3\xa9.jsonl")
 
@@ -201,5 +196,5 @@ def test_running_sessions_are_read_from_their_notes(tmp_path: Path) -> None:
     (notes / "8.json").write_text("3")
     (notes / "9.key").write_text("{}")
     assert running_sessions(root) == [{"pid": 12}, {"pid": 505}]
-    assert running_sessions(open_root(root.projects)) == []
-    assert cleanup_period_days(open_root(root.projects)) == 30
+    assert running_sessions(open_root(root.transcripts)) == []
+    assert cleanup_period_days(open_root(root.transcripts)) == 30

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from hansard.clients.claude_code.roots import open_root
+from hansard.clients.roots import open_roots
 from hansard.sources import watch as watching
-from hansard.sources.claude_code import Root, open_root, open_roots
+from hansard.sources.roots import Root
 from hansard.sources.watch import watch
 
 ENOUGH = 2000  # looks at the stop event before a test gives up: over a minute of waking
@@ -105,10 +107,10 @@ def test_projects_that_come_later_are_told(tmp_path: Path, poll: bool, monkeypat
     (tmp_path / "plans").mkdir()  # something to watch before
     root = open_root(str(tmp_path))
     new = root.locate("projects/-a/new.jsonl")
-    acts = [*[nothing] * 20, lambda: Path(root.projects).mkdir(), nothing]
+    acts = [*[nothing] * 20, lambda: Path(root.transcripts).mkdir(), nothing]
     stop = Scripted(*acts)
     changes = watch([root], stop, poll=poll, settle_ms=5)
-    assert next(changes) == {root.projects}
+    assert next(changes) == {root.transcripts}
     stop.acts = [append(new)]
     assert next(changes) == {new}
 
@@ -136,7 +138,7 @@ def test_a_root_that_went_does_not_end_it(root: Root, poll: bool, monkeypatch: p
     acts = [*[nothing] * 20, lambda: base.rename(away), nothing]
     stop = Scripted(*acts)
     changes = watch([root], stop, poll=poll, settle_ms=5)
-    assert root.projects in next(changes)
+    assert root.transcripts in next(changes)
     stop.acts = [*[nothing] * 20, lambda: away.rename(base), nothing]
     path = root.locate("projects/-a/old.jsonl")
     assert any(path in told for told in itertools.islice(changes, 3))

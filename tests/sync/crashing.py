@@ -60,7 +60,7 @@ def _die_at(moment: str, number: int) -> None:
 
 
 def _work(work: str, config: str, home: str) -> None:
-    from hansard.sources.claude_code import open_roots
+    from hansard.clients.roots import open_roots
     from hansard.sync import indexing, keep, run, text
     from hansard.sync.rebuild import rebuild
 

@@ -12,7 +12,8 @@ from uuid import UUID
 
 import apsw
 
-from hansard.sources.claude_code import Root, open_roots
+from hansard.clients.roots import open_roots
+from hansard.sources.roots import Root
 from hansard.sync.report import SyncReport
 from hansard.sync.run import sync
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from hansard.clients.roots import open_roots
 from hansard.record.store import Record
-from hansard.sources.claude_code import open_roots
 from hansard.storage.sqlite import connect
 from hansard.sync import run, text
 from hansard.sync.rebuild import rebuild

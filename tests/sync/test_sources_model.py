@@ -15,10 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from hansard.clients.roots import open_roots
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sources import tail
-from hansard.sources.claude_code import open_roots
 from hansard.sync import keep
 from hansard.sync.run import sync
 from tests.sync.making import FOLDER, memory_folder, session

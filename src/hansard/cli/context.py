@@ -227,7 +227,7 @@ def has_store(h: Hansard) -> bool:
 def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
     """The projects directories that could not be read at all."""
     closed = {line.rpartition(": ")[0] for line in report.unreadable}
-    return [root.projects for root in h.roots if root.projects in closed]
+    return [root.transcripts for root in h.roots if root.transcripts in closed]
 
 
 def program() -> str:

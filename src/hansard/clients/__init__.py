@@ -1,4 +1,70 @@
 """The clients whose histories are read: one folder for each knows its files, its format and the names of its tools.
 
-The modules beside the folders hold what all of them give: lines, records, rows, state and usage.
+`protocol.py` says what a client has to tell; the other modules beside the folders hold what clients share. A package
+that is installed adds a client with an entry point in the group `hansard.clients`.
 """
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.metadata import EntryPoint
+
+    from hansard.clients.protocol import Client
+
+CLAUDE_CODE = "claude-code"
+GROUP = "hansard.clients"
+
+
+@cache
+def client_of(name: str) -> Client:
+    """The client of that name."""
+    if name == CLAUDE_CODE:
+        from hansard.clients.claude_code.client import ClaudeCode
+
+        return ClaudeCode()
+    for entry_point in _entry_points():
+        if entry_point.name == name:
+            made: Client = entry_point.load()()
+            return made
+    raise UsageError(f"no client is called {name}: install the package that reads its histories again")
+
+
+def all_clients() -> list[Client]:
+    """Every client there is: those of other packages first, which know their own histories best."""
+    return [*(client_of(entry_point.name) for entry_point in _entry_points()), client_of(CLAUDE_CODE)]
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    # importlib.metadata costs more than most commands do otherwise, so it is left alone where there is nothing to find.
+    if not any(_declared()):
+        return ()
+    from importlib.metadata import entry_points
+
+    return tuple(sorted(entry_points(group=GROUP), key=lambda point: point.name))
+
+
+def _declared() -> Iterator[bool]:
+    """Whether installed packages declare clients, one by one."""
+    import os
+    import sys
+
+    section = f"[{GROUP}]".encode()
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                try:
+                    with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+                        yield section in file.read()
+                except OSError:
+                    continue

@@ -90,7 +90,7 @@ def _default_roots(
     environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]
 ) -> tuple[list[str], str]:
     """The roots of a user who gave no --root, and who named them."""
-    from hansard.sources.claude_code import default_root_paths
+    from hansard.clients.roots import default_root_paths
 
     if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):
         return [*_paths(path, values, "roots")], path

@@ -15,13 +15,13 @@ from collections.abc import Callable, Collection, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
 from hansard.model.grep import GrepCount, GrepFile, GrepLine
 from hansard.query.compile import in_project
 from hansard.record.store import Generation, Record, Snapshot
-from hansard.sources.claude_code import agent_of, project_dir_of, session_of
 from hansard.workers import processors
 
 if TYPE_CHECKING:
@@ -82,20 +82,20 @@ def _places(
         of_project = {row[0] for row in rows}
         folders = {row[1] for row in rows} if sessions is None else folders
         sessions = of_project if sessions is None else of_project & set(sessions)
-    roots = {root.id: root.path for root in record.roots()}
+    roots = {root.id: root for root in record.roots()}
     result: list[tuple[int, GrepFile, FileLocation]] = []
 
     def add(version: Generation | Snapshot, generation: int, known: tuple[str, str, int | None, int] | None) -> None:
-        path = version.path
-        session_id, agent_id, last, current = known or (
-            *(session_of(path) or "", agent_of(path) or "", None),
-            version.current,
-        )
+        path, root = version.path, roots[version.root_id]
+        info = client_of(root.client).path_info(path)
+        unknown = (info.session_id or info.stem, info.agent_id, None, version.current)
+        session_id, agent_id, last, current = known or unknown
         if not (current or all_generations) or (kinds is not None and version.kind not in kinds):
             return
-        if sessions is None or session_id in sessions or (not session_id and project_dir_of(path) in folders):
-            root = roots[version.root_id]
-            file = GrepFile(root, path, version.kind, generation, bool(current), version.size, session_id, agent_id)
+        if sessions is None or session_id in sessions or (not session_id and info.project_dir in folders):
+            file = GrepFile(
+                root.path, path, version.kind, generation, bool(current), version.size, session_id, agent_id
+            )
             at = version.mtime_ns // 1_000_000 if last is None else last
             result.append((at, file, FileLocation(version.id, isinstance(version, Generation), version.size)))
 

@@ -34,6 +34,7 @@ class Part:
 
     id: int
     root: str
+    client: str
     path: str
     kind: str
     source_state: str
@@ -80,7 +81,7 @@ def derive(db: Sql, isolated: Callable[[str], AbstractContextManager[Any]] = nul
 
 def _parts(db: Sql, session_id: str) -> list[Part]:
     rows = db.execute(
-        "SELECT id, root, path, kind, iif(state = 'rewritten' AND NOT EXISTS (SELECT 1 FROM transcripts l WHERE l.session_id ="
+        "SELECT id, root, client, path, kind, iif(state = 'rewritten' AND NOT EXISTS (SELECT 1 FROM transcripts l WHERE l.session_id ="
         " t.session_id AND l.path = t.path AND l.root = t.root AND l.state = 'live'), 'gone', state), size, agent_id, project_dir,"
         " root_uuid, fork_uuid, coalesce(tail_fold, fold) FROM transcripts t WHERE session_id = ? AND current = 1 AND kind NOT IN ('history', 'cast')"
         " ORDER BY path, root",
@@ -136,11 +137,12 @@ def _derive_session(db: Sql, session_id: str, parts: list[Part], moves: Mapping[
     ends = [state.last_ts for state in states if state.last_ts is not None]
     agents = db.execute("SELECT count(*) FROM agents WHERE session_id = ? AND warmup = 0", (session_id,)).fetchone()
     db.execute(
-        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 43)})",
+        f"INSERT OR REPLACE INTO sessions VALUES ({','.join('?' * 44)})",
         (
             session_id,
             main.id if main else None,
             lead.root,
+            lead.client,
             follow_moves(project_of(cwd, worktree_of), moves) or lead.project_dir,
             lead.project_dir,
             cwd,

@@ -41,6 +41,7 @@ class Transcript(Struct, frozen=True):
 
     id: int
     root: str
+    client: str
     path: str
     kind: str
     generation: int
@@ -202,7 +203,7 @@ class RowIndex(Disposable):
         session_id = _session(transcript, state)
         former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,0,0,?,?,?,?,0,?,?)"
+            "INSERT INTO transcripts VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'',?,?,0,0,?,?,?,?,0,?,?)"
             " ON CONFLICT (id) DO UPDATE SET state = excluded.state, size = excluded.size,"
             " indexed = excluded.indexed, tail = excluded.tail, mtime = excluded.mtime, session_id = excluded.session_id,"
             " root_uuid = excluded.root_uuid, copied = excluded.copied, lines = excluded.lines, records = excluded.records,"
@@ -211,6 +212,7 @@ class RowIndex(Disposable):
             (
                 transcript.id,
                 transcript.root,
+                transcript.client,
                 transcript.path,
                 transcript.kind,
                 transcript.generation,

@@ -33,6 +33,7 @@ CREATE TABLE quarantine (
 CREATE TABLE transcripts (
     id          INTEGER PRIMARY KEY,  -- the generation's id in the record
     root        TEXT NOT NULL,        -- path of the source root
+    client      TEXT NOT NULL,        -- the client that wrote it: claude-code, ...
     path        TEXT NOT NULL,        -- relative to the config dir, with /
     kind        TEXT NOT NULL,        -- main, agent, journal, history, log
     generation  INTEGER NOT NULL,     -- 1, 2, ... for the same path
@@ -383,6 +384,7 @@ CREATE TABLE sessions (
     session_id    TEXT PRIMARY KEY,
     transcript    INTEGER,            -- its current main transcript; null when only subagents or history are left
     root          TEXT NOT NULL,
+    client        TEXT NOT NULL,
     project       TEXT NOT NULL,      -- path of the project: the start cwd, worktrees under their repository
     project_dir   TEXT NOT NULL,
     cwd           TEXT NOT NULL,

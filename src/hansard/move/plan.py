@@ -14,11 +14,13 @@ from msgspec import Struct
 
 from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
+from hansard.clients.claude_code.names import encode_project
+from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
 from hansard.model.moves import is_windows, moved_path
 from hansard.move.aliases import ALIASES, add_alias, follow_renames
 from hansard.move.rewriting import count_lines, rewrite_lines
-from hansard.sources.claude_code import Root, encode_project, running_sessions
+from hansard.sources.roots import Root
 
 PURPOSE = "move"
 _IGNORED = frozenset({ALIASES})
@@ -65,8 +67,8 @@ def plan_move(
         found = _history_folders(root, known, old, new)
         if not found:
             continue
-        projects = os.path.realpath(root.projects)
-        bases += [root.config or projects] if projects == root.projects else [root.config or projects, projects]
+        projects = os.path.realpath(root.transcripts)
+        bases += [root.config or projects] if projects == root.transcripts else [root.config or projects, projects]
         if rename:
             _refuse_running(root, old)
         for source, target in found:
@@ -103,7 +105,7 @@ def _history_folders(root: Root, known: Iterable[tuple[str, str, str]], old: str
         # The name of a history folder is that of the first working directory; others lead nowhere.
         if path == root.path and target is not None and encode_project(cwd) == folder:
             names[folder] = target
-    projects = os.path.realpath(root.projects)
+    projects = os.path.realpath(root.transcripts)
     found = []
     for folder, target in sorted(names.items()):
         source = os.path.join(projects, folder)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hansard.clients.claude_code.roots import cleanup_period_days, running_sessions
 from hansard.errors import HansardError
 from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind
@@ -23,8 +24,9 @@ from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged,
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.record.failures import AFTER_DAMAGE
-from hansard.sources.claude_code import LeftOut, Root, cleanup_period_days, discover, running_sessions
+from hansard.sources.discover import LeftOut, discover
 from hansard.sources.layout import LOG_KINDS, FileKind
+from hansard.sources.roots import Root
 from hansard.storage.heartbeat import SyncProgress, heartbeat, last_verify, sync_progress
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -408,12 +410,12 @@ def _permissions(home: str, roots: Sequence[tuple[Root, list[Found]]]) -> list[F
         findings.append(Finding("ok", "permissions", "only you can read the store"))
     for root, files in roots:
         readable = [file.path for file in files if file.kind.value in ("main", "agent") and file.mode & 0o044]
-        if readable and _passable(root.projects):
+        if readable and _passable(root.transcripts):
             findings.append(
                 Finding(
                     "warning",
                     "permissions",
-                    f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.projects}"
+                    f"other users of this machine can read {len(readable)} transcript{'s' * (len(readable) > 1)} under {root.transcripts}"
                     f" (e.g. {readable[0]}):"
                     f" chmod 700 {root.path}",
                 )

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from operator import eq
 from typing import TYPE_CHECKING
 
+from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.record.store import GONE
-from hansard.sources.claude_code import session_of
 from hansard.sources.layout import FileKind
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
-    from hansard.record.store import Known, Record
+    from hansard.record.store import Known, Record, RootRow
 
-# A path in a JSON string, with / or with \ escaped once or more often.
-_TOOL_RESULT = re.compile(rb'[/\\]([^/\\"\s]{1,200})[/\\]+tool-results[/\\]+([^/\\"<>\s]{1,250})')
-_LONGEST = 1024  # of what that can match
+_LONGEST = 1024  # bytes that name a file
 
 Place = tuple[int, str]  # a file's root and path
 
@@ -31,7 +28,8 @@ def restored_files(
     To a session belong its transcripts, subagents, tool results, todos, tasks, file history, and what its text points to: a fork
     goes on naming its parent's tool results.
     """
-    known = {(root.id, path): file for root in record.roots() for path, file in record.known(root.id).items()}
+    roots = {root.id: root for root in record.roots()}
+    known = {(root.id, path): file for root in roots.values() for path, file in record.known(root.id).items()}
     chosen = set(known)
     if sessions is not None:
         paths = {
@@ -39,43 +37,57 @@ def restored_files(
             for session_id in sessions
             for row in reader.rows("SELECT root, path FROM transcripts WHERE session_id = ?", (session_id,))
         }
-        roots = {root.id: root.path for root in record.roots()}
-        chosen = {place for place in known if (roots[place[0]], place[1]) in paths or session_of(place[1]) in sessions}
-        pointed = _pointed(record, (known[place] for place in chosen))
+        chosen = {
+            (root, path)
+            for root, path in known
+            if (roots[root].path, path) in paths or _session(roots[root], path) in sessions
+        }
+        pointed = _pointed(record, roots, {place: known[place] for place in chosen})
         chosen |= {
             place for place in known if tuple(place[1].split("/")[-3::2]) in pointed and _is_result(known[place])
         }
     if not moved:
-        chosen -= _left_behind(reader, record, known, chosen)
+        chosen -= _left_behind(reader, record, roots, known, chosen)
     return [known[place].file_id for place in sorted(chosen)]
+
+
+def _session(root: RootRow, path: str) -> str:
+    info = client_of(root.client).path_info(path)
+    return info.session_id or info.stem
 
 
 def _is_result(file: Known) -> bool:
     return file.kind == FileKind.TOOL_RESULT
 
 
-def _pointed(record: Record, files: Iterable[Known]) -> set[tuple[str, ...]]:
+def _pointed(record: Record, roots: Mapping[int, RootRow], files: Mapping[Place, Known]) -> set[tuple[str, ...]]:
     """The sessions' folders and the names of all tool results that transcripts mention."""
     found: set[tuple[str, ...]] = set()
-    for file in files:
+    for (root, _), file in files.items():
+        mentioned = client_of(roots[root].client).mentioned_results
         rest = b""
         for piece in record.read(file.generation, mend=True) if FileKind(file.kind).is_log else ():
             text = rest + piece
             found.update(
-                (folder.decode("utf-8", "replace"), name.decode("utf-8", "replace"))
-                for folder, name in _TOOL_RESULT.findall(text)
+                (folder.decode("utf-8", "replace"), name.decode("utf-8", "replace")) for folder, name in mentioned(text)
             )
             rest = text[-_LONGEST:]
     return found
 
 
-def _left_behind(reader: Reader, record: Record, known: dict[Place, Known], chosen: Collection[Place]) -> set[Place]:
+def _left_behind(
+    reader: Reader,
+    record: Record,
+    roots: Mapping[int, RootRow],
+    known: dict[Place, Known],
+    chosen: Collection[Place],
+) -> set[Place]:
     """Files that are gone from their place because their project's folder was renamed, and are whole at the new one."""
     copies: dict[Place, list[Place]] = {}
     for root, path in chosen:
-        top, _, below = path.partition("/")
-        if top == "projects" and session_of(path) is not None:
-            copies.setdefault((root, below.partition("/")[2]), []).append((root, path))
+        info = client_of(roots[root].client).path_info(path)
+        if info.project_dir and (info.session_id or info.stem):
+            copies.setdefault((root, path.partition(f"/{info.project_dir}/")[2]), []).append((root, path))
     left: set[Place] = set()
     for places in copies.values():
         if len(places) > 1:

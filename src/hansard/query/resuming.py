@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from hansard.model.sessions import Session
     from hansard.query.reader import Reader
-    from hansard.sources.claude_code import Root
+    from hansard.sources.roots import Root
 
 _IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from hansard.clients import CLAUDE_CODE
 from hansard.record.database import Row
 from hansard.record.lineage import Lineage
 from hansard.record.names import bind_name, read_name
@@ -32,6 +33,7 @@ class RootRow(NamedTuple):
     id: int
     path: str
     name: str
+    client: str
 
 
 class Known(NamedTuple):
@@ -104,20 +106,21 @@ class LeftOutRow(NamedTuple):
 class Files(Lineage):
     """The part of the record that knows files but not their bytes."""
 
-    def root_id(self, path: str, name: str) -> int:
-        """The id of a root, which is entered when new and renamed when its short name changed."""
-        row = self._one_or_none("SELECT id, name FROM root WHERE path = ?", (bind_name(path),))
+    def root_id(self, path: str, name: str, client: str = CLAUDE_CODE) -> int:
+        """The id of a root, which is entered when new and updated when its short name or its client changed."""
+        row = self._one_or_none("SELECT id, name, client FROM root WHERE path = ?", (bind_name(path),))
         if row is None:
             self._must_write()
-            return self._insert("INSERT INTO root (path, name) VALUES (?, ?)", (bind_name(path), bind_name(name)))
-        if self._writing and read_name(row[1]) != name:
-            self._run("UPDATE root SET name = ? WHERE id = ?", (bind_name(name), row[0]))
+            values = (bind_name(path), bind_name(name), client)
+            return self._insert("INSERT INTO root (path, name, client) VALUES (?, ?, ?)", values)
+        if self._writing and (read_name(row[1]), row[2]) != (name, client):
+            self._run("UPDATE root SET name = ?, client = ? WHERE id = ?", (bind_name(name), client, row[0]))
         return int(row[0])
 
     def roots(self) -> list[RootRow]:
         """Every root ever synced, oldest first."""
-        rows = self._rows("SELECT id, path, name FROM root ORDER BY id")
-        return [RootRow(number, read_name(path), read_name(name)) for number, path, name in rows]
+        rows = self._rows("SELECT id, path, name, client FROM root ORDER BY id")
+        return [RootRow(number, read_name(path), read_name(name), client) for number, path, name, client in rows]
 
     def known(self, root_id: int) -> dict[str, Known]:
         """Every file of a root by its relative path."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 from msgspec import Struct, field
 
+from hansard.clients import all_clients
 from hansard.errors import UsageError
 from hansard.record import chain, layout
 from hansard.record.broken import BrokenRecord, Row, remove
@@ -17,7 +18,7 @@ from hansard.record.database import Codec, DamagedError, short_hash
 from hansard.record.names import read_name
 from hansard.record.refill import Refill
 from hansard.record.schema import CHUNK
-from hansard.sources.layout import FileKind, kind_of
+from hansard.sources.layout import FileKind
 from hansard.storage import sqlite
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ class _Salvage:
             path = row.get("path")
             if not isinstance(path, (str, bytes)):
                 return None
-            kind = kind_of(read_name(path)) or FileKind.OTHER
+            kinds = (client.layout.kind_of(read_name(path)) for client in all_clients())
+            kind = next(filter(None, kinds), FileKind.OTHER)
             state = row["state"] if row.get("state") in ("live", "gone") else "live"
             moment = row["state_at"] if isinstance(row.get("state_at"), str) else layout.now()
             # What is current is found again, and the source is compared in full.

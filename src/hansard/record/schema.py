@@ -183,7 +183,11 @@ CREATE TABLE unproven (
 ) STRICT, WITHOUT ROWID;
 """
 
-SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}\n{PROOFS}"
+CLIENTS = """\
+ALTER TABLE root ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';  -- the client that writes its files
+"""
+
+SCHEMA = f"{FIRST}\n{REMARKS}\n{LINEAGE}\n{WORKTREES}\n{MOVES}\n{PROOFS}\n{CLIENTS}"
 """The layout as it is, for people and documentation."""
 
 
@@ -205,5 +209,6 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(4, "worktrees and their repositories", WORKTREES),
     Migration(5, "moved projects", MOVES),
     Migration(6, "contents that are not proven yet", PROOFS),
+    Migration(7, "the client of each root", CLIENTS),
 )
 """Every step, oldest first: a new store takes them all, an older one those it lacks, after a backup."""

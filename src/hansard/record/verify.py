@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hansard.record.chain import Entry
     from hansard.record.store import Record
-    from hansard.sources.claude_code import Root
+    from hansard.sources.roots import Root
     from hansard.sources.tail import Mark
 
 

@@ -6,7 +6,7 @@ import sys
 
 from msgspec import Struct
 
-from hansard.sources.layout import LOOSE, TOPS, FileKind, LayoutFolder
+from hansard.sources.layout import FileKind, LayoutFolder
 from hansard.sources.names import escape, printable
 from hansard.sources.roots import Root, path_inside
 from hansard.sources.tail import FileStatus, status_numbers
@@ -30,7 +30,7 @@ class Found(Struct):
 
 
 class LeftOut(Struct, frozen=True):
-    """A file under projects/ that is not kept, or a link or folder anywhere that is not entered."""
+    """A file in the folder of transcripts that is not kept, or a link or folder anywhere that is not entered."""
 
     path: str
     size: int
@@ -64,10 +64,10 @@ def discover(root: Root) -> Walk:
     if not os.path.isdir(root.path):
         walk.unreadable.append(Unreadable(printable(root.path), "the root does not exist"))
         return walk.found, walk.unreadable, walk.left_out
-    for top in TOPS if root.config is not None else ("projects",):
+    for top in walk.tops:
         walk.top(top)
     if root.config is not None:
-        for name, kind in LOOSE.items():
+        for name, kind in root.layout.files.items():
             walk.loose(os.path.join(root.config, name), name, kind)
     walk.follow_links()
     return walk.found, walk.unreadable, walk.left_out
@@ -84,6 +84,8 @@ class _Walk:
 
     def __init__(self, root: Root) -> None:
         self.root = root
+        self.tops = tuple(root.layout.folders) if root.config is not None else (root.layout.main,)
+        self.noted = root.layout.main + "/"
         self.found: list[Found] = []
         self.unreadable: list[Unreadable] = []
         self.left_out: list[LeftOut] = []
@@ -101,7 +103,7 @@ class _Walk:
         elif real != folder and path_inside(real, self.root.path) is not None:
             self._leave_link(name, real, "a folder around the root")
         else:
-            self.tree(folder, name, TOPS[name], self._own_data_in(folder, real))
+            self.tree(folder, name, self.root.layout.folders[name], self._own_data_in(folder, real))
 
     def tree(self, folder: str, relative: str, place: LayoutFolder, own_data: str, real: str = "") -> None:
         """Walk a folder and the plain folders in it but `own_data`; `real` is its real path where that must be watched."""
@@ -172,8 +174,7 @@ class _Walk:
         """Visit what links lead to, unless it was walked already."""
         if not self.links:
             return
-        tops = TOPS if self.root.config is not None else ("projects",)
-        self.walked.update(os.path.realpath(self.root.locate(top)) for top in tops)
+        self.walked.update(os.path.realpath(self.root.locate(top)) for top in self.tops)
         while self.links:
             waiting = sorted(self.links, key=lambda link: link[0])  # the same link wins each time
             self.links = []
@@ -238,11 +239,11 @@ class _Walk:
         self.found.append(Found(path, kind, *status_numbers(st)))
 
     def _leave_out(self, path: str, entry: "os.DirEntry[str]", reason: str) -> None:
-        if path.startswith("projects/"):
+        if path.startswith(self.noted):
             self._note(path, entry.stat(follow_symlinks=False).st_size, reason)
 
     def _note(self, path: str, size: int, reason: str) -> None:
-        if path.startswith("projects/"):
+        if path.startswith(self.noted):
             self.left_out.append(LeftOut(path, size, reason))
 
     def _cannot_read(self, absolute: str, relative: str, error: OSError) -> None:

@@ -1,4 +1,4 @@
-"""Which files of a Claude Code root are kept, told from their relative paths alone."""
+"""Which files of a root are kept: a client's layout decides by their relative paths alone."""
 
 from enum import StrEnum
 
@@ -36,15 +36,13 @@ class FileKind(StrEnum):
 
 
 LOG_KINDS = frozenset({FileKind.MAIN, FileKind.AGENT, FileKind.JOURNAL, FileKind.HISTORY, FileKind.LOG, FileKind.CAST})
-# A member looked up through the class costs as much as the rest of the decision, once per file and sync.
-_AGENT, _AGENT_META = FileKind.AGENT, FileKind.AGENT_META
 
 
 class LayoutFolder(Struct, eq=False):
     """A folder of the layout: what its files are, and what its folders are."""
 
     log: FileKind | None = None  # *.jsonl
-    agents: bool = False  # agent-*.jsonl and agent-*.meta.json have their own kinds
+    patterns: tuple[tuple[str, str, FileKind], ...] = ()  # (prefix, suffix, kind), which come before everything else
     named: dict[str, FileKind] = field(default_factory=dict)
     suffixes: dict[str, FileKind] = field(default_factory=dict)
     rest: FileKind | None = None  # any other name that begins with no dot
@@ -59,14 +57,13 @@ class LayoutFolder(Struct, eq=False):
         """Give the kind of a file in this place, None for what is not kept."""
         if name[0] == ".":
             return self.named.get(name)
-        if name.endswith(".jsonl") and self.log is not None:
-            if self.agents and name.startswith("agent-"):
-                return _AGENT
-            return self.named.get(name, self.log)
+        for prefix, ending, kind in self.patterns:
+            if name.startswith(prefix) and name.endswith(ending):
+                return kind
         if name in self.named:
             return self.named[name]
-        if self.agents and name.endswith(".meta.json") and name.startswith("agent-"):
-            return _AGENT_META
+        if self.log is not None and name.endswith(".jsonl"):
+            return self.log
         suffix = name[name.rfind(".") :] if "." in name else ""
         if suffix in self.suffixes:
             return self.suffixes[suffix]
@@ -74,63 +71,26 @@ class LayoutFolder(Struct, eq=False):
 
 
 _PASSING = frozenset({".tmp", ".lock", ".swp", ".part"})
-_TEXTS = {".json": FileKind.OTHER, ".txt": FileKind.OTHER, ".md": FileKind.OTHER}
-
-_ANYWHERE = LayoutFolder(log=FileKind.LOG, suffixes=_TEXTS)
-_RUN = LayoutFolder(log=FileKind.LOG, agents=True, named={"journal.jsonl": FileKind.JOURNAL}, suffixes=_TEXTS)
-_RUNS = LayoutFolder(log=FileKind.LOG, agents=True, suffixes=_TEXTS, deeper=_RUN)
-_SUBAGENTS = LayoutFolder(log=FileKind.LOG, agents=True, suffixes=_TEXTS, folders={"workflows": _RUNS})
-_WORKFLOWS = LayoutFolder(log=FileKind.LOG, suffixes={**_TEXTS, ".json": FileKind.WORKFLOW, ".js": FileKind.OTHER})
-_SESSION = LayoutFolder(
-    log=FileKind.LOG,
-    named={"custom-title.json": FileKind.TITLE},
-    suffixes={**_TEXTS, ".cast": FileKind.CAST},
-    folders={
-        "subagents": _SUBAGENTS,
-        "tool-results": LayoutFolder(rest=FileKind.TOOL_RESULT),  # any name: .txt, .png, none at all
-        "workflows": _WORKFLOWS,
-    },
-    deeper=_ANYWHERE,
-)
-_RESERVED = LayoutFolder(log=FileKind.LOG, rest=FileKind.OTHER)
-PROJECT_FOLDERS = {
-    "memory": LayoutFolder(rest=FileKind.MEMORY),
-    "tiny_memory": LayoutFolder(rest=FileKind.MEMORY),
-    "bagel": _RESERVED,
-    "cloud-snapshots": _RESERVED,
-    "connector-downloads": _RESERVED,
-}
-"""Folders of a project that are no session's: the names that the client reserves."""
-_PROJECT = LayoutFolder(
-    log=FileKind.MAIN,
-    agents=True,
-    named={"sessions-index.json": FileKind.SESSIONS_INDEX, ".session-aliases": FileKind.SESSION_ALIASES},
-    suffixes=_TEXTS,  # bridge-pointer.json among them
-    folders=PROJECT_FOLDERS,
-    deeper=_SESSION,
-)
-
-TOPS = {
-    "projects": LayoutFolder(log=FileKind.MAIN, suffixes=_TEXTS, deeper=_PROJECT),
-    "todos": LayoutFolder(suffixes={".json": FileKind.TODO}),
-    "tasks": LayoutFolder(suffixes={".json": FileKind.TASK}),
-    "plans": LayoutFolder(suffixes={".md": FileKind.PLAN}),
-    "paste-cache": LayoutFolder(rest=FileKind.PASTE),
-    "file-history": LayoutFolder(rest=FileKind.FILE_HISTORY),
-}
-HISTORY = "history.jsonl"
-LOOSE = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}
-"""Files of the config directory itself."""
 
 
-def kind_of(path: str) -> FileKind | None:
-    """Give the kind of the file at a relative path, None for what is not kept."""
-    if path in LOOSE:
-        return LOOSE[path]
-    top, *folders, name = path.split("/") if "/" in path else ("", path)
-    place = TOPS.get(top)
-    if place is None or not name or any(folder.startswith(".") for folder in folders):
-        return None
-    for folder in folders:
-        place = place.inside(folder)
-    return place.kind(name)
+class Layout(Struct, eq=False):
+    """What a client keeps in its directory."""
+
+    main: str
+    """The folder with the transcripts; what is left out of it is reported. Paths in it begin with this name, whatever it is called."""
+    folders: dict[str, LayoutFolder]
+    """The folders that are read, by name; `main` is one of them."""
+    files: dict[str, FileKind] = field(default_factory=dict)
+    """Files of the directory itself."""
+
+    def kind_of(self, path: str) -> FileKind | None:
+        """Give the kind of the file at a relative path, None for what is not kept."""
+        if path in self.files:
+            return self.files[path]
+        top, *folders, name = path.split("/") if "/" in path else ("", path)
+        place = self.folders.get(top)
+        if place is None or not name or any(folder.startswith(".") for folder in folders):
+            return None
+        for folder in folders:
+            place = place.inside(folder)
+        return place.kind(name)

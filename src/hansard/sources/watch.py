@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 from hansard.sources.discover import discover
-from hansard.sources.layout import LOOSE, TOPS, kind_of
 from hansard.sources.roots import Root
 
 POLL_SECONDS = 1.0
@@ -43,8 +42,8 @@ def _look(roots: Iterable[Root]) -> tuple[_State, bool]:
     state: _State = {}
     has_unfollowed = False
     for root in roots:
-        if os.path.isdir(root.projects):
-            state[root.projects] = ()  # an empty projects directory that appears is news too
+        if os.path.isdir(root.transcripts):
+            state[root.transcripts] = ()  # an empty projects directory that appears is news too
         found, _, left_out = discover(root)
         has_unfollowed = has_unfollowed or any(item.target for item in left_out)
         for file in found:
@@ -123,9 +122,13 @@ def _watchable(roots: Iterable[Root]) -> dict[str, tuple[int, int]]:
     """Give what exists of the places to watch, with what tells a place from its successor of the same name."""
     places: dict[str, tuple[int, int]] = {}
     for root in roots:
-        names = [root.projects]
+        names = [root.transcripts]
         if root.config is not None:
-            names += [os.path.join(root.config, name) for name in (*TOPS, *LOOSE) if name != "projects"]
+            names += [
+                os.path.join(root.config, name)
+                for name in (*root.layout.folders, *root.layout.files)
+                if name != root.layout.main
+            ]
         for name in names:
             try:
                 status = os.stat(name)
@@ -139,10 +142,10 @@ def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | No
     """Pick the files that are kept; None when only a full look can tell, as for folders that come and go."""
     touched = set()
     for path in paths:
-        relative = next((inside for root in roots if (inside := root.relative(path)) is not None), None)
-        if relative is None or "\ufffd" in path:  # told under another name: through a link, or not valid Unicode
+        found = next(((root, inside) for root in roots if (inside := root.relative(path)) is not None), None)
+        if found is None or "\ufffd" in path:  # told under another name: through a link, or not valid Unicode
             return None
-        kind = kind_of(relative)
+        kind = found[0].layout.kind_of(found[1])
         if kind is None and os.path.basename(path).startswith("."):
             continue
         if kind is not None and not os.path.isdir(path):

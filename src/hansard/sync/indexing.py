@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import posixpath
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple
 
+from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
 from hansard.index.moves import put_moves
@@ -21,9 +20,8 @@ from hansard.index.side_files import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
 from hansard.index.worktrees import put_worktrees
 from hansard.pricing.settle import Prices, settle
-from hansard.record.store import Generation, Record, Remark
+from hansard.record.store import Generation, Record, Remark, RootRow
 from hansard.sources.git import find_worktree
-from hansard.sources.names import agent_of, project_dir_of, session_of
 from hansard.sources.roots import path_inside
 from hansard.sync import newest
 from hansard.sync.report import ProgressReporter
@@ -33,30 +31,26 @@ REWRITTEN = "rewritten"
 _COMMIT_BYTES = 64 << 20
 _GROWTH = 8  # how many times as much is indexed before it is shown again: making the indexes again costs little then
 _DONE_HERE = frozenset({"cast", "history"})  # kinds of logs that are no transcripts
-_IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
 
-def transcript_of(generation: Generation, root: str, mtime_ns: int | None = None) -> Transcript:
+def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = None) -> Transcript:
     """What the index must know of a generation."""
     path = generation.path
-    session_id = session_of(path) or ""
-    stem = ""
-    if generation.kind == "main" and not _IS_UUID(session_id):
-        # A saved stream or a renamed file: its name says nothing of the session, its lines do.
-        session_id, stem = "", session_id or posixpath.basename(path)
+    info = client_of(root.client).path_info(path)
     return Transcript(
         id=generation.id,
-        root=root,
+        root=root.path,
+        client=root.client,
         path=path,
         kind=generation.kind,
         generation=generation.seq,
         # What a former generation held is not at its place any more, whatever is there now.
         state=generation.state if generation.current else REWRITTEN,
         mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
-        session_id=session_id,
-        agent_id=agent_of(path) or "",
-        project_dir=project_dir_of(path) or "",
-        stem=stem,
+        session_id=info.session_id,
+        agent_id=info.agent_id,
+        project_dir=info.project_dir,
+        stem=info.stem,
     )
 
 
@@ -146,7 +140,7 @@ def _backlog(
     notes: list[Transcript],
 ) -> Iterator[Backlog]:
     """What is to be indexed of these generations; those of which only the state or the date changed are added to `notes`."""
-    roots = {row.id: row.path for row in record.roots()}
+    roots = {row.id: row for row in record.roots()}
     for generation in generations:
         had = known.get(generation.id)
         if index.is_quarantined("rows", str(generation.id), generation.size):
@@ -278,7 +272,7 @@ def _remarked(remark: Remark) -> Remarked:
 
 
 def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | None) -> None:
-    roots = {row.id: row.path for row in record.roots()}
+    roots = {row.id: row for row in record.roots()}
     last = index.meta("snapshot")
     done = last if isinstance(last, int) else 0
     if retouched is None:
@@ -289,17 +283,19 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
     else:
         retouch(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))
     for snapshot in record.snapshots(after=done):
+        root = roots[snapshot.root_id]
+        info = client_of(root.client).path_info(snapshot.path)
         data: bytes | None = None
         if snapshot.kind in WITH_CONTENT:
             with contextlib.suppress(StoreCorrupt):  # `verify` tells; the others are not to wait for it
                 data = record.read_snapshot(snapshot.id)
         side = SideFile(
             snapshot.id,
-            roots[snapshot.root_id],
+            root.path,
             snapshot.path,
             snapshot.kind,
-            session_of(snapshot.path) or "",
-            agent_of(snapshot.path) or "",
+            info.session_id,
+            info.agent_id,
             snapshot.size,
             snapshot.mtime_ns // 1_000_000,
         )

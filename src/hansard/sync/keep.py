@@ -96,7 +96,7 @@ class RecordWriter:
         self._progress.begin("reading", files=sum(len(result.changed) for result in surveys), size=total)
         self._waiting = []
         for result in surveys:
-            root_id = self.record.root_id(result.root.path, result.root.name)
+            root_id = self.record.root_id(result.root.path, result.root.name, result.root.client)
             self._note_rest(root_id, result)
             self._reserve(root_id, result)
             self._waiting += [(file, known, root_id, result) for file, known in result.changed]

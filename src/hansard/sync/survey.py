@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from hansard.record.files import GONE, Files, Known, Quarantined
 from hansard.sources.discover import Found, LeftOut, Walk, discover
-from hansard.sources.layout import LOG_KINDS, kind_of
+from hansard.sources.layout import LOG_KINDS
 from hansard.sources.names import printable
 from hansard.sources.roots import Root
 from hansard.sources.tail import file_status
@@ -118,10 +118,10 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
             result.changed.append((file, before))
     result.unreadable += [f"{item.path}: {item.reason}" for item in unreadable]
     hidden = {item.relative for item in unreadable}
-    if os.path.islink(root.projects) and not os.path.exists(root.projects):
+    if os.path.islink(root.transcripts) and not os.path.exists(root.transcripts):
         # As with a root that is not there: the disk it lies on may come back.
-        result.unreadable.append(f"{printable(root.projects)}: broken link")
-        hidden.add("projects")
+        result.unreadable.append(f"{printable(root.transcripts)}: broken link")
+        hidden.add(root.layout.main)
     # What was once kept through a link that is not followed stays as it was: nobody knows what became of it.
     unseen = {*hidden, *(item.path for item in result.left_out if item.target)}
     result.gone = [known[path] for path in settled if not _is_in(path, unseen)]  # what was live and was not found
@@ -171,7 +171,7 @@ def _look(record: Files, result: RootSurvey, relative: str, max_file: int) -> bo
     """Compare one file; False when only a walk can tell what became of it."""
     root, root_id = result.root, result.root_id
     place = root.locate(relative)
-    kind = kind_of(relative)
+    kind = root.layout.kind_of(relative)
     if root_id is None:
         return False
     try:

@@ -153,7 +153,7 @@ def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
     from hansard.index.text import TextIndex
     from hansard.sync.indexing import transcript_of
 
-    roots = {row.id: row.path for row in record.roots()}
+    roots = {row.id: row for row in record.roots()}
     with tempfile.TemporaryDirectory(prefix=SAMPLE_PREFIX, dir=home) as folder:
         rows = RowIndex(os.path.join(folder, INDEX), record)
         text = TextIndex(os.path.join(folder, TEXT), record)

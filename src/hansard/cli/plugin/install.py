@@ -40,7 +40,7 @@ class PluginStatus(Struct, frozen=True):
 
 def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
     """The client's config directory by its real path."""
-    from hansard.sources.claude_code import default_root_paths
+    from hansard.clients.claude_code.roots import default_root_paths
 
     user = os.path.expanduser("~")
     path = named or next(iter(default_root_paths(environ, user)), os.path.join(user, ".claude"))

@@ -19,12 +19,12 @@ import msgspec
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import entry, items, unfinished
 from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
+from hansard.clients.claude_code.names import agent_of, session_of
 from hansard.clients.claude_code.usage import embedded_answer, message_key, stated, streamed_answer
 from hansard.clients.records import ParsedLine
 from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
-from hansard.sources.names import agent_of, session_of
 from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:

@@ -1,0 +1,136 @@
+"""Where Claude Code's histories are: its config directories, or bare projects directories."""
+
+import os
+import stat
+from collections.abc import Mapping
+from typing import Any
+
+from hansard.clients import CLAUDE_CODE
+from hansard.clients.claude_code.layout import HISTORY, LAYOUT
+from hansard.errors import SourceUnreadable, UsageError
+from hansard.sources.names import printable
+from hansard.sources.roots import Root, split_paths
+
+DEFAULT_CLEANUP_DAYS = 30
+LONGEST_CLEANUP_DAYS = 36_500  # "never", in what a calendar can still count
+_SMALL_FILE = 1 << 20
+
+# Any of these shows that a directory without projects/ is a config directory that has not been worked in yet.
+_CONFIG_MARKS = frozenset(
+    {"settings.json", ".claude.json", HISTORY, "CLAUDE.md", "statsig", "sessions", *LAYOUT.folders}
+)
+_CONFIG_NAMES = frozenset({".claude", "claude"})
+
+
+def open_root(path: str, name: str | None = None) -> Root:
+    """Take a directory as a root, or say in a UsageError why it is none."""
+    shown = printable(path)
+    try:
+        real = os.path.realpath(os.path.expanduser(path))
+        is_dir = stat.S_ISDIR(os.stat(real).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        message = f"{shown}: no such directory; name a Claude config directory (it has projects/ in it) or a projects directory"
+        raise UsageError(message) from None
+    except (OSError, ValueError) as error:
+        message = f"{shown}: cannot be read ({_reason(error)})"
+        raise SourceUnreadable(message) from error
+    if not is_dir:
+        message = (
+            f"{shown}: not a directory; name the Claude config directory or the projects directory that it lies in"
+        )
+        raise UsageError(message)
+    if os.path.isdir(os.path.join(real, "projects")):
+        config: str | None = real
+    else:
+        config = real if _is_config(real, shown) else None
+    return Root(
+        path=real,
+        name=name or _short_name(real, bare=config is None),
+        client=CLAUDE_CODE,
+        layout=LAYOUT,
+        transcripts=os.path.join(real, "projects") if config else real,
+        config=config,
+    )
+
+
+def _is_config(real: str, shown: str) -> bool:
+    """Decide what a directory without projects/ in it is."""
+    base = os.path.basename(real)
+    try:
+        with os.scandir(real) as entries:
+            found = {entry.name: entry.is_dir() for entry in entries}
+    except OSError as error:
+        message = f"{shown}: cannot be read ({_reason(error)}); check its permissions"
+        raise SourceUnreadable(message) from error
+    if base == "projects" or any(name.endswith(".jsonl") and name != HISTORY for name in found):
+        return False
+    if base in _CONFIG_NAMES or not found or not _CONFIG_MARKS.isdisjoint(found):
+        return True
+    if any(is_dir and _holds_transcripts(os.path.join(real, name)) for name, is_dir in found.items()):
+        return False
+    message = f"{shown}: neither a Claude config directory (no projects/ in it) nor a projects directory (no transcripts in it)"
+    raise UsageError(message)
+
+
+def _holds_transcripts(folder: str) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(entry.name.endswith(".jsonl") for entry in entries)
+    except OSError:
+        return False
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _short_name(real: str, *, bare: bool) -> str:
+    base = os.path.basename(real)
+    if bare and base == "projects":  # says nothing; the directory it lies in does
+        base = os.path.basename(os.path.dirname(real)) or base
+    return printable(base).replace("\\", "_") or "root"
+
+
+def default_root_paths(environ: Mapping[str, str], home: str) -> list[str]:
+    """List the roots of a user who named none: CLAUDE_CONFIG_DIR, else the usual places that exist."""
+    named = split_paths(environ.get("CLAUDE_CONFIG_DIR", ""))
+    if named:
+        return [home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path for path in named]
+    xdg = environ.get("XDG_CONFIG_HOME", "")
+    base = xdg if os.path.isabs(xdg) else os.path.join(home, ".config")
+    usual = [os.path.join(home, ".claude"), os.path.join(base, "claude")]
+    return [path for path in usual if os.path.isdir(path)]
+
+
+def cleanup_period_days(root: Root) -> int:
+    """Give the age in days at which the client deletes the root's transcripts."""
+    # settings.local.json does not count: the client reads that name in project directories only.
+    settings = _read_object(os.path.join(root.config, "settings.json")) if root.config else None
+    days = settings.get("cleanupPeriodDays") if settings else None
+    if not isinstance(days, int) or isinstance(days, bool) or days < 0:
+        return DEFAULT_CLEANUP_DAYS
+    return min(days, LONGEST_CLEANUP_DAYS)
+
+
+def running_sessions(root: Root) -> list[dict[str, Any]]:
+    """Read the notes that running clients leave in sessions/; a killed client leaves its note behind."""
+    if root.config is None:
+        return []
+    folder = os.path.join(root.config, "sessions")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    except OSError:
+        return []
+    notes = (_read_object(os.path.join(folder, name)) for name in names)
+    return [note for note in notes if note is not None]
+
+
+def _read_object(path: str) -> dict[str, Any] | None:
+    import json  # most commands need none of this at start-up
+
+    try:
+        with open(path, "rb") as file:
+            value = json.loads(file.read(_SMALL_FILE).decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
