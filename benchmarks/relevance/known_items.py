@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from hansard.clients.claude_code.decode import items, unfinished
-from hansard.clients.claude_code.texts import Text, TextFold
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.texts import TextFold
 from hansard.clients.lines import Lines
-from hansard.clients.records import ParsedLine
+from hansard.clients.records import ParsedLine, unfinished
+from hansard.clients.texts import Text
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -169,7 +170,7 @@ def shown_texts(reader: Reader, record: Record, session_id: str) -> Iterator[tup
 def _decoded(lines: Lines) -> Iterator[ParsedLine]:
     for offset, line in lines:
         yield from (item for item in items(line, offset) if isinstance(item, ParsedLine))
-    yield from (item for item in unfinished(lines.rest, lines.offset) if isinstance(item, ParsedLine))
+    yield from (item for item in unfinished(lines.rest, lines.offset, items) if isinstance(item, ParsedLine))
 
 
 def _collect(place: _Source, text: Text, own: dict[str, _Reservoir], often: Counter[str], rng: random.Random) -> None:

@@ -153,7 +153,9 @@ def test_a_text_that_cannot_be_prepared(tree: Tree, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("number", range(len(HISTORY)))
-@pytest.mark.parametrize("target", ["hansard.index.history.HistoryFold.feed", "hansard.index.text.TextIndex._put"])
+@pytest.mark.parametrize(
+    "target", ["hansard.clients.claude_code.history.HistoryFold.feed", "hansard.index.text.TextIndex._put"]
+)
 def test_a_prompt_history(tree: Tree, monkeypatch: pytest.MonkeyPatch, target: str, number: int) -> None:
     lines = raw(HISTORY).splitlines()
     place = sum(len(line) + 1 for line in lines[:number])

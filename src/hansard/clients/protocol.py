@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from hansard.clients.issues import IssueRows
+    from hansard.clients.lines import Lines
+    from hansard.clients.records import Issue
+    from hansard.clients.rows import Rows
+    from hansard.clients.side_files import SideContent
+    from hansard.clients.state import State
+    from hansard.clients.texts import RecordTexts
     from hansard.sources.layout import Layout
     from hansard.sources.roots import Root
 
@@ -18,6 +27,62 @@ class PathInfo(NamedTuple):
     agent_id: str = ""
     project_dir: str = ""
     stem: str = ""  # the name of a transcript whose lines name its session; it names the session where they do not
+
+
+SeenMessage = Callable[[str], int | None]
+"""Which id a message of the transcript has whose rows were written before, by its key."""
+
+
+class Taken(IntEnum):
+    """What a line was."""
+
+    ISSUES = 0
+    RECORDS = 1
+    INTACT = 2
+    """A record and no more, as nearly every line is."""
+
+
+class Fold(Protocol):
+    """Turns the lines of one file into rows, in order; everything depends on the file's own bytes only."""
+
+    rows: Rows
+    issues: IssueRows
+    messages: dict[str, int]
+    """The ids of API messages by their keys; may be cleared once their rows are written."""
+    seen_message: SeenMessage
+
+    def take(self, line: bytes, offset: int) -> Taken:
+        """Take the next line."""
+
+    def take_rest(self, rest: bytes, offset: int) -> bool:
+        """Take what follows the last line and is not finished yet; whether it gave anything."""
+
+    def feed(self, item: Issue) -> None:
+        """Take an issue that was found elsewhere."""
+
+
+class LateTool(NamedTuple):
+    """A result whose tool was not known when it was read."""
+
+    offset: int
+    length: int
+    number: int
+    tool: str
+
+
+class TextFold(Protocol):
+    """Gives the texts of the lines of one file, in order."""
+
+    late_tools: Sequence[LateTool]
+
+    def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
+        """The texts of the next line, None where it has no record."""
+
+    def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
+        """The texts of what follows the last line and is not finished yet."""
+
+    def kept(self) -> bytes:
+        """What the next fold of this file goes on from."""
 
 
 class Client(Protocol):
@@ -39,3 +104,20 @@ class Client(Protocol):
 
     def mentioned_results(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The files with tool results that a part of a transcript points to: the session's folder, and the file's name."""
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """What a small file beside the transcripts says."""
+
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """The records of a file whose bytes come in pieces, from an offset on at which a record begins."""
+
+    def fold(
+        self, base: int, kind: str, sort_path: str, session_id: str, agent_id: str, state: State, seen: SeenMessage
+    ) -> Fold:
+        """The fold of a file into rows; row ids are `base` plus an offset."""
+
+    def text_fold(self, kind: str, kept: bytes) -> TextFold:
+        """The fold of a file into texts, after what an earlier one kept."""
+
+    def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
+        """The texts of a line by itself."""

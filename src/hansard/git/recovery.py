@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.errors import StoreCorrupt, UsageError
 from hansard.git.repository import CommitInfo, GitFailed, Repository
-from hansard.index.side_files import storable
 from hansard.model.recovery import (
     FileVersion,
     KeptFile,
@@ -28,6 +27,7 @@ from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.lost import Lost, choose_lost, find_lost, read_pasted
 from hansard.query.prompts import PASTED, Typed
 from hansard.query.transcripts import list_side_files, list_todos
+from hansard.sources.names import storable
 from hansard.storage.ids import OFFSET_MASK
 
 if TYPE_CHECKING:

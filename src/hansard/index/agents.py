@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hansard.index.side_files import agent_meta
+from hansard.index.side_files import agent_facts
 from hansard.index.sql import Sql
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
@@ -49,14 +49,14 @@ def derive_agents(db: Sql, session_id: str, parts: list[Part]) -> None:
     owners = {part.id: (part.agent_id, part.path, part.root) for part in parts}
     mains = sorted((part.id for part in parts if not part.agent_id), key=owners.__getitem__)
     makers = {call: agent.agent_id for agent in reversed(agents.values()) for call in agent.calls}
-    metas = agent_meta(db, session_id)
+    metas = agent_facts(db, session_id)
     claimed: set[int] = set()
     for agent in agents.values():
         meta = metas.get(agent.agent_id)
         if meta is not None:
-            agent.agent_type = meta.agent_type or ""
-            agent.description = meta.description or meta.name or ""
-            agent.parent = meta.parent_agent_id if meta.parent_agent_id != agent.agent_id else None
+            agent.agent_type = meta.agent_type
+            agent.description = meta.description
+            agent.parent = meta.parent_agent_id if meta.parent_agent_id not in ("", agent.agent_id) else None
             if meta.tool_use_id and _link(db, agent, owners, mains, meta.tool_use_id, 1):
                 claimed.add(agent.call_id or 0)
                 continue

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from hansard.clients.protocol import SeenMessage
 from hansard.clients.rows import Rows
 from hansard.clients.state import State, dump, load
 from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
-from hansard.index.row_batches import RowBatch, SeenMessage, read_stretches
+from hansard.index.row_batches import RowBatch, read_stretches
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK

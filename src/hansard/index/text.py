@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hansard.clients.claude_code.decode import is_progress, items, unfinished
-from hansard.clients.claude_code.meaning import without_base64
-from hansard.clients.claude_code.text_lines import text_line
-from hansard.clients.claude_code.texts import TextFold, texts
-from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients import client_of
+from hansard.clients.texts import without_base64
 from hansard.index import schema
-from hansard.index.history import HistoryFold
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.text_tags import kind_mark, marks
 from hansard.index.tokens import searchable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+
+if TYPE_CHECKING:
+    from hansard.clients.lines import Lines
+    from hansard.clients.protocol import LateTool, TextFold
+    from hansard.clients.records import Issue
+    from hansard.clients.texts import RecordTexts
 
 _SAID = frozenset({"prompt", "reply", "command"})
 _TABLES = {"title": "titles", "reminder": "reminders"}
@@ -144,23 +145,25 @@ class TextIndex(Disposable):
         with telling(self.path):
             self.db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (name, value))
 
-    def backlog(self, sizes: Iterable[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
-        """Of (transcript, kind, size in the record) those with bytes not yet read, and how many, in the order to take them."""
+    def backlog(self, sizes: Iterable[tuple[int, str, str, int]]) -> list[tuple[int, str, str, int]]:
+        """Of (transcript, kind, client, size in the record) those with bytes not yet read, and how many, in the order to take them."""
         known: dict[int, int] = {}
         known.update(self.db.execute("SELECT transcript, size FROM cursors"))
         return sorted(
-            (id_, kind, size - known.get(id_, 0))
-            for id_, kind, size in sizes
+            (id_, kind, client, size - known.get(id_, 0))
+            for id_, kind, client, size in sizes
             if kind in _INDEXED_LOGS and known.get(id_, 0) < size and not self.is_quarantined("text", str(id_), size)
         )
 
-    def feed_isolated(self, transcript: int, kind: str, size: int, read: Callable[[int, int], Iterable[bytes]]) -> int:
+    def feed_isolated(
+        self, transcript: int, kind: str, client: str, size: int, read: Callable[[int, int], Iterable[bytes]]
+    ) -> int:
         """`feed`, but a transcript that raises is quarantined; `size` is how much of it the record has.
 
         FTS5 writes a segment at every savepoint, so what the transcript left behind is deleted instead.
         """
         try:
-            fed = self.feed(transcript, kind, read)
+            fed = self.feed(transcript, kind, client, read)
         except Exception as error:
             if is_store_error(error):
                 raise
@@ -177,35 +180,35 @@ class TextIndex(Disposable):
         for table in (*_HASH_BYTES, "issues"):
             self.db.execute(f"DELETE FROM {table} WHERE rowid BETWEEN ? AND ?", (base + offset, base + OFFSET_MASK))
 
-    def feed(self, transcript: int, kind: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
+    def feed(self, transcript: int, kind: str, client_name: str, read: Callable[[int, int], Iterable[bytes]]) -> int:
         """Index what follows the cursor of a transcript; `read(transcript, start)` gives the record's bytes."""
+        client = client_of(client_name)
         base = transcript << OFFSET_BITS
         row = self.db.execute("SELECT indexed, tail, kept FROM cursors WHERE transcript = ?", (transcript,)).fetchone()
         indexed, tail, kept = row or (0, 0, b"")
         if tail:
             self._delete_after(transcript, indexed)
-        lines = Lines(read(transcript, indexed), indexed)
-        fold = TextFold(kept, is_agent=kind == "agent") if kind != "history" else None
+        lines = client.lines(read(transcript, indexed), indexed)
+        fold = client.text_fold(kind, kept)
         self._feed_lines(base, lines, fold)
-        if fold is not None:
-            kept = fold.kept()
+        kept = fold.kept()
         try:
-            for item in unfinished(lines.rest, lines.offset, items if fold is not None else HistoryFold.items):
-                if type(item) is ParsedLine:
-                    self._put(base, item, fold)
+            for found in fold.take_rest(lines.rest, lines.offset):
+                self._put(base, found)
         except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
             self._note(base, internal_error(error, lines.rest, lines.offset))
-        for offset, length, number, tool in fold.late_tools if fold is not None else ():
-            self._name_tool(base, b"".join(_first(read(transcript, offset), length)), offset, number, tool, kind)
+        for late in fold.late_tools:
+            line = b"".join(_first(read(transcript, late.offset), late.length))
+            for found in client.texts(line, late.offset, is_aside=kind == "agent"):
+                self._name_tool(base, found, late)
         self.db.execute(
             "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)",
             (transcript, lines.offset, lines.end, 1 if lines.rest.strip() else 0, kept),
         )
         return lines.end - indexed
 
-    def _feed_lines(self, base: int, lines: Lines, fold: TextFold | None) -> None:
-        put = self._put
-        read = items if fold is not None else HistoryFold.items
+    def _feed_lines(self, base: int, lines: Lines, fold: TextFold) -> None:
+        put, take = self._put, fold.take
         empty: bytes | None = None  # the last line, if it has no records
         for offset, line in lines:
             if line == empty:
@@ -213,33 +216,23 @@ class TextIndex(Disposable):
                 continue
             empty = None
             try:
-                if fold is not None:
-                    if is_progress(line):  # half of the lines of some clients, and nothing to find there
-                        continue
-                    record = text_line(line, offset)
-                    if record is not None:
-                        put(base, record, fold)
-                        continue
-                empty = line or None
-                for item in read(line, offset):
-                    if type(item) is ParsedLine:
-                        empty = None
-                        put(base, item, fold)
+                found = take(line, offset)
+                if found is None:
+                    empty = line or None
+                    continue
+                for texts in found:
+                    put(base, texts)
             except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
-                empty = None
                 self._note(base, internal_error(error, line, offset))
 
-    def _name_tool(self, base: int, line: bytes, offset: int, number: int, tool: str, kind: str) -> None:
+    def _name_tool(self, base: int, found: RecordTexts, late: LateTool) -> None:
         """Mark a result with its tool, once the call that stands behind it has told which that is."""
-        for item in items(line, offset):
-            if type(item) is ParsedLine:
-                is_aside = TextFold(is_agent=kind == "agent").is_aside(item)
-                for text in texts(item, sidechain=is_aside):
-                    if (text.number, text.kind) == (number, "result"):
-                        row_id = base + offset + number
-                        self._write()
-                        self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
-                        self._insert("work", row_id, text.text, marks(text._replace(tool=tool), is_aside=is_aside))
+        for text in found.texts:
+            if (text.number, text.kind) == (late.number, "result"):
+                row_id = base + late.offset + late.number
+                self._write()
+                self.db.execute("DELETE FROM work WHERE rowid = ?", (row_id,))
+                self._insert("work", row_id, text.text, marks(text._replace(tool=late.tool), is_aside=found.is_aside))
 
     def _note(self, base: int, issue: Issue) -> None:
         self.db.execute(
@@ -247,15 +240,9 @@ class TextIndex(Disposable):
             (base + issue.offset, issue.length, issue.reason, issue.detail),
         )
 
-    def _put(self, base: int, record: ParsedLine, fold: TextFold | None) -> None:
-        row_id = base + record.offset
-        if fold is None:
-            # An entry of history.jsonl; a search gives it where no transcript has the prompt itself.
-            if record.body.display:
-                self._insert("talk", row_id, record.body.display, kind_mark("prompt"))
-            return
-        is_aside = fold.is_aside(record)
-        for text in fold.texts(record):
+    def _put(self, base: int, found: RecordTexts) -> None:
+        row_id, is_aside = base + found.offset, found.is_aside
+        for text in found.texts:
             table = "talk" if text.kind in _SAID and not is_aside else _TABLES.get(text.kind, "work")
             self._insert(table, row_id + text.number, text.text, marks(text, is_aside=is_aside))
 

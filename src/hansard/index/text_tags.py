@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.clients.claude_code.texts import Text
+    from hansard.clients.texts import Text
 
 ERROR, IMAGE, ASIDE = "iserror", "hasimage", "isaside"
 

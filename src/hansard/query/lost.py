@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.claude_code.meaning import milliseconds
 from hansard.errors import Ambiguous, NotFound, StoreCorrupt
-from hansard.index.side_files import storable
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
+from hansard.sources.names import storable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:

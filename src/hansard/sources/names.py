@@ -28,3 +28,8 @@ def unescape(name: str) -> str:
 def printable(path: str) -> str:
     """Give a path that any terminal or JSON writer takes, for people to read; not reversible."""
     return path if path.isascii() else _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", path)
+
+
+def storable(text: str) -> str:
+    """Text as a database takes it: JSON may name half of a surrogate pair, UTF-8 cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

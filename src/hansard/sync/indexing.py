@@ -292,6 +292,7 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
         side = SideFile(
             snapshot.id,
             root.path,
+            root.client,
             snapshot.path,
             snapshot.kind,
             info.session_id,

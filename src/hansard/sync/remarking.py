@@ -6,9 +6,9 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from hansard.errors import NotFound, StoreBusy, UsageError
-from hansard.index.side_files import storable
 from hansard.index.tokens import fold_text
 from hansard.record.remarks import NOTE, PIN, TAG, TITLE, Remark
+from hansard.sources.names import storable
 from hansard.sync.run import Change, sync
 
 if TYPE_CHECKING:

@@ -64,7 +64,7 @@ class TextRun:
         """
         text = _open(self.home, self.name, self.record)
         try:
-            return sum(size for _, _, size in text.backlog(_sizes(self.record, None)))
+            return sum(size for *_, size in text.backlog(_sizes(self.record, None)))
         finally:
             text.close()
 
@@ -125,7 +125,7 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
         with telling(text.path):
             waiting = text.backlog(_sizes(record, touched))[::-1]
         read = partial(record.read, mend=True, check=touched is None)
-        size = sum(size for _, _, size in waiting)
+        size = sum(size for *_, size in waiting)
         if size > WORKER_BYTES:
             text.begin_bulk()
         if waiting:
@@ -134,8 +134,8 @@ def catch_up(home: str, name: str, record: Record, touched: Collection[int] | No
             done = 0
             with text.transaction():
                 while waiting and done < _COMMIT_BYTES:
-                    transcript, kind, _ = waiting.pop()
-                    fed = text.feed_isolated(transcript, kind, record.size(transcript), read)
+                    transcript, kind, client, _ = waiting.pop()
+                    fed = text.feed_isolated(transcript, kind, client, record.size(transcript), read)
                     reporter.step(fed, files=1)
                     done += fed
         if size:
@@ -161,9 +161,10 @@ def _open(home: str, name: str, record: Record) -> TextIndex:
     return TextIndex(place(home, name), record)
 
 
-def _sizes(record: Record, touched: Collection[int] | None) -> list[tuple[int, str, int]]:
+def _sizes(record: Record, touched: Collection[int] | None) -> list[tuple[int, str, str, int]]:
     generations = record.generations() if touched is None else (record.generation(id_) for id_ in touched)
-    return [(generation.id, generation.kind, generation.size) for generation in generations]
+    clients = {root.id: root.client for root in record.roots()}
+    return [(made.id, made.kind, clients[made.root_id], made.size) for made in generations]
 
 
 def _feed_snapshots(text: TextIndex, record: Record) -> None:
@@ -197,8 +198,8 @@ def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> 
         """How many bytes were new; None when the other side has gone."""
         nonlocal unreported
         done = 0
-        for transcript, kind, _ in text.backlog(_sizes(record, None)):
-            size = text.feed_isolated(transcript, kind, record.size(transcript), read)
+        for transcript, kind, client, _ in text.backlog(_sizes(record, None)):
+            size = text.feed_isolated(transcript, kind, client, record.size(transcript), read)
             done += size
             unreported += size
             if unreported >= _REPORT_BYTES:

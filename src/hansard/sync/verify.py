@@ -164,7 +164,7 @@ def _compare_sample(home: str, record: Record, report: VerifyReport) -> None:
                 with rows.transaction():
                     rows.feed(transcript_of(generation, roots[generation.root_id]), read(generation.id))
                 with text.transaction():
-                    text.feed(generation.id, generation.kind, read)
+                    text.feed(generation.id, generation.kind, roots[generation.root_id].client, read)
                 report.rederived += 1
                 differing = [*_other_rows(rows.db, generation.id), *_other_texts(text.db, generation.id)]
                 report.mismatches += [

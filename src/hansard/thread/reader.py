@@ -13,9 +13,9 @@ import msgspec
 
 from hansard.clients.claude_code import meaning as m
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.decode import UNREAD, decode, is_main_progress, is_progress, items, unfinished
+from hansard.clients.claude_code.decode import UNREAD, decode, is_main_progress, is_progress, items
 from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.errors import NotFound
 from hansard.lazy_regex import lazy_compile
 from hansard.model.handles import shown_id
@@ -295,7 +295,8 @@ class ThreadReader:
                 if more:  # the last of these lines tells how far they go
                     yield from filter(_is_shown, items(line, offset + more * (len(line) + 1)))
         # An end may be inside a line, where records are glued together: what stands before it is no unfinished line.
-        yield from filter(_is_shown, (unfinished if end is None else items)(lines.rest, lines.offset))
+        rest = unfinished(lines.rest, lines.offset, items) if end is None else items(lines.rest, lines.offset)
+        yield from filter(_is_shown, rest)
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from hansard.clients import lines as limits
 from hansard.clients.claude_code import decode as decoding
-from hansard.clients.claude_code.decode import items, unfinished
-from hansard.clients.claude_code.objects import Objects
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.history import HistoryFold
 from hansard.clients.lines import LONG_LINE, MAX_PIECES, MAX_VALUES, Lines, LongLine, fit, is_ordinary, length_of
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.objects import Objects
+from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.state import dump
-from hansard.index.history import HistoryFold
 from tests.clients.claude_code.making import (
     assistant,
     fold,
@@ -217,7 +217,9 @@ def test_a_line_that_is_too_long_is_not_put_together(piece: int) -> None:
         place += len(part) + 1
     assert isinstance(lines.rest, LongLine)
     assert (lines.offset, lines.end) == (place, place + 1001)
-    assert unfinished(lines.rest, lines.offset) == [Issue(place, 1001, "unfinished", "the last line has no end yet")]
+    assert unfinished(lines.rest, lines.offset, items) == [
+        Issue(place, 1001, "unfinished", "the last line has no end yet")
+    ]
 
 
 @pytest.mark.usefixtures("short_lines")

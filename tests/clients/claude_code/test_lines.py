@@ -7,9 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.clients.claude_code.decode import unfinished
+from hansard.clients.claude_code.decode import items
 from hansard.clients.lines import BLANK, Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.records import Issue, ParsedLine, unfinished
 from tests.counting import lines_run
 
 
@@ -57,8 +57,10 @@ def test_blank_lines_cost_next_to_nothing() -> None:
 
 
 def test_a_last_line_is_read_once_it_is_whole() -> None:
-    assert unfinished(b"  \r", 5) == []
-    assert unfinished(b'{"type":"user","uuid":"x', 5) == [Issue(5, 24, "unfinished", "the last line has no end yet")]
-    (record,) = unfinished(b'{"type":"user","uuid":"x"}', 5)
+    assert unfinished(b"  \r", 5, items) == []
+    assert unfinished(b'{"type":"user","uuid":"x', 5, items) == [
+        Issue(5, 24, "unfinished", "the last line has no end yet")
+    ]
+    (record,) = unfinished(b'{"type":"user","uuid":"x"}', 5, items)
     assert isinstance(record, ParsedLine)
     assert (record.offset, record.kind) == (5, "user")

@@ -22,9 +22,9 @@ from hansard.clients.claude_code.meaning import (
     role,
     sub_kind,
     user_text,
-    without_base64,
 )
 from hansard.clients.claude_code.usage import _iterations
+from hansard.clients.texts import without_base64
 from tests.clients.claude_code.making import assistant, entry, fold, line, only, said, text, tool_result, tool_use, user
 
 PNG = "iVBORw0KGgo" + "A" * 200

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.clients.claude_code.objects import Objects
+from hansard.clients.objects import Objects
 from tests.clients.claude_code.making import line, user
 
 DEPTH = 4

@@ -9,8 +9,13 @@ from hansard.clients.claude_code.layout import LAYOUT
 from hansard.clients.protocol import PathInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+    from hansard.clients.lines import Lines
+    from hansard.clients.protocol import Fold, SeenMessage, TextFold
+    from hansard.clients.side_files import SideContent
+    from hansard.clients.state import State
+    from hansard.clients.texts import RecordTexts
     from hansard.sources.roots import Root
 
 
@@ -43,3 +48,51 @@ class ClaudeCode:
         from hansard.clients.claude_code.names import TOOL_RESULT
 
         return TOOL_RESULT.findall(data)
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
+        """What a small file beside the transcripts says."""
+        from hansard.clients.claude_code.side_files import read_side_file
+
+        return read_side_file(kind, path, data)
+
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """Every line is a record."""
+        from hansard.clients.lines import Lines
+
+        return Lines(pieces, start)
+
+    def fold(
+        self, base: int, kind: str, sort_path: str, session_id: str, agent_id: str, state: State, seen: SeenMessage
+    ) -> Fold:
+        """The fold of a transcript, or of the prompt history."""
+        if kind == "history":
+            from hansard.clients.claude_code.history import HistoryFold
+
+            return HistoryFold(base, state)
+        from hansard.clients.claude_code.fold import Fold
+
+        return Fold(
+            base,
+            path=sort_path,
+            session_id=session_id,
+            agent_id=agent_id,
+            is_agent=kind in ("agent", "journal"),
+            state=state,
+            seen_message=seen,
+        )
+
+    def text_fold(self, kind: str, kept: bytes) -> TextFold:
+        """The fold of a transcript's texts, or of the prompt history's."""
+        if kind == "history":
+            from hansard.clients.claude_code.history import HistoryTexts
+
+            return HistoryTexts()
+        from hansard.clients.claude_code.texts import TextFold
+
+        return TextFold(kept, is_agent=kind == "agent")
+
+    def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
+        """The texts of a line by itself."""
+        from hansard.clients.claude_code.texts import line_texts
+
+        return line_texts(line, offset, is_aside=is_aside)

@@ -9,7 +9,7 @@ is beyond the limits of `clients.lines` is an issue.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Raw
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.objects import Objects
-from hansard.clients.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary, length_of
+from hansard.clients.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary
+from hansard.clients.objects import Objects
 from hansard.clients.records import REFUSED, Issue, ParsedLine
 from hansard.lazy_regex import lazy_compile
 
@@ -34,7 +34,6 @@ _TAGGED = b'{"type":"'
 _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
-_BLANK_END = 64  # bytes at the end of a line that are looked at
 _BLANKS = lazy_compile(rb"[ \t\r\n]*+")
 # What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
 _BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
@@ -139,19 +138,6 @@ def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
         known = _salvaged[line] = tuple(salvage(line, 0))
     for item in known:
         yield type(item)(item[0] + offset, *item[1:])
-
-
-def unfinished(
-    rest: bytes, offset: int, read: Callable[[bytes, int], Iterator[ParsedLine | Issue]] = items
-) -> list[ParsedLine | Issue]:
-    """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
-    if not isinstance(rest, LongLine) and not rest.strip():
-        return []
-    # Whole records end like an object; without looking at the end all of a long line that is still coming would be searched for some.
-    found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(BLANK)[-1:] in (b"", b"}") else []
-    if found and all(isinstance(item, ParsedLine) for item in found):
-        return found
-    return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]
 
 
 def _one(line: bytes, offset: int) -> list[ParsedLine | Issue]:

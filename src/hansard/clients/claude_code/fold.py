@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import entry, items
 from hansard.clients.claude_code.edits import Edit, outcome_of, planned_edit, stated_edit
 from hansard.clients.claude_code.forks import note_line, note_prompt
 from hansard.clients.claude_code.meaning import (
@@ -41,7 +42,8 @@ from hansard.clients.claude_code.usage import (
     streamed_answer,
 )
 from hansard.clients.issues import IssueRows
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.protocol import Taken
+from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import AgentRef, Rows
 from hansard.clients.state import (
     MAX_EARLY_RESULTS,
@@ -101,6 +103,25 @@ class Fold:
         self.seen_message = seen_message
         self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
         self._said: object = None
+
+    def take(self, line: bytes, offset: int) -> Taken:
+        """Take the next line."""
+        body = entry(line)
+        if body is not None:
+            self.entry(offset, len(line), body)
+            return Taken.INTACT
+        has_records = False
+        for item in items(line, offset):
+            has_records |= isinstance(item, ParsedLine)
+            self.feed(item)
+        return Taken.RECORDS if has_records else Taken.ISSUES
+
+    def take_rest(self, rest: bytes, offset: int) -> bool:
+        """Take what follows the last newline."""
+        found = unfinished(rest, offset, items)
+        for item in found:
+            self.feed(item)
+        return bool(found)
 
     def feed(self, item: ParsedLine | Issue) -> None:
         """Take the next record or issue of the transcript, of whatever kind."""

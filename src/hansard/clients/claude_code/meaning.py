@@ -51,7 +51,6 @@ _MACHINES = {"hook": "hook", "reminder": "reminder"} | dict.fromkeys(
 _REMINDER, _REMINDER_END = "<system-reminder>", "</system-reminder>"
 _BETWEEN_OUTPUTS = lazy_compile(r"(?<=[^\n>])</bash-stdout>(?=<bash-stderr>[^<])")
 _OUTPUT_TAGS = lazy_compile(r"</?(?:local-command-[a-z]+|bash-std(?:out|err))>")
-_DATA_URI = lazy_compile(r"base64[,\"': ]{1,4}[A-Za-z0-9+/=\\]{64,}")
 
 _TYPE_FIRST = re.compile(rb'\{"type":"([A-Za-z0-9_-]+)"').match
 
@@ -297,11 +296,6 @@ def input_text(raw: Raw) -> str:
     found: list[str] = []
     leaf_strings(lenient(_any, raw), found)
     return "\n".join(found)
-
-
-def without_base64(text: str) -> str:
-    """The text without data URIs, which nobody searches for."""
-    return _DATA_URI.sub("base64", text) if "base64" in text else text
 
 
 def version_of(version: str) -> tuple[int, ...]:

@@ -5,11 +5,12 @@ Base64, signatures, twins of tool results and snapshots of prompts are not among
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import msgspec
 
 from hansard.clients.claude_code import wire
+from hansard.clients.claude_code.decode import is_progress, items
 from hansard.clients.claude_code.meaning import (
     attachment_of,
     command_of,
@@ -23,13 +24,13 @@ from hansard.clients.claude_code.meaning import (
     split_reminders,
     string,
     user_text,
-    without_base64,
 )
-from hansard.clients.records import ParsedLine
+from hansard.clients.claude_code.text_lines import text_line
+from hansard.clients.protocol import LateTool
+from hansard.clients.records import ParsedLine, unfinished
 from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
+from hansard.clients.texts import RecordTexts, Text, without_base64
 from hansard.lazy_regex import lazy_compile
-
-KINDS = ("prompt", "reply", "thinking", "call", "result", "title", "command", "note", "reminder")
 
 _COMMANDS = frozenset({"command", "bash"})
 _REMINDED = frozenset({"prompt", "result", "note", "command"})
@@ -39,17 +40,6 @@ _CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _SHOWN_ATTACHMENTS = frozenset(
     {"file", "edited_text_file", "hook_additional_context", "hook_system_message", "hook_success"}
 )
-
-
-class Text(NamedTuple):
-    """A text of one record: the number of its block, what kind of text it is, and what it says."""
-
-    number: int
-    kind: str  # one of KINDS
-    text: str
-    tool: str = ""  # of calls and results
-    is_error: bool = False
-    has_image: bool = False
 
 
 class TextState(msgspec.Struct, gc=False, omit_defaults=True):
@@ -72,13 +62,27 @@ class TextFold:
     def __init__(self, kept: bytes = b"", *, is_agent: bool) -> None:
         self._kept = _decode(kept) if kept else TextState()
         self._is_agent = is_agent
-        self.late_tools: list[
-            tuple[int, int, int, str]
-        ] = []  # offset, length, block and tool of results whose calls came later
+        self.late_tools: Sequence[LateTool] = ()
 
     def kept(self) -> bytes:
         """What the next fold of this transcript goes on from."""
         return _encode(self._kept)
+
+    def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
+        """The texts of the next line, None where it has no record."""
+        if is_progress(line):  # half of the lines of some clients, and nothing to find there
+            return []
+        record = text_line(line, offset)
+        if record is not None:
+            return [self._of(record)]
+        return [self._of(item) for item in items(line, offset) if type(item) is ParsedLine] or None
+
+    def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
+        """The texts of what follows the last newline."""
+        return [self._of(item) for item in unfinished(rest, offset, items) if type(item) is ParsedLine]
+
+    def _of(self, record: ParsedLine) -> RecordTexts:
+        return RecordTexts(record.offset, self.is_aside(record), self.texts(record))
 
     def is_aside(self, record: ParsedLine) -> bool:
         """Whether a record belongs to a subagent."""
@@ -108,7 +112,7 @@ class TextFold:
                 call_id = (body.message.content[number].id or "")[:NAME_LENGTH]
                 early = kept.early_results.pop(call_id, None)
                 if early is not None:
-                    self.late_tools.append((*early, tool))
+                    self.late_tools = [*self.late_tools, LateTool(*early, tool)]
                 elif call_id and len(kept.calls) < MAX_OPEN_CALLS:
                     kept.calls[call_id] = tool
             elif kind == "title" and not self._is_new(record.kind, text):
@@ -254,3 +258,13 @@ def _block_text(block: wire.Block, number: int, is_error: bool) -> Text | None:
         text = string(block.thinking)
         return Text(number, "thinking", text, "", is_error) if text else None
     return None
+
+
+def line_texts(line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
+    """The texts of a line by itself."""
+    found = []
+    for item in items(line, offset):
+        if type(item) is ParsedLine:
+            aside = TextFold(is_agent=is_aside).is_aside(item)
+            found.append(RecordTexts(item.offset, aside, texts(item, sidechain=aside)))
+    return found

@@ -17,11 +17,11 @@ import apsw
 import msgspec
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.decode import entry, items, unfinished
+from hansard.clients.claude_code.decode import entry, items
 from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
 from hansard.clients.claude_code.names import agent_of, session_of
 from hansard.clients.claude_code.usage import embedded_answer, message_key, stated, streamed_answer
-from hansard.clients.records import ParsedLine
+from hansard.clients.records import ParsedLine, unfinished
 from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
@@ -256,7 +256,7 @@ class UsageLines:
         if body is not None:
             yield from self._record_rows(log, line, offset, len(line), body)
             return
-        for item in unfinished(line, offset) if is_last else items(line, offset):
+        for item in unfinished(line, offset, items) if is_last else items(line, offset):
             if isinstance(item, ParsedLine) and isinstance(item.body, wire.Entry):
                 yield from self._record_rows(log, line, item.offset, item.length, item.body)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hansard.clients.claude_code.decode import items
-from hansard.clients.claude_code.meaning import without_base64
-from hansard.clients.claude_code.texts import texts
+from hansard.clients import client_of
+from hansard.clients.texts import without_base64
 from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.compile import Condition
@@ -41,6 +40,7 @@ class TextBlock(Struct):
     id: int
     kind: str
     transcript: int  # 0 for a file
+    client: str  # empty for a file
     path: str
     offset: int
     length: int | None  # of its line, where that is known
@@ -78,7 +78,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
     logs = {
         row[0]: row[1:]
         for row in reader.rows(
-            "SELECT id, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
+            "SELECT id, client, session_id, agent_id, path, kind, first_ts, current, copied FROM transcripts"
             " WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps([*{id_ >> OFFSET_BITS for id_ in ids}]),),
         )
@@ -89,13 +89,14 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
         log = logs.get(id_ >> OFFSET_BITS)
         if log is None or id_ in found:
             continue
-        session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
+        client, session_id, agent_id, path, log_kind, first_ts, is_current, copied = log
         inside = record_id is not None and record_id >> OFFSET_BITS == id_ >> OFFSET_BITS
         if inside and id_ < record_id + length:
             found[id_] = TextBlock(
                 id_,
                 "reminder" if block_kind is None and id_ != record_id else _kind(kind, sub, role, block_kind),
                 id_ >> OFFSET_BITS,
+                client,
                 path,
                 record_id & OFFSET_MASK,
                 length,
@@ -116,6 +117,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             id=id_,
             kind="prompt" if log_kind == "history" else "title",
             transcript=id_ >> OFFSET_BITS,
+            client=client,
             path=path,
             offset=id_ & OFFSET_MASK,
             length=None,
@@ -197,6 +199,7 @@ def _of_files(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
             id=SNAPSHOT_TEXT + id_,
             kind="result",
             transcript=0,
+            client="",
             path=path,
             offset=0,
             length=None,
@@ -237,10 +240,9 @@ class Texts:
             if row is not None:
                 return str(row[0])
         line = self._line(block)
-        for item in items(line, block.offset):
-            body: Any = getattr(item, "body", None)
-            if body is not None and item.offset == block.offset:
-                for text in texts(item, sidechain=block.is_aside):  # type: ignore[arg-type]
+        for found in client_of(block.client).texts(line, block.offset, is_aside=block.is_aside):
+            if found.offset == block.offset:
+                for text in found.texts:
                     if text.number == block.number:
                         return text.text
         return ""
@@ -248,10 +250,6 @@ class Texts:
     def _line(self, block: TextBlock) -> bytes:
         if block.length is not None:
             return self._record.glimpse_line(block.transcript, block.offset, block.length)
-        pieces: list[bytes] = []
-        for piece in self._record.read(block.transcript, block.offset, block.offset + _LONGEST_LINE):
-            border = piece.find(b"\n")
-            pieces.append(piece if border < 0 else piece[:border])
-            if border >= 0:
-                break
-        return b"".join(pieces)
+        pieces = self._record.read(block.transcript, block.offset, block.offset + _LONGEST_LINE)
+        lines = client_of(block.client).lines(pieces, block.offset)
+        return next((line for _, line in lines), lines.rest)

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from hansard.clients.claude_code.texts import KINDS
+from hansard.clients.texts import KINDS
 from hansard.errors import UsageError
 from hansard.index.text_tags import kind_mark
 from hansard.query.compile import SESSIONS, Compiler, Condition, folder_of, meaning_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -11,10 +11,12 @@ from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.meaning import milliseconds
 from hansard.clients.issues import IssueRows
 from hansard.clients.lines import fit, length_of
-from hansard.clients.records import REFUSED, Issue, ParsedLine
+from hansard.clients.protocol import LateTool, SeenMessage, Taken
+from hansard.clients.records import REFUSED, Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
 from hansard.clients.state import State
-from hansard.index.side_files import storable
+from hansard.clients.texts import RecordTexts, Text
+from hansard.sources.names import storable
 
 _line = msgspec.json.Decoder(wire.HistoryLine).decode
 
@@ -27,6 +29,23 @@ class HistoryFold:
         self.state = state
         self.rows = Rows()
         self.issues = IssueRows(base, state)
+        self.messages: dict[str, int] = {}
+        self.seen_message: SeenMessage = _no_message
+
+    def take(self, line: bytes, offset: int) -> Taken:
+        """Take the next line."""
+        has_records = False
+        for item in self.items(line, offset):
+            has_records |= isinstance(item, ParsedLine)
+            self.feed(item)
+        return Taken.RECORDS if has_records else Taken.ISSUES
+
+    def take_rest(self, rest: bytes, offset: int) -> bool:
+        """Take what follows the last newline."""
+        found = unfinished(rest, offset, self.items)
+        for item in found:
+            self.feed(item)
+        return bool(found)
 
     @staticmethod
     def items(line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
@@ -67,6 +86,38 @@ class HistoryFold:
             self.rows.prompts.append(
                 (self.base + item.offset, "history", ts, entry.display, entry.project, entry.session_id)
             )
+
+
+class HistoryTexts:
+    """Gives the prompts of a history as texts; a search shows one where no transcript has the prompt itself."""
+
+    late_tools: Sequence[LateTool] = ()
+
+    def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
+        """The texts of the next line, None where it has no record."""
+        return _prompts(HistoryFold.items(line, offset))
+
+    def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
+        """The texts of what follows the last newline."""
+        return _prompts(unfinished(rest, offset, HistoryFold.items)) or []
+
+    def kept(self) -> bytes:
+        """Nothing needs to be remembered."""
+        return b""
+
+
+def _prompts(found: Iterable[ParsedLine | Issue]) -> list[RecordTexts] | None:
+    records = [item for item in found if isinstance(item, ParsedLine)]
+    return [
+        RecordTexts(
+            item.offset, is_aside=False, texts=[Text(0, "prompt", item.body.display)] if item.body.display else []
+        )
+        for item in records
+    ] or None
+
+
+def _no_message(_key: str) -> int | None:
+    return None
 
 
 def _by_fields(line: bytes) -> wire.HistoryLine | None:
