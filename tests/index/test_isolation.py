@@ -68,14 +68,14 @@ def _resolve(path: str) -> Any:
 
 
 ROWS = {
-    "hansard.index.row_batches.entry",
+    "hansard.clients.claude_code.fold.entry",
     "hansard.clients.claude_code.fold.Fold.entry",
     "hansard.clients.claude_code.fold.Fold.feed",
     "hansard.clients.claude_code.decode.decode",
     "hansard.clients.claude_code.decode.salvage",
 }
 TEXT = {
-    "hansard.index.text.text_line",
+    "hansard.clients.claude_code.texts.text_line",
     "hansard.clients.claude_code.texts.TextFold.texts",
     "hansard.clients.claude_code.texts.TextFold.is_aside",
 }

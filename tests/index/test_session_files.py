@@ -90,7 +90,7 @@ def test_the_work_is_that_of_the_session() -> None:
         return True
 
     db.execute(
-        "INSERT INTO transcripts VALUES (1,'/r','p','main',1,1,'live',1,1,0,0,'x','','','',0,'',1,1,0,0,0,0,0,'',1,?,NULL)",
+        "INSERT INTO transcripts VALUES (1,'/r','claude-code','p','main',1,1,'live',1,1,0,0,'x','','','',0,'',1,1,0,0,0,0,0,'',1,?,NULL)",
         (dump(State()),),
     )
     db.exec_trace = note

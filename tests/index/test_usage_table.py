@@ -48,7 +48,7 @@ def _filled(batches: list[tuple[str, Stated] | Copied]) -> apsw.Connection:
     for number, (path, session_id) in OWNERS.items():
         name, _, root = path.partition("\x00")
         db.execute(
-            "INSERT INTO transcripts VALUES (?,?,?,'main',1,1,'live',0,0,0,0,?,'','','',0,'',0,0,0,0,0,0,0,'',0,x'',NULL)",
+            "INSERT INTO transcripts VALUES (?,?,'claude-code',?,'main',1,1,'live',0,0,0,0,?,'','','',0,'',0,0,0,0,0,0,0,'',0,x'',NULL)",
             (number, root, name, session_id),
         )
     table = UsageTable(db)

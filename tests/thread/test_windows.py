@@ -12,7 +12,7 @@ from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
 from hansard.render.html.threads import Drawing
-from hansard.thread.store import LONGEST, Budget, ShortLines, Window, Windows
+from hansard.thread.store import LONGEST, Budget, Window, Windows
 from hansard.thread.structure import find_line
 from hansard.thread.thread import Thread
 from tests.demo_history.history import write_history
@@ -140,7 +140,7 @@ def test_a_line_that_is_too_long_is_never_read(tree: making.Tree) -> None:
     with hansard.open(tree.home) as h:
         thread = h.read(a, subagents=False, long_lines=False)
         record = Counted(h)
-        thread._family.lines = ShortLines(h.reader, record)
+        thread._family.lines = record
         windows = thread.windows
         found: list[Turn] = []
         window: Window | None = windows.after(0, BUDGETS[2])

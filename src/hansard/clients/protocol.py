@@ -7,8 +7,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hansard.clients.entries import Readable, Skipped
     from hansard.clients.issues import IssueRows
     from hansard.clients.lines import Lines
     from hansard.clients.records import Issue
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hansard.clients.side_files import SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
+    from hansard.clients.usage import Answer
     from hansard.sources.layout import Layout
     from hansard.sources.roots import Root
 
@@ -85,6 +87,19 @@ class TextFold(Protocol):
         """What the next fold of this file goes on from."""
 
 
+class EntryReader(Protocol):
+    """Reads lines for a reader."""
+
+    def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:
+        """The records of some lines; up to `sound` each line is known to be one whole record.
+
+        With `is_whole` the lines go on to the end of the file; otherwise they may end inside of one.
+        """
+
+    def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
+        """The records of one line, and what of it cannot be read."""
+
+
 class Client(Protocol):
     """One client."""
 
@@ -121,3 +136,12 @@ class Client(Protocol):
 
     def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
         """The texts of a line by itself."""
+
+    def entry_reader(self, *, is_agent: bool) -> EntryReader:
+        """What reads a transcript for a reader; everything in a subagent's own file is the subagent's."""
+
+    def pictures(self, line: bytes, tool_use_id: str | None) -> Iterable[tuple[str, str]]:
+        """The images and documents of a line, or of one result in it: the media type, and the data in Base64."""
+
+    def answer(self, line: bytes) -> Answer | None:
+        """The answer of the model that a line has or repeats; None where there is none."""

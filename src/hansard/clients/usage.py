@@ -6,6 +6,9 @@ any order, in any split and more than once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import msgspec
 
 from hansard.storage.ids import OFFSET_MASK
@@ -101,3 +104,15 @@ def absorb(one: Stated, other: Stated) -> Stated:
     one.inference_geo = max(one.inference_geo, other.inference_geo)
     one.recorded = max(one.recorded, other.recorded)
     return one
+
+
+class Answer(NamedTuple):
+    """An answer of the model as one record has it."""
+
+    uuid: str | None
+    ts: int  # 0: none is stated
+    stop_reason: str | None
+    agent_id: str  # empty where the record does not name one
+    is_aside: bool  # it belongs to a subagent
+    stated: Callable[[str, int, int, str, str, str], list[tuple[str, Stated]]]
+    """What it states, by key: of the message's key, record id, time, sort path, session and agent."""

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from hansard.clients.writes import lines_of
 from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer
 from hansard.git.edits import Edits, RecordedCall, Write
-from hansard.git.lines import Block, key_of, letters_in, line_hash, lines_of
+from hansard.git.lines import Block, key_of, letters_in, line_hash
 from hansard.git.matching import Candidate, Claim, FileLine, Matcher
 from hansard.git.places import Places
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular

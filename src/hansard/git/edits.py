@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 
-from hansard.clients.claude_code import meaning as m
-from hansard.clients.claude_code.decode import items
-from hansard.clients.records import ParsedLine
-from hansard.git.lines import Block, key_of, line_hash, lines_of
+from hansard.clients import client_of
+from hansard.clients.entries import Answered, Called, Readable
+from hansard.clients.writes import Change, Hunk, Replacement, lines_of
+from hansard.git.lines import Block, key_of, line_hash
 from hansard.git.shell import made_commits, read_command
 from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
+    from hansard.clients.protocol import EntryReader
     from hansard.git.cache import EditCache
     from hansard.query.reader import Reader
     from hansard.record.store import Record
@@ -146,37 +146,50 @@ class Edits:
             (json.dumps(ids),),
         ):
             places[id_] = (number, length)
-        lines = _Lines(self._record)
+        lines = _Lines(self._reader, self._record)
         for row in sorted(rows):
             yield row[0], self._told(row, places, lines)
 
     def _told(self, row: Any, places: dict[int, tuple[int, int]], lines: _Lines) -> CallWrites:
         id_, tool, _, _, _, _, path, _, result_id, is_error = row
         if tool == "Bash":
-            return _shell(lines.block(id_, places), lines.block(result_id, places))
+            return _shell(lines.call(id_, places), lines.answer(result_id, places))
         if is_error:
             return CallWrites()
-        answered = lines.block(result_id, places)
-        blocks = _from_result(answered[0].body.tool_use_result) if answered is not None else None
-        if blocks is None:
-            asked = lines.block(id_, places)
-            blocks = _from_input(m.tool_input(asked[1].input)) if asked is not None else ()
+        answered = lines.answer(result_id, places)
+        changes = answered[1].written() if answered is not None else None
+        if changes is None:
+            asked = lines.call(id_, places)
+            changes = asked[1].planned() if asked is not None else ()
+        blocks = tuple(_blocks(changes))
         return CallWrites((Write(path or "", blocks),)) if blocks else CallWrites()
 
 
 class _Lines:
     """Lines of the record by the ids of their blocks; neighbours are read together."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, index: Reader, record: Record) -> None:
+        self._index = index
         self._record = record
+        self._readers: dict[int, EntryReader] = {}
         self._transcript, self._start, self._data = -1, 0, b""
 
-    def block(self, id_: int | None, places: dict[int, tuple[int, int]]) -> tuple[ParsedLine, Any] | None:
+    def call(self, id_: int | None, places: dict[int, tuple[int, int]]) -> tuple[Readable, Called] | None:
+        record, part = self._block(id_, places)
+        return (record, part) if record is not None and isinstance(part, Called) else None
+
+    def answer(self, id_: int | None, places: dict[int, tuple[int, int]]) -> tuple[Readable, Answered] | None:
+        record, part = self._block(id_, places)
+        return (record, part) if record is not None and isinstance(part, Answered) else None
+
+    def _block(
+        self, id_: int | None, places: dict[int, tuple[int, int]]
+    ) -> tuple[Readable, Called | Answered] | tuple[None, None]:
         if id_ is None or id_ not in places:
-            return None
+            return None, None
         number, length = places[id_]
         if length > _LONGEST:
-            return None
+            return None, None
         transcript, offset = id_ >> OFFSET_BITS, (id_ & OFFSET_MASK) - number
         if transcript != self._transcript or not self._start <= offset <= self._start + len(self._data) - length:
             self._transcript, self._start = transcript, offset
@@ -185,74 +198,37 @@ class _Lines:
                 # Without this line another edit would be blamed for what it wrote.
                 self._data = self._record.glimpse_line(transcript, offset, length)
         first = offset - self._start
-        for item in items(self._data[first : first + length], offset):
-            if isinstance(item, ParsedLine) and item.offset == offset:
-                blocks = m.blocks_of(item)
-                return (item, blocks[number]) if number < len(blocks) else None
-        return None
+        for item in self._reader_of(transcript).line(self._data[first : first + length], offset):
+            if isinstance(item, Readable) and item.offset == offset:
+                for part in item.parts():
+                    if isinstance(part, Called | Answered) and part.number == number:
+                        return item, part
+        return None, None
+
+    def _reader_of(self, transcript: int) -> EntryReader:
+        found = self._readers.get(transcript)
+        if found is None:
+            (client,) = self._index.one("SELECT client FROM transcripts WHERE id = ?", (transcript,))
+            found = self._readers[transcript] = client_of(client).entry_reader(is_agent=False)
+        return found
 
 
-class _Hunk(Struct, gc=False):
-    lines: list[str] = []
-
-
-class _Result(Struct, gc=False):
-    patch: list[_Hunk] | None = msgspec.field(default=None, name="structuredPatch")
-    type: str | None = None
-    content: str | None = None
-    file_path: str | None = msgspec.field(default=None, name="filePath")
-    original_file: str | None = None  # of notebooks
-    updated_file: str | None = None
-
-
-_result = msgspec.json.Decoder(_Result).decode
-
-
-def _from_result(raw: msgspec.Raw) -> tuple[Block, ...] | None:
-    """What a result says that was written; None where it does not say."""
-    if not raw or m.raw_is_string(raw):
-        return None
-    said = m.lenient(_result, raw)
-    if said is None:
-        return None
-    if said.patch:
-        return tuple(block for hunk in said.patch if (block := _of_hunk(hunk.lines)) is not None)
-    if said.updated_file is not None and said.original_file is not None:
-        return tuple(_difference(said.original_file, said.updated_file))
-    if said.type == "update":
-        return ()
-    if said.content is not None and said.file_path is not None:
-        return _whole(said.content)
-    return None
+def _blocks(changes: Iterable[Change]) -> Iterator[Block]:
+    for change in changes:
+        if isinstance(change, Hunk):
+            block = _of_hunk(change.lines)
+            if block is not None:
+                yield block
+        elif isinstance(change, Replacement):
+            yield from _difference(change.old, change.new)
+        elif change.lines:
+            yield Block(tuple(change.lines), (True,) * len(change.lines))
 
 
 def _of_hunk(lines: Iterable[str]) -> Block | None:
     kept = [line for line in lines if line[:1] in ("+", " ")]
     added = tuple(line[0] == "+" for line in kept)
     return Block(tuple(line[1:].removesuffix("\r") for line in kept), added) if any(added) else None
-
-
-def _from_input(given: Any) -> tuple[Block, ...]:
-    """What a call said that it would write."""
-    if not isinstance(given, dict):
-        return ()
-    if isinstance(content := given.get("content"), str):
-        return _whole(content)
-    if isinstance(source := given.get("new_source"), str):
-        cell = [json.dumps(line + "\n", ensure_ascii=False) for line in lines_of(source)]
-        return (Block(tuple(cell), (True,) * len(cell)),) if cell else ()
-    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
-    blocks: list[Block] = []
-    for edit in edits or ():
-        if isinstance(edit, dict) and isinstance(new := edit.get("new_string"), str):
-            old = edit.get("old_string")
-            blocks += _difference(old if isinstance(old, str) else "", new)
-    return tuple(blocks)
-
-
-def _whole(content: str) -> tuple[Block, ...]:
-    lines = lines_of(content)
-    return (Block(tuple(lines), (True,) * len(lines)),) if lines else ()
 
 
 def _difference(old: str, new: str) -> Iterator[Block]:
@@ -267,14 +243,13 @@ def _difference(old: str, new: str) -> Iterator[Block]:
         yield Block(tuple(after), tuple(added))
 
 
-def _shell(asked: tuple[ParsedLine, Any] | None, answered: tuple[ParsedLine, Any] | None) -> CallWrites:
-    given = m.tool_input(asked[1].input) if asked is not None else None
-    command = given.get("command") if isinstance(given, dict) else None
-    if asked is None or not isinstance(command, str):
+def _shell(asked: tuple[Readable, Called] | None, answered: tuple[Readable, Answered] | None) -> CallWrites:
+    command = asked[1].command() if asked is not None else None
+    if asked is None or command is None:
         return CallWrites()
-    cwd = asked[0].body.cwd or ""
+    cwd = asked[0].cwd
     read = read_command(command, cwd)
-    output = m.result_text(answered[1].content) if answered is not None and read.commits else ""
+    output = answered[1].text() if answered is not None and read.commits else ""
     writes = tuple(Write(item.path, (Block(tuple(item.lines), (True,) * len(item.lines)),)) for item in read.writes)
     return CallWrites(writes, tuple(read.names), tuple(made_commits(output)), read.commits, cwd)
 

@@ -19,13 +19,6 @@ class Block(Struct, frozen=True, array_like=True):
     added: tuple[bool, ...]
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text, as git counts them."""
-    if not text:
-        return []
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-
-
 @lru_cache(maxsize=1 << 16)
 def key_of(line: str) -> str:
     """A line without white space, with one kind of quotes, and without a comma or semicolon at its end."""

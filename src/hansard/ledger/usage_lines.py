@@ -6,15 +6,11 @@ import json
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.clients.claude_code.decode import items
-from hansard.clients.claude_code.meaning import milliseconds
-from hansard.clients.claude_code.usage import embedded_answer, stated, streamed_answer
-from hansard.clients.records import ParsedLine
-from hansard.clients.usage import NEVER, SIDECHAIN, Stated, dated
+from hansard.clients import client_of
+from hansard.clients.usage import NEVER, SIDECHAIN, Answer, Stated, dated
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.clients.claude_code import wire
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -27,6 +23,7 @@ _PIECE = 256 * 1024
 class TranscriptFile(NamedTuple):
     """The transcript that a line stands in."""
 
+    client: str
     root: str
     path: str
     generation: int
@@ -40,6 +37,10 @@ class TranscriptFile(NamedTuple):
     def sort_path(self) -> str:
         """The path by which equally old lines are ordered."""
         return f"{self.path}\x00{self.root}"
+
+    def read_answer(self, line: bytes) -> Answer | None:
+        """The answer that one of its lines has."""
+        return client_of(self.client).answer(line)
 
 
 class Line(NamedTuple):
@@ -96,23 +97,20 @@ def lines_of(reader: Reader, record: Record, keys: Collection[str]) -> dict[str,
             (min(messages), (transcript << OFFSET_BITS) + OFFSET_MASK, json.dumps(list(messages))),
         )
         for record_id, length, uuid, ts, message in records:
-            body = _decoded(window.read(record_id & OFFSET_MASK, length))
+            answer = place.read_answer(window.read(record_id & OFFSET_MASK, length))
             line = Line(record_id, place, length, uuid, dated(ts), None, place.agent_id, None, UNREADABLE)
             states: dict[str, Stated] = {}
-            if body is not None:
-                line = line._replace(
-                    stop_reason=body.message.stop_reason if body.message else None,
-                    agent_id=_agent(body, place),
-                    note=SILENT,
-                )
+            if answer is not None:
+                agent_id = answer.agent_id or place.agent_id or (SIDECHAIN if answer.is_aside else "")
+                line = line._replace(stop_reason=answer.stop_reason, agent_id=agent_id, note=SILENT)
                 states = dict(
-                    stated(body, bases[message], record_id, line.ts, place.sort_path, place.session_id, line.agent_id)
+                    answer.stated(bases[message], record_id, line.ts, place.sort_path, place.session_id, agent_id)
                 )
             for key in messages[message]:
                 statement = states.get(key)
                 if statement is not None:
                     found[key].append(line._replace(stated=statement, note=""))
-                elif body is None or key == bases[message]:
+                elif answer is None or key == bases[message]:
                     found[key].append(line)
     return {key: _ordered(lines) for key, lines in found.items()}
 
@@ -125,20 +123,20 @@ def _progress_lines(reader: Reader, record: Record, key: str) -> Iterator[Line]:
         "SELECT id, length, key FROM progress_answers WHERE key IN (?, ?) ORDER BY id", (key, base)
     ):
         place = _place(reader, record_id >> OFFSET_BITS)
-        body = _decoded(_Window(record, record_id >> OFFSET_BITS).read(record_id & OFFSET_MASK, length))
+        answer = place.read_answer(_Window(record, record_id >> OFFSET_BITS).read(record_id & OFFSET_MASK, length))
         line = Line(record_id, place, length, None, 0, None, place.agent_id, None, UNREADABLE)
-        if body is not None and body.message is not None:
-            ts, agent_id = dated(milliseconds(body.timestamp)), body.agent_id or place.agent_id or SIDECHAIN
-            states = stated(body, said, record_id, ts, place.sort_path, place.session_id, agent_id)
+        if answer is not None:
+            ts, agent_id = answer.ts, answer.agent_id or place.agent_id or SIDECHAIN
+            states = answer.stated(said, record_id, ts, place.sort_path, place.session_id, agent_id)
             statement = dict(states).get(key)
-            line = line._replace(uuid=body.uuid, ts=ts, stop_reason=body.message.stop_reason, agent_id=agent_id)
+            line = line._replace(uuid=answer.uuid, ts=ts, stop_reason=answer.stop_reason, agent_id=agent_id)
             line = line._replace(stated=statement, note="" if statement is not None else SILENT)
         yield line
 
 
 def _place(reader: Reader, transcript: int) -> TranscriptFile:
     row = reader.one(
-        "SELECT root, path, generation, state, session_id, agent_id, copied, current FROM transcripts WHERE id = ?",
+        "SELECT client, root, path, generation, state, session_id, agent_id, copied, current FROM transcripts WHERE id = ?",
         (transcript,),
     )
     return TranscriptFile(*row)
@@ -167,21 +165,6 @@ def _messages(reader: Reader, key: str) -> tuple[str, list[int]]:
 
 def _first_lines(reader: Reader, key: str) -> list[int]:
     return [row[0] for row in reader.rows("SELECT id FROM messages WHERE key = ? ORDER BY id", (key,))]
-
-
-def _decoded(data: bytes) -> wire.Entry | None:
-    """The answer that stands in these bytes; None where they are damaged."""
-    for item in items(data, 0):
-        if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress", "stream_event"):
-            body: wire.Entry = item.body
-            repeated = {"progress": embedded_answer, "stream_event": streamed_answer}.get(item.kind)
-            return body if repeated is None else repeated(body)
-    return None
-
-
-def _agent(body: wire.Entry, place: TranscriptFile) -> str:
-    agent_id = body.agent_id or body.stream_agent or place.agent_id
-    return SIDECHAIN if not agent_id and (body.is_sidechain or body.stream_parent_tool) else agent_id
 
 
 class _Window:

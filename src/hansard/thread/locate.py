@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from hansard.clients.claude_code import meaning as m
-from hansard.clients.claude_code.decode import items
-from hansard.clients.lines import Lines
-from hansard.clients.records import ParsedLine
+from hansard.clients import client_of
+from hansard.clients.entries import Answered, Called, Readable
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
@@ -19,7 +17,6 @@ from hansard.record.failures import DAMAGED_TEXT
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.clients.claude_code import wire
     from hansard.model.calls import Call, CallPage
     from hansard.model.threads import Conversation
     from hansard.query.reader import Reader
@@ -114,9 +111,9 @@ def locate(thread: Thread, record: Record, offset: int) -> MessageLocation:
     if here is not None:
         return MessageLocation(thread, conversation, here, offset, exact=True)
     before = [number for number, entry in enumerate(entries) if entry.offset <= offset]
-    line = _line_at(record, thread.transcript, entries[before[-1]].offset if before else 0, offset)
+    line = _line_at(thread, record, entries[before[-1]].offset if before else 0, offset)
     if line is not None:
-        calls = {block.tool_use_id for block in m.blocks_of(line) if block.type == "tool_result" and block.tool_use_id}
+        calls = {part.call_id for part in line.parts() if isinstance(part, Answered) and part.call_id}
         if (here := _calling(conversation, calls)) is not None:
             return MessageLocation(thread, conversation, here, offset, exact=True)
         if thread.agent is None and conversation.not_shown.get("sidechain"):
@@ -158,16 +155,17 @@ def _calling(conversation: Conversation, calls: set[str]) -> range | None:
     return None
 
 
-def _line_at(record: Record, transcript: int, start: int, offset: int) -> ParsedLine | None:
+def _line_at(thread: Thread, record: Record, start: int, offset: int) -> Readable | None:
     """The record that covers an offset, looked for from the beginning of an earlier line on."""
-    lines = Lines(record.read(transcript, start, mend=True), start)
+    lines = thread.client.lines(record.read(thread.transcript, start, mend=True), start)
     line, place = b"", start
     for place, line in lines:
         if place + len(line) >= offset:
             break
     else:
         line, place = lines.rest, lines.offset
-    found = [item for item in items(line, place) if isinstance(item, ParsedLine) and item.offset <= offset]
+    records = thread.client.entry_reader(is_agent=False).line(line, place)
+    found = [item for item in records if isinstance(item, Readable) and item.offset <= offset]
     return found[-1] if found else None
 
 
@@ -233,11 +231,12 @@ def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> Tool
     tool_use_id, tool, ts, result_ts, path, change, added, removed, is_error, result_id = reader.one(_ROW, (call_id,))
     asked = _block(reader, record, call_id)
     answered = _block(reader, record, result_id) if result and result_id is not None else None
+    answer = answered[1] if answered is not None and isinstance(answered[1], Answered) else None
     return ToolCall(
         tool_use_id=tool_use_id,
         tool=tool,
-        input=m.tool_input(asked[1].input) if asked is not None else None,
-        output=m.result_text(answered[1].content) if answered is not None else None,
+        input=asked[1].input() if asked is not None and isinstance(asked[1], Called) else None,
+        output=answer.text() if answer is not None else None,
         is_error=bool(is_error),
         at=moment(ts),
         duration_ms=None if ts is None or result_ts is None else max(0, result_ts - ts),
@@ -245,25 +244,30 @@ def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> Tool
         change=change,
         added=added,
         removed=removed,
-        patch=m.patch_of(answered[0].body.tool_use_result) if change and answered is not None else None,
+        patch=answer.patch() if change and answer is not None else None,
         persisted=False,
         agent_id=None,
         result_offset=answered[0].offset if answered is not None else None,
     )
 
 
-def _block(reader: Reader, record: Record, id_: int) -> tuple[Any, wire.Block] | None:
+def _block(reader: Reader, record: Record, id_: int) -> tuple[Readable, Called | Answered] | None:
     """The record with a block, and the block; None where the line has no such block."""
-    row = reader.one("SELECT b.n, r.length FROM blocks b JOIN records r ON r.id = b.id - b.n WHERE b.id = ?", (id_,))
+    row = reader.one(
+        "SELECT b.n, r.length, t.client FROM blocks b JOIN records r ON r.id = b.id - b.n"
+        f" JOIN transcripts t ON t.id = b.id >> {OFFSET_BITS} WHERE b.id = ?",
+        (id_,),
+    )
     if row is None:
         return None
-    number, length = row
+    number, length, client = row
     offset = (id_ & OFFSET_MASK) - number
     line = record.glimpse_line(id_ >> OFFSET_BITS, offset, min(length, _LONGEST))
-    for item in items(line, offset):
-        if isinstance(item, ParsedLine) and item.offset == offset:
-            blocks = m.blocks_of(item)
-            return (item, blocks[number]) if number < len(blocks) else None
+    for item in client_of(client).entry_reader(is_agent=False).line(line, offset):
+        if isinstance(item, Readable) and item.offset == offset:
+            for part in item.parts():
+                if isinstance(part, Called | Answered) and part.number == number:
+                    return item, part
     return None
 
 

@@ -9,15 +9,10 @@ from copy import copy
 from itertools import islice
 from typing import Any, Protocol
 
-import msgspec
-
-from hansard.clients.claude_code import meaning as m
-from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.decode import UNREAD, decode, is_main_progress, is_progress, items
-from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine, unfinished
+from hansard.clients import client_of
+from hansard.clients.entries import Answered, Called, QueuedPrompt, Readable, Said, Skipped
+from hansard.clients.records import Issue
 from hansard.errors import NotFound
-from hansard.lazy_regex import lazy_compile
 from hansard.model.handles import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
@@ -26,44 +21,28 @@ from hansard.query.reader import Reader, like
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from hansard.thread.structure import open_branches, typed_lines
 
-_compact = msgspec.json.Decoder(wire.CompactMetadata).decode
-
-_SAVED = lazy_compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
-
 _RAW_BYTES = 2000  # of a line that cannot be read
 _SHORT_JUNK = 64  # bytes
 
-_UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index does not have
+_LONG_USER = {"compact_summary": "summary", "command_output": "output", "bash_output": "output"}
+_LONG_SYSTEM = {"local_command": "output", "api_error": "error", "informational": "note", "away_summary": "note"}
 
-# What a user line that is no prompt is called for a reader; the rest says nothing to one.
-_SHOWN = {
-    "command": "command",
-    "bash": "bash",
-    "command_output": "output",
-    "bash_output": "output",
-    "compact_summary": "summary",
-    "notification": "notification",
-    "teammate": "teammate",
-    "interruption": "interruption",
-    "instruction": "prompt",
-    "prompt": "prompt",
-}
+_UNKNOWN = (None, None, None, None, 0, 0, None, None)  # a call that the index does not have
 
 
 class Pending:
-    """A tool call that was read, and the line and the block with its result as soon as they were."""
+    """A tool call that was read, and the record with its result as soon as that was."""
 
-    __slots__ = ("answer", "block", "model", "record")
+    __slots__ = ("answer", "call", "record")
 
-    def __init__(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
+    def __init__(self, record: Readable, call: Called) -> None:
         self.record = record
-        self.block = block
-        self.model = model
-        self.answer: tuple[ParsedLine, wire.Block] | None = None
+        self.call = call
+        self.answer: tuple[Readable, Answered] | None = None
 
 
 class LineSource(Protocol):
-    """Gives the bytes that a thread is read from: the record, or one in which long lines are short."""
+    """Gives the bytes that a thread is read from."""
 
     def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The bytes of a transcript from `start` to `end`."""
@@ -115,8 +94,10 @@ class ThreadReader:
         agent_id: str | None,
         sidechain_root: str | None,
         agents: tuple[Agent, ...],
+        longest: int | None = None,
     ) -> None:
         self.reader = reader
+        self.longest = longest
         self.record = record
         self.session = session
         self.transcript = transcript
@@ -126,10 +107,12 @@ class ThreadReader:
         self.given = 0  # how many went before
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
-        row = reader.one("SELECT path, kind, indexed, issues FROM transcripts WHERE id = ?", (transcript,))
+        row = reader.one("SELECT path, client, kind, indexed, issues FROM transcripts WHERE id = ?", (transcript,))
         self.path: str
-        self.path, kind, indexed, issues = row
+        self.path, client, kind, indexed, issues = row
+        self.client = client_of(client)
         self.is_agent_file = kind == "agent"
+        self.entry_reader = self.client.entry_reader(is_agent=self.is_agent_file)
         self.sound = (
             0 if issues or sidechain_root else indexed
         )  # up to where every line is known to be one whole record
@@ -223,6 +206,8 @@ class ThreadReader:
         for record in _joined(self._decoded(start, end)):
             if isinstance(record, Issue):
                 self._unread(record)
+            elif isinstance(record, Skipped):
+                self._skip(record.kind)
             else:
                 self._take(record)
             while entries:
@@ -245,58 +230,49 @@ class ThreadReader:
 
     def _fetch(self, call: Pending) -> None:
         """Read the result of a waiting call where the index says that it stands."""
-        tool_use_id, place = call.block.id or "", self.low + call.record.offset
+        tool_use_id, place = call.call.id, self.low + call.record.offset
         row = self.reader.one(
             "SELECT b.id - b.n FROM tool_calls c JOIN blocks b ON b.id = c.result_id"
             " WHERE c.id BETWEEN ? AND ? AND c.tool_use_id = ?",
             (place, place + call.record.length, tool_use_id),
         )
         for record in islice(self._decoded(row[0] - self.low, None), 1) if row is not None else ():
-            if isinstance(record, Issue):
+            if not isinstance(record, Readable):
                 return
-            for block in m.blocks_of(record):
-                if block.type == "tool_result" and block.tool_use_id == tool_use_id:
-                    call.answer = record, block
+            for part in record.parts():
+                if isinstance(part, Answered) and part.call_id == tool_use_id:
+                    call.answer = record, part
                     if record.offset > call.record.offset:
                         self.fetched.add(tool_use_id)
                     break
 
-    def _take(self, record: ParsedLine) -> None:
-        if record.kind in wire.ENTRY_KINDS:
-            body = record.body
-            if self.only is not None:
-                if body.uuid in self.only:
-                    self._entry(record, body)
-            elif (body.is_sidechain or body.stream_parent_tool) and not self.is_agent_file:
-                self._skip("sidechain")
+    def _take(self, record: Readable) -> None:
+        if self.only is not None and record.is_entry and record.uuid not in self.only:
+            return
+        if self.only is None and record.is_aside:
+            self._skip("sidechain")
+            return
+        for part in record.parts():
+            if isinstance(part, Said):
+                self._add(record, *part)
+            elif isinstance(part, Called):
+                self._call(record, part)
+            elif isinstance(part, Answered):
+                self._answer(record, part)
+            elif isinstance(part, QueuedPrompt) and record.offset in self.queued and self.only is None:
+                self._add(record, "prompt", self.queued[record.offset], queued=True)
             else:
-                self._entry(record, body)
-        elif record.kind == "queue-operation" and record.offset in self.queued and self.only is None:
-            self._add(record, "prompt", self.queued[record.offset], queued=True)
-        else:
-            self._skip(record.kind or "without type")
+                self._skip(part.kind)
 
-    def _decoded(self, start: int, end: int | None) -> Iterator[ParsedLine | Issue]:
+    def _decoded(self, start: int, end: int | None) -> Iterator[Readable | Skipped | Issue]:
         """The records from one offset up to another, and what of the lines cannot be read."""
-        lines = Lines(self.record.read(self.transcript, start, end), start)
-        sound, is_idle = self.sound, is_progress if self.is_agent_file else is_main_progress
-        for offset, line in lines:
-            if offset < sound and is_idle(line):
-                self._skip("progress")
-                continue
-            record = decode(line, offset)
-            if record is not None:
-                yield record
-                continue
-            found = list(filter(_is_shown, items(line, offset)))
-            yield from found
-            if len(line) <= _SHORT_JUNK and all(isinstance(item, Issue) for item in found):
-                more = lines.skip_equal(line)
-                if more:  # the last of these lines tells how far they go
-                    yield from filter(_is_shown, items(line, offset + more * (len(line) + 1)))
-        # An end may be inside a line, where records are glued together: what stands before it is no unfinished line.
-        rest = unfinished(lines.rest, lines.offset, items) if end is None else items(lines.rest, lines.offset)
-        yield from filter(_is_shown, rest)
+        if self.longest is not None and (long := long_record(self.reader, self.low + start, self.longest)) is not None:
+            yield long
+            start += long.length + 1
+            if end is not None and start >= end:
+                return
+        lines = self.client.lines(self.record.read(self.transcript, start, end), start)
+        yield from self.entry_reader.records(lines, self.sound, is_whole=end is None)
 
     def _skip(self, kind: str) -> None:
         self.not_shown[kind] = self.not_shown.get(kind, 0) + 1
@@ -321,133 +297,70 @@ class ThreadReader:
             )
         )
 
-    def _add(self, record: ParsedLine, kind: str, text: str, **more: Any) -> None:
-        self.entries.append(self._said(record, kind, text, **more))
+    def _add(
+        self,
+        record: Readable,
+        kind: str,
+        text: str,
+        images: int = 0,
+        queued: bool = False,
+        model: str | None = None,
+    ) -> None:
+        self.entries.append(self._said(record, kind, text, images=images, queued=queued, model=model))
 
-    def _said(self, record: ParsedLine, kind: str, text: str, **more: Any) -> Entry:
-        uuid: str | None = getattr(record.body, "uuid", None)
+    def _said(self, record: Readable, kind: str, text: str, **more: Any) -> Entry:
         return Entry(
             kind=kind,
-            at=m.moment(record.body.timestamp),
+            at=record.at,
             text=text,
-            uuid=uuid,
+            uuid=record.uuid,
             transcript=self.path,
             offset=record.offset,
             length=record.length,
-            branch=self.branches.of(uuid),
+            branch=self.branches.of(record.uuid),
             **more,
         )
 
-    def _entry(self, record: ParsedLine, body: wire.Entry) -> None:
-        kind = record.kind
-        if kind == "user":
-            self._user(record, body)
-        elif kind == "assistant":
-            self._assistant(record, body)
-        elif kind == "attachment":
-            attachment = m.attachment_of(body)
-            sub = attachment.type if attachment else None
-            text = m.prompt_text(attachment.prompt) if attachment and sub == "queued_command" else ""
-            if attachment and text:
-                self._add(record, _SHOWN.get(m.queued_says(attachment, text), "note"), text, queued=True)
-            else:
-                self._skip(m.full_kind(kind, sub))
-        elif kind == "system":
-            self._system(record, body)
-        else:
-            self._skip(kind)
-
-    def _user(self, record: ParsedLine, body: wire.Entry) -> None:
-        content = body.message.content if body.message else None
-        images = 0
-        has_result = False
-        if isinstance(content, list):
-            for block in content:
-                if block.type == "tool_result":
-                    has_result = True
-                    self._tool_result(record, block)
-                elif block.type in ("image", "document"):
-                    images += 1
-        text = m.user_text(content)
-        if has_result and not text:
-            return
-        role = m.role(body, text, has_result=False, sidechain=self.is_agent_file)
-        shown = _SHOWN.get(role)
-        if shown is None:
-            self._skip(f"user/{role}")
-        elif has_result:
-            self._add(record, "note", text)  # said beside a result, so not counted as a prompt of its own
-        elif shown in ("command", "bash"):
-            self._add(record, shown, m.command_of(text) or text)
-        else:
-            self._add(record, shown, m.inner_text(text) if shown == "output" else text, images=images)
-
-    def _assistant(self, record: ParsedLine, body: wire.Entry) -> None:
-        message = body.message
-        if message is None:
-            self._skip("assistant")
-            return
-        model = message.model
-        if isinstance(message.content, str):
-            self._add(record, "error" if body.is_api_error else "reply", message.content, model=model)
-            return
-        for block in message.content or ():
-            if block.type == "text":
-                self._add(record, "error" if body.is_api_error else "reply", m.string(block.text), model=model)
-            elif block.type == "thinking":
-                thought = m.string(block.thinking)
-                if thought.strip():
-                    self._add(record, "thinking", thought, model=model)
-                else:
-                    self._skip("thinking without text")
-            elif block.type in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                self._tool_use(record, block, model)
-            elif block.type == "tool_result":
-                self._tool_result(record, block)
-            else:
-                self._skip(f"block/{block.type}")
-
-    def _tool_use(self, record: ParsedLine, block: wire.Block, model: str | None) -> None:
-        call = Pending(record, block, model)
-        if block.id:
-            self.places[block.id] = self.given + len(self.entries)
+    def _call(self, record: Readable, part: Called) -> None:
+        call = Pending(record, part)
+        if part.id:
+            self.places[part.id] = self.given + len(self.entries)
         self.entries.append(call)
-        result_id = self.calls.get(block.id or "", _UNKNOWN)[-1]
+        result_id = self.calls.get(part.id, _UNKNOWN)[-1]
         if result_id is not None and result_id < self.low + record.offset:
             self._fetch(call)
 
-    def _tool_result(self, record: ParsedLine, block: wire.Block) -> None:
-        tool_use_id = block.tool_use_id or ""
-        place = self.places.get(tool_use_id, -1) - self.given
+    def _answer(self, record: Readable, part: Answered) -> None:
+        place = self.places.get(part.call_id, -1) - self.given
         call = self.entries[place] if place >= 0 else None
-        if call is None and self._is_answer(tool_use_id, record):
+        if call is None and self._is_answer(part.call_id, record):
             return
         if isinstance(call, Pending) and call.answer is None:
-            call.answer = record, block
+            call.answer = record, part
         else:  # of a call that is not here, or that has its result already
-            self._add(record, "output", m.result_text(block.content))
+            self._add(record, "output", part.text())
 
     def _called(self, call: Pending) -> Entry:
         """A call as an entry, with its result where there is one."""
-        tool_use_id = call.block.id or ""
+        tool_use_id = call.call.id
         ts, result_ts, path, change, added, removed, persisted, _ = self.calls.get(tool_use_id, _UNKNOWN)
         outcome: dict[str, Any] = {"output": None, "is_error": False, "patch": None, "persisted": False}
         if call.answer is not None:
             line, result = call.answer
-            text = m.result_text(result.content)
-            full = self._persisted(tool_use_id, persisted, text)
+            text = result.text()
+            full = self._persisted(tool_use_id, persisted or result.saved_as(text))
             outcome = {
                 "output": text if full is None else full,
-                "is_error": bool(result.is_error),
-                "patch": m.patch_of(line.body.tool_use_result) if change else None,
+                "is_error": result.is_error,
+                "patch": result.patch() if change else None,
                 "persisted": full is not None,
-                "has_image": m.has_image(result),
+                "has_image": result.has_image(),
                 "result_offset": line.offset,
             }
         made = ToolCall(
             tool_use_id=tool_use_id,
-            tool=call.block.name or "",
-            input=m.tool_input(call.block.input),
+            tool=call.call.tool,
+            input=call.call.input(),
             at=moment(ts),
             duration_ms=max(0, result_ts - ts) if ts is not None and result_ts is not None else None,
             path=path,
@@ -457,9 +370,9 @@ class ThreadReader:
             agent_id=self.spawned.get(tool_use_id),
             **outcome,
         )
-        return self._said(call.record, "tool", "", model=call.model, tool=made)
+        return self._said(call.record, "tool", "", model=call.call.model, tool=made)
 
-    def _is_answer(self, tool_use_id: str, record: ParsedLine) -> bool:
+    def _is_answer(self, tool_use_id: str, record: Readable) -> bool:
         """Whether a line has the result of a call that was given with it, or that stands where it was not read: before or behind."""
         if tool_use_id in self.fetched:
             self.fetched.remove(tool_use_id)
@@ -473,17 +386,14 @@ class ThreadReader:
         )
         return row is not None
 
-    def _persisted(self, tool_use_id: str, persisted: str | None, text: str) -> str | None:
+    def _persisted(self, tool_use_id: str, persisted: str) -> str | None:
         """The whole output of a call that did not fit its line, from the file beside the transcript."""
-        if not persisted:  # subagents only say it in the text
-            said = _SAVED.match(text[:4000])
-            persisted = said[1] if said else None
         if not persisted and not tool_use_id:
             return None
         path = persisted.replace("\\", "/") if persisted else f"{tool_use_id}.txt"
         snapshot = self.overflowed.get(posixpath.basename(path))
         if (
-            snapshot is None and (start := path.rfind("/projects/")) >= 0
+            snapshot is None and (start := path.rfind(f"/{self.client.layout.main}/")) >= 0
         ):  # of the session that this one was forked from
             row = self.reader.one(
                 "SELECT id FROM side_files WHERE path = ? AND kind = 'tool_result' AND current = 1",
@@ -492,25 +402,8 @@ class ThreadReader:
             snapshot = row[0] if row is not None else None
         return self.record.read_snapshot(snapshot).decode("utf-8", "replace") if snapshot is not None else None
 
-    def _system(self, record: ParsedLine, body: wire.Entry) -> None:
-        sub = body.subtype
-        text = m.string(body.content)
-        if sub == "compact_boundary":
-            facts = m.lenient(_compact, body.compact_metadata) or wire.CompactMetadata()
-            tokens = f", {facts.pre_tokens:,} tokens before" if facts.pre_tokens else ""
-            self._add(record, "compaction", f"Conversation compacted ({facts.trigger or 'unknown'}{tokens})")
-        elif sub == "local_command" and text:
-            command = m.command_of(text)
-            self._add(record, "command" if command else "output", command or m.inner_text(text))
-        elif sub == "api_error":
-            self._add(record, "error", text or "API error")
-        elif sub in ("informational", "away_summary") and text:
-            self._add(record, "note", text)
-        else:
-            self._skip(m.full_kind("system", sub))
 
-
-def _joined(found: Iterable[ParsedLine | Issue]) -> Iterator[ParsedLine | Issue]:
+def _joined(found: Iterable[Readable | Skipped | Issue]) -> Iterator[Readable | Skipped | Issue]:
     """The same, with short unreadable lines that follow each other as one: a file of junk has them by the million."""
     run: Issue | None = None
     for item in found:
@@ -527,5 +420,41 @@ def _joined(found: Iterable[ParsedLine | Issue]) -> Iterator[ParsedLine | Issue]
         yield run
 
 
-def _is_shown(item: ParsedLine | Issue) -> bool:
-    return isinstance(item, ParsedLine) or item.reason in UNREAD
+def long_record(reader: Reader, record_id: int, longest: int) -> Readable | None:
+    """A record whose line is too long to be drawn, as the index knows it: the same parts, without their text.
+
+    Windows begin and end at such lines, and results are looked up by where their lines begin, so a long line is only ever
+    asked for by its first byte.
+    """
+    row = reader.one(
+        "SELECT length, kind, sub, role, uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
+        (record_id, longest),
+    )
+    if row is None:
+        return None
+    length, kind, sub, role, uuid, ts, sidechain = row
+    note = f"This line has {length:,} bytes, too many to show here; see its raw form."
+    parts: list[Said | Called | Answered | Skipped] = []
+    if kind in ("user", "assistant"):
+        said = Said("reply" if kind == "assistant" else _LONG_USER.get(role, "prompt"), note)
+        for number, block, call_id, tool, is_error in reader.rows(
+            "SELECT n, kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1000",
+            (record_id, record_id + length),
+        ):
+            if block == "tool_result":
+                parts.append(Answered(number, call_id or "", lambda: note, bool(is_error)))
+            elif block.endswith("tool_use"):
+                parts.append(Called(number, call_id or "", tool or "", lambda: {"note": note}))
+            elif block == "thinking":
+                parts.append(Said("thinking", note))
+            elif kind == "assistant" or said not in parts:
+                parts.append(said)
+        parts = parts or [said]
+        if role == "meta":
+            parts = [Skipped("user/meta") if part == said else part for part in parts]
+    else:
+        shown = _LONG_SYSTEM.get(sub) if kind == "system" else None
+        parts.append(Said(shown, note) if shown else Skipped(f"{kind}/{sub}" if sub else kind))
+    return Readable(
+        record_id & OFFSET_MASK, length, moment(ts), uuid, bool(sidechain), is_entry=True, parts=lambda: parts
+    )

@@ -2,22 +2,20 @@
 
 A window is a stretch of a transcript that is small enough to be drawn at once, found by the index alone. It begins and ends where
 a turn begins, or, in a turn that is too long for one, at any record of it. A line that is too long to be drawn is a window of its
-own, so that nothing reads it along with its neighbours; `ShortLines` says how long it is instead.
+own, so that nothing reads it along with its neighbours; `long_record` says how long it is instead.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-from hansard.model.time import from_milliseconds as moment
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage.ids import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from hansard.query.reader import Reader
     from hansard.query.table_columns import Table
     from hansard.record.store import Record
-    from hansard.thread.reader import LineSource
     from hansard.thread.thread import OpenedThread, Thread
 
 LONGEST = 8 << 20
@@ -196,71 +193,6 @@ class Windows:
         return list(islice((row for row in rows if inside is None or row[0] - self._low in inside), limit))
 
 
-class ShortLines:
-    """The bytes of the record, except at the beginning of a line that is too long to be drawn.
-
-    Windows begin and end at such lines, and results are looked up by where their lines begin, so a long line is only ever
-    asked for by its first byte. What stands in for it is made of the index: the same record with the same blocks, without text.
-    """
-
-    def __init__(self, reader: Reader, record: LineSource) -> None:
-        self._reader = reader
-        self._record = record
-
-    def read(self, generation: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-        """The bytes from `start` to `end`."""
-        row = self._reader.one(
-            "SELECT id, length, kind, sub, role, uuid, parent_uuid, ts, sidechain FROM records WHERE id = ? AND length > ?",
-            ((generation << OFFSET_BITS) + start, LONGEST),
-        )
-        if row is not None:
-            yield self._stand_in(row)
-            start += row[1] + 1
-        if end is None or start < end:
-            yield from self._record.read(generation, start, end)
-
-    def read_snapshot(self, snapshot: int) -> bytes:
-        """A file that is kept whole."""
-        return self._record.read_snapshot(snapshot)
-
-    def _stand_in(self, row: Any) -> bytes:
-        record_id, length, kind, sub, role, uuid, parent_uuid, ts, sidechain = row
-        note = f"This line has {length:,} bytes, too many to show here; see its raw form."
-        blocks = [
-            _block(note, *block)
-            for block in self._reader.rows(
-                "SELECT kind, tool_use_id, tool, is_error FROM blocks WHERE id BETWEEN ? AND ? ORDER BY id LIMIT 1000",
-                (record_id, record_id + length),
-            )
-        ]
-        at = moment(ts)
-        line: dict[str, Any] = {
-            "type": kind,
-            "subtype": sub,
-            "uuid": uuid,
-            "parentUuid": parent_uuid,
-            "isSidechain": bool(sidechain),
-            "timestamp": at.isoformat().replace("+00:00", "Z") if at is not None else None,
-            "isMeta": True if role == "meta" else None,
-            "isCompactSummary": True if role == "compact_summary" else None,
-        }
-        if kind in ("user", "assistant"):
-            line["message"] = {"role": kind, "content": blocks or note}
-        else:
-            line["content"] = note
-        return json.dumps({name: value for name, value in line.items() if value is not None}).encode() + b"\n"
-
-
-def _block(note: str, kind: str, tool_use_id: str | None, tool: str | None, is_error: int) -> dict[str, Any]:
-    if kind == "tool_result":
-        return {"type": kind, "tool_use_id": tool_use_id, "content": note, "is_error": bool(is_error)}
-    if kind.endswith("tool_use"):
-        return {"type": kind, "id": tool_use_id, "name": tool or "", "input": {"note": note}}
-    if kind == "thinking":
-        return {"type": kind, "thinking": note}
-    return {"type": "text", "text": note}
-
-
 _CACHED = 12  # threads
 
 
@@ -355,6 +287,6 @@ class ThreadStore:
         """See `Hansard.read`."""
         from hansard.thread.thread import SessionContext, Thread
 
-        lines: LineSource = self.record if long_lines else ShortLines(self.reader, self.record)
-        family = SessionContext(self, lines, session, pictures=pictures, subagents=subagents)
+        longest = None if long_lines else LONGEST
+        family = SessionContext(self, session, pictures=pictures, subagents=subagents, longest=longest)
         return Thread(family, agent, branch, self._cache)

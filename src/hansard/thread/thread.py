@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
-from hansard.thread.reader import ThreadReader, find_agent, list_agents
+from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
 from hansard.thread.store import Window, Windows
 from hansard.thread.structure import (
     BranchChoice,
@@ -33,10 +33,11 @@ from hansard.thread.structure import (
     read_compactions,
     read_outline,
 )
-from hansard.thread.tool_views import ASSISTANT, USER, facts_of, pictures, said, view
+from hansard.thread.tool_views import ASSISTANT, USER, facts_of, said, view
 from hansard.thread.usage import TurnUsage, UsageReader, agents_used, read_timeline
 
 if TYPE_CHECKING:
+    from hansard.clients.protocol import Client
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent, Conversation, Entry, Fork
     from hansard.thread.locate import MessageLocation, RawLine
@@ -63,11 +64,12 @@ class SessionContext:
     """What all threads of one session share while they are read."""
 
     def __init__(
-        self, store: ThreadStore, lines: LineSource, session: Session, *, pictures: bool, subagents: bool
+        self, store: ThreadStore, session: Session, *, pictures: bool, subagents: bool, longest: int | None
     ) -> None:
         self.store = store
         self.reader = store.reader
-        self.lines = lines
+        self.lines: LineSource = store.record
+        self.longest = longest  # bytes of a line that is read; None: of any
         self.session = session
         self.pictures = pictures
         self.subagents = subagents
@@ -143,6 +145,11 @@ class Thread:
         return self._transcript
 
     @property
+    def client(self) -> Client:
+        """The client that wrote that transcript."""
+        return self._source.client
+
+    @property
     def path(self) -> str:
         """The path of that transcript."""
         return self._source.path
@@ -188,6 +195,7 @@ class Thread:
             self._agent_id,
             self._sidechain_root,
             family.agents,
+            family.longest,
         )
         return OpenedThread(source)
 
@@ -198,6 +206,7 @@ class Thread:
         if self._cache is not None:
             source = copy(source)
             source.reader, source.record = self._family.reader, self._family.lines
+            source.longest = self._family.longest
             self._family.agents = source.agents
         return source
 
@@ -519,7 +528,12 @@ class Thread:
         """The images and documents of a line, or of one result in it; without their data where that is not wanted."""
         if not self._family.pictures:
             return (Picture("", ""),) * count
-        return pictures(self._family.lines.read(self.transcript, offset), tool_use_id)
+        longest, source = self._family.longest, self._source
+        if longest is not None and long_record(source.reader, source.low + offset, longest) is not None:
+            return ()
+        lines = source.client.lines(self._family.lines.read(self.transcript, offset), offset)
+        line = next((line for _, line in lines), lines.rest)
+        return tuple(Picture(*found) for found in source.client.pictures(line, tool_use_id))
 
 
 def on_branch(turn: Turn, branch: int) -> Turn:

@@ -11,7 +11,7 @@ import msgspec
 
 from hansard.clients.claude_code import meaning as m
 from hansard.lazy_regex import lazy_compile
-from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
+from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Part, Plain, Prose
 
 if TYPE_CHECKING:
     from hansard.model.threads import Entry, ToolCall
@@ -403,36 +403,6 @@ def facts_of(call: ToolCall) -> CallFacts:
         outcome="failed" if call.is_error else "no result" if call.output is None else "",
         is_persisted=call.persisted,
     )
-
-
-def pictures(pieces: Iterable[bytes], tool_use_id: str | None) -> tuple[Part, ...]:
-    """The images and documents of the line that some bytes begin with, or of one result in it."""
-    message = m.lenient(_any, msgspec.Raw(_first_line(pieces)))
-    content = message.get("message", {}).get("content") if isinstance(message, dict) else None
-    return tuple(_pictures_in(content, tool_use_id))
-
-
-def _first_line(pieces: Iterable[bytes]) -> bytes:
-    """The bytes before the first newline; no piece behind it is read."""
-    parts: list[bytes] = []
-    for piece in pieces:
-        before, newline, _ = piece.partition(b"\n")
-        parts.append(before)
-        if newline:
-            break
-    return b"".join(parts)
-
-
-def _pictures_in(content: Any, tool_use_id: str | None) -> Iterator[Picture]:
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "tool_result" and tool_use_id is not None and block.get("tool_use_id") == tool_use_id:
-            yield from _pictures_in(block.get("content"), None)
-        elif block.get("type") in ("image", "document") and tool_use_id is None:
-            source = block.get("source")
-            if isinstance(source, dict) and isinstance(source.get("data"), str):
-                yield Picture(str(source.get("media_type", "")), source["data"])
 
 
 def language_of(path: str) -> str:

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from hansard.clients.lines import Lines
-    from hansard.clients.protocol import Fold, SeenMessage, TextFold
+    from hansard.clients.protocol import EntryReader, Fold, SeenMessage, TextFold
     from hansard.clients.side_files import SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
+    from hansard.clients.usage import Answer
     from hansard.sources.roots import Root
 
 
@@ -96,3 +97,21 @@ class ClaudeCode:
         from hansard.clients.claude_code.texts import line_texts
 
         return line_texts(line, offset, is_aside=is_aside)
+
+    def entry_reader(self, *, is_agent: bool) -> EntryReader:
+        """What reads a transcript for a reader."""
+        from hansard.clients.claude_code.entries import EntryReader
+
+        return EntryReader(is_agent=is_agent)
+
+    def pictures(self, line: bytes, tool_use_id: str | None) -> Iterable[tuple[str, str]]:
+        """The images and documents of a line, or of one result in it."""
+        from hansard.clients.claude_code.entries import pictures
+
+        return pictures(line, tool_use_id)
+
+    def answer(self, line: bytes) -> Answer | None:
+        """The answer that a line has or repeats."""
+        from hansard.clients.claude_code.usage import read_answer
+
+        return read_answer(line)

@@ -39,8 +39,6 @@ _BLANKS = lazy_compile(rb"[ \t\r\n]*+")
 _BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
 _NULS = ("nul_bytes", "NUL bytes beside the record")
 _UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
-UNREAD = _UNREADABLE | {"torn", "not_an_object"}
-"""The reasons of issues about bytes of which nothing else is told."""
 _UNFIT = object()
 # Short lines that are no intact records mostly come in thousands of a few kinds: what they give is remembered.
 _SHORT = 64  # bytes

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, progress_of
+from hansard.clients.claude_code.decode import items
+from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, milliseconds, progress_of
+from hansard.clients.records import ParsedLine
 from hansard.clients.state import NAME_LENGTH, digest
-from hansard.clients.usage import Stated
+from hansard.clients.usage import Answer, Stated, dated
 
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
@@ -151,3 +155,25 @@ def _count(value: int | None) -> int:
     Sums of a history of such counts still fit into 63 bits.
     """
     return value if value is not None and 0 < value < _MOST else 0
+
+
+def read_answer(line: bytes) -> Answer | None:
+    """The answer that a line has or repeats; None where there is none."""
+    for item in items(line, 0):
+        if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress", "stream_event"):
+            body: wire.Entry | None = item.body
+            if item.kind == "progress":
+                body = embedded_answer(item.body)
+            elif item.kind == "stream_event":
+                body = streamed_answer(item.body)
+            if body is None:
+                return None
+            return Answer(
+                body.uuid,
+                dated(milliseconds(body.timestamp)),
+                body.message.stop_reason if body.message else None,
+                body.agent_id or body.stream_agent or "",
+                bool(body.is_sidechain or body.stream_parent_tool),
+                partial(stated, body),
+            )
+    return None

@@ -1,0 +1,109 @@
+"""What a reader sees of a transcript's records, in the words of no client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hansard.clients.records import UNREAD, Issue
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hansard.clients.lines import Lines
+    from hansard.clients.writes import Change
+
+_SHORT_JUNK = 64  # bytes
+
+
+class Said(NamedTuple):
+    """Something that was said: one of the kinds of `model.threads.Entry`, and its text."""
+
+    kind: str
+    text: str
+    images: int = 0
+    queued: bool = False  # typed while the model worked
+    model: str | None = None
+
+
+class Called(NamedTuple):
+    """A tool call."""
+
+    number: int  # of its block in the record
+    id: str
+    tool: str
+    input: Callable[[], Any]
+    model: str | None = None
+    command: Callable[[], str | None] = lambda: None
+    """The command line that it gives to a shell."""
+    planned: Callable[[], Sequence[Change]] = tuple
+    """What it said that it would write."""
+
+
+class Answered(NamedTuple):
+    """The result of a call."""
+
+    number: int
+    call_id: str
+    text: Callable[[], str]
+    is_error: bool = False
+    has_image: Callable[[], bool] = lambda: False
+    patch: Callable[[], str | None] = lambda: None
+    """The unified diff that it carries."""
+    written: Callable[[], Sequence[Change] | None] = lambda: None
+    """What it says that was written; None where it does not say."""
+    saved_as: Callable[[str], str] = lambda _text: ""
+    """The file with the whole output that a text names."""
+
+
+class Skipped(NamedTuple):
+    """Something that says nothing to a reader, and is counted."""
+
+    kind: str
+
+
+class QueuedPrompt(NamedTuple):
+    """A step of the queue of prompts; the index knows which of them are prompts."""
+
+    kind: str  # to be counted as where it is none
+
+
+Part = Said | Called | Answered | Skipped | QueuedPrompt
+
+
+class Readable(NamedTuple):
+    """A record that can be shown."""
+
+    offset: int
+    length: int
+    at: datetime | None
+    uuid: str | None
+    is_aside: bool  # it belongs to a subagent
+    is_entry: bool  # it is part of the conversation
+    parts: Callable[[], Iterable[Part]]
+    cwd: str = ""
+
+
+def read_lines(
+    lines: Lines,
+    fast: Callable[[bytes, int], Readable | Skipped | None],
+    read: Callable[[bytes, int], Iterable[Readable | Issue]],
+    read_rest: Callable[[bytes, int], Iterable[Readable | Issue]],
+) -> Iterator[Readable | Skipped | Issue]:
+    """The records of some lines, and what of them cannot be read; `fast` takes what is intact."""
+    for offset, line in lines:
+        record = fast(line, offset)
+        if record is not None:
+            yield record
+            continue
+        found = list(filter(_is_shown, read(line, offset)))
+        yield from found
+        if len(line) <= _SHORT_JUNK and all(isinstance(item, Issue) for item in found):
+            more = lines.skip_equal(line)
+            if more:  # the last of these lines tells how far they go
+                yield from filter(_is_shown, read(line, offset + more * (len(line) + 1)))
+    yield from filter(_is_shown, read_rest(lines.rest, lines.offset))
+
+
+def _is_shown(item: Readable | Issue) -> bool:
+    return not isinstance(item, Issue) or item.reason in UNREAD
