@@ -17,7 +17,7 @@ from hansard.lazy_regex import lazy_compile
 _SPACE = rb"[ \t\r\n]*+"
 _STRING = rb'"[^"\\]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*+)*+"'
 _NUMBER = rb"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?+[0-9]++)?+"
-_BEGINNING = lazy_compile(rb'\{[ \t\r]*+"')
+_BEGINNING = lazy_compile(rb'\{[ \t\r\n]*+"')
 _VALUE = lazy_compile(rb"(?:([{\[])|%b|%b|true|false|null|NaN|-?Infinity)%b" % (_STRING, _NUMBER, _SPACE))
 _KEY = lazy_compile(rb"%b%b:%b" % (_STRING, _SPACE, _SPACE))
 _AFTER = lazy_compile(rb"([,}\]])%b" % _SPACE)

@@ -1,0 +1,548 @@
+"""A client in one method: whoever can decode records into `Record` gets rows, texts, entries and usage from here."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from hansard.clients.entries import Answered, Called, Part, Readable, Said, Skipped, read_lines
+from hansard.clients.issues import IssueRows
+from hansard.clients.lines import Lines
+from hansard.clients.protocol import LateTool, PathInfo, Taken
+from hansard.clients.records import Issue, ParsedLine, unfinished
+from hansard.clients.rows import Rows
+from hansard.clients.side_files import SideContent
+from hansard.clients.state import (
+    MAX_EARLY_RESULTS,
+    MAX_OPEN_CALLS,
+    NAME_LENGTH,
+    PATH_LENGTH,
+    OpenCall,
+    Result,
+    countable,
+    digest,
+    note,
+    preview,
+)
+from hansard.clients.texts import RecordTexts, Text, without_base64
+from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated
+from hansard.clients.writes import Change, Content, Hunk, Replacement
+from hansard.model.time import from_milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from hansard.clients.protocol import SeenMessage
+    from hansard.clients.state import State
+    from hansard.sources.layout import Layout
+    from hansard.sources.roots import Root
+
+TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
+_PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
+_SHOWN = {"prompt": "prompt", "instruction": "prompt", "command": "command", "bash": "bash", "error": "error"}
+
+
+class Block(Struct, gc=False):
+    """A part of a record; `kind` is one of TEXT, THINKING, CALL, RESULT and IMAGE."""
+
+    kind: str
+    text: str = ""  # what was said, thought or printed; of an image its data in Base64
+    call_id: str = ""  # of calls and results
+    tool: str = ""  # of calls
+    input: Any = None
+    command: str | None = None  # that a call gives to a shell
+    path: str = ""  # the file that a call reads or changes
+    change: str = ""  # create, update or edit: what a call does to that file
+    changes: list[Change] = []  # what it writes there, as far as it says
+    is_error: bool = False
+    media_type: str = ""  # of images
+
+
+class Usage(Struct, gc=False):
+    """The tokens of one answer; `message_id` is the same in all records about it, and unique in the session."""
+
+    message_id: str
+    model: str = ""
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    is_final: bool = True  # False: the numbers may still grow
+
+
+class Record(Struct, gc=False):
+    """A record in the words of no client.
+
+    `kind` is user, assistant or system for what belongs to the conversation; anything else is only counted. `role` says what
+    a user or system record is: prompt (typed by a person), instruction (given to a subagent), command, bash, note, error.
+    """
+
+    kind: str
+    role: str = ""
+    ts: int | None = None  # milliseconds
+    uuid: str = ""
+    parent_uuid: str = ""
+    blocks: list[Block] = []
+    usage: Usage | None = None
+    model: str = ""
+    session_id: str = ""
+    cwd: str = ""
+    branch: str = ""
+    version: str = ""
+    title: str = ""
+    is_aside: bool = False  # a subagent's
+
+    @property
+    def text(self) -> str:
+        """What was said, without calls and results."""
+        return "\n".join(block.text for block in self.blocks if block.kind == TEXT)
+
+
+class GenericClient:
+    """The protocol over one method, `decode`; a client says beside it where its files are."""
+
+    name: str
+    layout: Layout
+
+    def decode(self, line: bytes) -> Iterable[Record]:
+        """The records of the bytes that `lines` gave at a time; ValueError where they are none."""
+        raise NotImplementedError
+
+    def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
+        """The directories of a user who named none, as far as they exist."""
+        raise NotImplementedError
+
+    def open_root(self, path: str) -> Root | None:
+        """A directory as a root, None where another client may have written it."""
+        raise NotImplementedError
+
+    def path_info(self, path: str) -> PathInfo:
+        """What a path relative to the root says: here that a file is named after its session."""
+        return PathInfo(session_id=path.rpartition("/")[2].rpartition(".")[0])
+
+    def mentioned_results(self, data: bytes) -> list[tuple[bytes, bytes]]:  # noqa: ARG002
+        """No outputs are kept in files of their own."""
+        return []
+
+    def side_file(self, kind: str, path: str, data: bytes) -> SideContent:  # noqa: ARG002
+        """Nothing is known of other files."""
+        return SideContent()
+
+    def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
+        """Every line is a record."""
+        return Lines(pieces, start)
+
+    def fold(
+        self, base: int, kind: str, sort_path: str, session_id: str, agent_id: str, state: State, seen: SeenMessage
+    ) -> GenericFold:
+        """The fold of a transcript into rows."""
+        return GenericFold(self, base, sort_path, session_id, agent_id, state, seen, is_agent=kind == "agent")
+
+    def text_fold(self, kind: str, kept: bytes) -> GenericTexts:
+        """The fold of a transcript into texts."""
+        return GenericTexts(self, kept, is_agent=kind == "agent")
+
+    def texts(self, line: bytes, offset: int, *, is_aside: bool) -> list[RecordTexts]:
+        """The texts of a line by itself."""
+        return GenericTexts(self, b"", is_agent=is_aside).take(line, offset) or []
+
+    def entry_reader(self, *, is_agent: bool) -> GenericEntries:
+        """What reads a transcript for a reader."""
+        return GenericEntries(self, is_agent=is_agent)
+
+    def pictures(self, line: bytes, tool_use_id: str | None) -> Iterable[tuple[str, str]]:
+        """The images of a line."""
+        if tool_use_id is None:
+            for item in self.items(line, 0):
+                if isinstance(item, ParsedLine):
+                    yield from ((block.media_type, block.text) for block in item.body.blocks if block.kind == IMAGE)
+
+    def answer(self, line: bytes) -> Answer | None:
+        """The answer of the model that a line has."""
+        for item in self.items(line, 0):
+            if isinstance(item, ParsedLine) and item.body.usage is not None:
+                record: Record = item.body
+                reason = "end" if item.body.usage.is_final else None
+                stated = partial(_stated, record)
+                return Answer(record.uuid or None, dated(record.ts), reason, "", record.is_aside, stated)
+        return None
+
+    def items(self, line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
+        """The records of one line, or what is wrong with it."""
+        try:
+            for record in self.decode(line):
+                yield ParsedLine(offset, len(line), record.kind, record)
+        except (ValueError, TypeError, KeyError, RecursionError, msgspec.MsgspecError) as error:
+            if line.strip():
+                yield Issue(offset, len(line), "not_json", str(error)[:300])
+
+
+def _stated(
+    record: Record, key: str, record_id: int, ts: int, path: str, session_id: str, agent_id: str
+) -> list[tuple[str, Stated]]:
+    usage = record.usage
+    if usage is None:
+        return []
+    tool = next((block.tool for block in record.blocks if block.kind == CALL), "")
+    return [
+        (
+            key,
+            Stated(
+                ts=ts,
+                path=path,
+                record_id=record_id,
+                model=usage.model or record.model,
+                session_id=session_id,
+                agent_id=agent_id,
+                input=max(0, usage.input),
+                output=max(0, usage.output),
+                cache_read=max(0, usage.cache_read),
+                cache_write=max(0, usage.cache_write),
+                cache_write_5m=0,
+                cache_write_1h=0,
+                web_searches=0,
+                final_output=usage.output if usage.is_final else -1,
+                service_tier="",
+                speed="",
+                inference_geo="",
+                branch=record.branch,
+                tool=tool[:NAME_LENGTH],
+                tool_ts=ts if tool else 0,
+            ),
+        )
+    ]
+
+
+class GenericFold:
+    """Turns records into rows."""
+
+    def __init__(
+        self,
+        client: GenericClient,
+        base: int,
+        path: str,
+        session_id: str,
+        agent_id: str,
+        state: State,
+        seen: SeenMessage,
+        *,
+        is_agent: bool,
+    ) -> None:
+        self.rows = Rows()
+        self.issues = IssueRows(base, state)
+        self.messages: dict[str, int] = {}
+        self.seen_message = seen
+        self._client, self._base, self._path, self._state = client, base, path, state
+        self._session_id = session_id or state.session_id
+        self._agent_id, self._is_agent = agent_id, is_agent
+
+    def take(self, line: bytes, offset: int) -> Taken:
+        """Take the next line."""
+        return Taken.RECORDS if self._take(self._client.items(line, offset)) else Taken.ISSUES
+
+    def take_rest(self, rest: bytes, offset: int) -> bool:
+        """Take what follows the last line and is not finished yet."""
+        found = unfinished(rest, offset, self._client.items)
+        self._take(found)
+        return bool(found)
+
+    def feed(self, item: Issue) -> None:
+        """Take an issue."""
+        self.issues.add(item, self.rows.issues)
+
+    def _take(self, found: Iterable[ParsedLine | Issue]) -> bool:
+        has_records = False
+        for item in found:
+            if isinstance(item, Issue):
+                self.feed(item)
+            else:
+                has_records = True
+                self._record(item.offset, item.length, item.body)
+        return has_records
+
+    def _record(self, offset: int, length: int, record: Record) -> None:
+        state, record_id = self._state, self._base + offset
+        state.records += 1
+        name = countable(record.kind, state.kinds)
+        state.kinds[name] = state.kinds.get(name, 0) + 1
+        self._context(record)
+        if record.kind not in ("user", "assistant", "system"):
+            return
+        if record.uuid and not state.root_uuid:
+            state.root_uuid = record.uuid
+        is_aside = record.is_aside or self._is_agent
+        message_id = self._message(record_id, record) if record.kind == "assistant" else None
+        has_result = False
+        for number, block in enumerate(record.blocks[: max(1, length)]):
+            if block.kind == CALL:
+                self._call(record_id + number, number, record, block, message_id)
+            elif block.kind == RESULT:
+                has_result = True
+                self._result(record_id + number, number, record, block)
+            else:
+                state.images += block.kind == IMAGE
+                state.replies += block.kind == TEXT and record.kind == "assistant"
+                self.rows.blocks.append((record_id + number, number, block.kind, None, None, 0))
+        role = record.role or ("result" if has_result else "reply" if record.kind == "assistant" else "note")
+        if has_result and not record.text:
+            role = "result"
+        elif role == "prompt" and is_aside:
+            role = "instruction"
+        state.api_errors += role == "error"
+        if role in ("prompt", "instruction") and not state.first_text:
+            state.first_text = digest(record.text)
+        if role == "prompt":
+            state.prompts += 1
+            state.first_prompt = state.first_prompt or preview(record.text)
+        elif role in ("command", "bash"):
+            state.commands += 1
+            state.first_command = state.first_command or preview(record.text)
+        if role in _PROMPT_KINDS:
+            self.rows.prompts.append((record_id, role, record.ts, record.text, None, None))
+        self.rows.records.append(
+            (
+                *(record_id, length, record.kind, None, role),
+                *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id),
+            )
+        )
+
+    def _context(self, record: Record) -> None:
+        state = self._state
+        if record.ts is not None:
+            state.last_ts = record.ts if state.last_ts is None else max(record.ts, state.last_ts)
+            state.first_ts = record.ts if state.first_ts is None else min(record.ts, state.first_ts)
+        if record.session_id and not state.session_id:
+            state.session_id = record.session_id
+            self._session_id = self._session_id or record.session_id
+        state.cwd = state.cwd or record.cwd
+        if record.branch and record.branch != state.branch:
+            state.branch = record.branch
+            note(state.branches, record.branch)
+        if record.version and record.version != state.version:
+            state.version = record.version
+            note(state.versions, record.version)
+        state.custom_title = record.title or state.custom_title
+
+    def _message(self, record_id: int, record: Record) -> int | None:
+        usage, state = record.usage, self._state
+        if usage is None:
+            return None
+        key = f"{self._client.name}/{self._session_id}/{usage.message_id}"
+        key = key if len(key) <= NAME_LENGTH else digest(key)
+        message_id = self.messages.get(key)
+        if message_id is None:
+            message_id = self.seen_message(key)
+            if message_id is None:
+                message_id = record_id
+                state.messages += 1
+                model = usage.model or record.model
+                self.rows.messages.append((record_id, key, model or None, record.ts))
+                if model:
+                    note(state.models, model)
+            self.messages[key] = message_id
+        agent_id = self._agent_id or (SIDECHAIN if record.is_aside else "")
+        for counted, said in _stated(record, key, record_id, dated(record.ts), self._path, self._session_id, agent_id):
+            known = self.rows.usage.get(counted)
+            self.rows.usage[counted] = said if known is None else absorb(known, said)
+        return message_id
+
+    def _call(self, block_id: int, number: int, record: Record, block: Block, message_id: int | None) -> None:
+        state = self._state
+        state.tool_calls += 1
+        name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
+        self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
+        self.rows.calls[block_id] = [
+            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None, None, None,
+        ]  # fmt: skip
+        if not block.call_id:
+            return
+        added, removed = _lines_changed(block.changes)
+        call = OpenCall(block_id, name, record.ts, path, block.change or None, added, removed)
+        early = state.early_results.pop(block.call_id[:NAME_LENGTH], None)
+        if early is not None:
+            self.rows.result_tools.append((name, early.id))
+            self._pair(call, early)
+            return
+        state.open_calls[block.call_id[:NAME_LENGTH]] = call
+        if len(state.open_calls) > MAX_OPEN_CALLS:
+            del state.open_calls[next(iter(state.open_calls))]
+
+    def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
+        state, call_id = self._state, block.call_id[:NAME_LENGTH]
+        call = state.open_calls.pop(call_id, None)
+        result = Result(block_id, record.ts, int(block.is_error), None, None)
+        name = call.name if call is not None else None
+        self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
+        if call is not None:
+            self._pair(call, result)
+        elif call_id and len(state.early_results) < MAX_EARLY_RESULTS:
+            state.early_results[call_id] = result
+
+    def _pair(self, call: OpenCall, result: Result) -> None:
+        is_done = call.change is not None and not result.is_error
+        known = (
+            *(result.id, result.ts, result.is_error, call.change if is_done else None),
+            *(call.added if is_done else 0, call.removed if is_done else 0, None, call.path),
+        )
+        row = self.rows.calls.get(call.id)
+        if row is None:
+            self.rows.call_results.append((*known, call.id))
+        else:
+            row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
+
+
+def _lines_changed(changes: Sequence[Change]) -> tuple[int, int]:
+    """Added and removed lines."""
+    added = removed = 0
+    for change in changes:
+        if isinstance(change, Hunk):
+            added += sum(line.startswith("+") for line in change.lines)
+            removed += sum(line.startswith("-") for line in change.lines)
+        elif isinstance(change, Content):
+            added += len(change.lines)
+        else:
+            added += len(change.new.splitlines())
+            removed += len(change.old.splitlines())
+    return added, removed
+
+
+class _TextState(Struct, gc=False, omit_defaults=True):
+    calls: dict[str, str] = {}  # tool calls without a result so far: id -> tool
+    title: str = ""  # digest of the last one
+
+
+class GenericTexts:
+    """Gives the texts of records."""
+
+    late_tools: Sequence[LateTool] = ()
+
+    def __init__(self, client: GenericClient, kept: bytes, *, is_agent: bool) -> None:
+        self._client, self._is_agent = client, is_agent
+        self._kept = msgspec.msgpack.decode(kept, type=_TextState) if kept else _TextState()
+
+    def kept(self) -> bytes:
+        """What the next fold of this transcript goes on from."""
+        return msgspec.msgpack.encode(self._kept)
+
+    def take(self, line: bytes, offset: int) -> list[RecordTexts] | None:
+        """The texts of the next line, None where it has no record."""
+        return self._of(self._client.items(line, offset)) or None
+
+    def take_rest(self, rest: bytes, offset: int) -> list[RecordTexts]:
+        """The texts of what follows the last line and is not finished yet."""
+        return self._of(unfinished(rest, offset, self._client.items))
+
+    def _of(self, found: Iterable[ParsedLine | Issue]) -> list[RecordTexts]:
+        return [
+            RecordTexts(item.offset, item.body.is_aside or self._is_agent, list(self._texts(item.body)))
+            for item in found
+            if isinstance(item, ParsedLine)
+        ]
+
+    def _texts(self, record: Record) -> Iterator[Text]:
+        is_error = record.role == "error"
+        for number, block in enumerate(record.blocks):
+            if block.kind == TEXT and block.text:
+                kind = "reply" if record.kind == "assistant" else _PROMPT_KINDS.get(record.role, "note")
+                yield Text(number, kind, block.text, is_error=is_error)
+            elif block.kind == THINKING and block.text:
+                yield Text(number, "thinking", block.text)
+            elif block.kind == CALL:
+                if block.call_id and len(self._kept.calls) < MAX_OPEN_CALLS:
+                    self._kept.calls[block.call_id[:NAME_LENGTH]] = block.tool[:NAME_LENGTH]
+                yield Text(number, "call", without_base64("\n".join(_strings(block.input))), block.tool[:NAME_LENGTH])
+            elif block.kind == RESULT and block.text:
+                tool = self._kept.calls.pop(block.call_id[:NAME_LENGTH], "")
+                yield Text(number, "result", without_base64(block.text), tool, block.is_error)
+        if record.title and digest(record.title) != self._kept.title:
+            self._kept.title = digest(record.title)
+            yield Text(len(record.blocks), "title", record.title)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every string of a tool's input, in order."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+
+
+class GenericEntries:
+    """Reads records for a reader."""
+
+    def __init__(self, client: GenericClient, *, is_agent: bool) -> None:
+        self._client, self._is_agent = client, is_agent
+
+    def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:  # noqa: ARG002
+        """The records of some lines."""
+
+        def rest(line: bytes, offset: int) -> Iterable[Readable | Issue]:
+            return self._read(unfinished(line, offset, self._client.items)) if is_whole else self.line(line, offset)
+
+        return read_lines(lines, lambda _line, _offset: None, self.line, rest)
+
+    def line(self, line: bytes, offset: int) -> Iterable[Readable | Issue]:
+        """The records of one line, and what of it cannot be read."""
+        return self._read(self._client.items(line, offset))
+
+    def _read(self, found: Iterable[ParsedLine | Issue]) -> Iterator[Readable | Issue]:
+        for item in found:
+            if isinstance(item, Issue):
+                yield item
+                continue
+            record: Record = item.body
+            yield Readable(
+                item.offset,
+                item.length,
+                from_milliseconds(record.ts),
+                record.uuid or None,
+                record.is_aside and not self._is_agent,
+                record.kind in ("user", "assistant", "system"),
+                partial(self._parts, record),
+                record.cwd,
+            )
+
+    def _parts(self, record: Record) -> Iterator[Part]:
+        if record.kind not in ("user", "assistant", "system"):
+            yield Skipped(record.kind)
+            return
+        images = sum(block.kind == IMAGE for block in record.blocks)
+        said = "reply" if record.kind == "assistant" and record.role != "error" else _SHOWN.get(record.role, "note")
+        if images and not any(block.kind == TEXT for block in record.blocks):
+            yield Said(said, "", images=images)
+        for number, block in enumerate(record.blocks):
+            if block.kind == TEXT:
+                yield Said(said, block.text, images=images, model=record.model or None)
+                images = 0
+            elif block.kind == THINKING:
+                yield Said("thinking", block.text, model=record.model or None)
+            elif block.kind == CALL:
+                yield Called(
+                    number,
+                    block.call_id,
+                    block.tool,
+                    partial(_same, block.input),
+                    record.model or None,
+                    partial(_same, block.command),
+                    partial(_same, block.changes),
+                )
+            elif block.kind == RESULT:
+                yield Answered(number, block.call_id, partial(_same, block.text), block.is_error)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+__all__ = [
+    "CALL", "IMAGE", "RESULT", "TEXT", "THINKING",
+    "Block", "Content", "GenericClient", "Hunk", "Record", "Replacement", "Usage",
+]  # fmt: skip
