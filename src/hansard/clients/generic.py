@@ -14,7 +14,7 @@ from hansard.clients.lines import Lines
 from hansard.clients.protocol import LateTool, PathInfo, Taken
 from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
-from hansard.clients.side_files import SideContent
+from hansard.clients.side_files import ListedSession, SideContent
 from hansard.clients.state import (
     MAX_EARLY_RESULTS,
     MAX_OPEN_CALLS,
@@ -130,6 +130,14 @@ class GenericClient:
     def side_file(self, kind: str, path: str, data: bytes) -> SideContent:  # noqa: ARG002
         """Nothing is known of other files."""
         return SideContent()
+
+    def session_list(self, data: bytes) -> Iterable[ListedSession]:  # noqa: ARG002
+        """There is no list of sessions."""
+        return ()
+
+    def pasted(self, line: bytes) -> dict[str, Any]:  # noqa: ARG002
+        """There is no prompt history."""
+        return {}
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """Every line is a record."""

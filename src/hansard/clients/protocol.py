@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hansard.clients.lines import Lines
     from hansard.clients.records import Issue
     from hansard.clients.rows import Rows
-    from hansard.clients.side_files import SideContent
+    from hansard.clients.side_files import ListedSession, SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.usage import Answer
@@ -122,6 +122,12 @@ class Client(Protocol):
 
     def side_file(self, kind: str, path: str, data: bytes) -> SideContent:
         """What a small file beside the transcripts says."""
+
+    def session_list(self, data: bytes) -> Iterable[ListedSession]:
+        """The sessions that a file of the kind `sessions_index` lists."""
+
+    def pasted(self, line: bytes) -> dict[str, Any]:
+        """What a line of the prompt history says of pasted texts, by their numbers."""
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """The records of a file whose bytes come in pieces, from an offset on at which a record begins."""

@@ -22,3 +22,14 @@ class SideContent(Struct, gc=False):
     facts: SideFacts | None = None
     todos: list[tuple[str, str]] = []
     """(status, text) of each."""
+
+
+class ListedSession(Struct, gc=False):
+    """What a client's own list says of a session."""
+
+    session_id: str
+    folder: str
+    branch: str
+    first_prompt: str
+    title: str
+    times: list[int]

@@ -63,6 +63,7 @@ class Facets(Struct, frozen=True):
     counted: int
     truncated: bool  # there are more than were counted
     model: tuple[tuple[str, int], ...] = ()  # of the sessions that they stand in
+    client: tuple[tuple[str, int], ...] = ()
     day: tuple[tuple[str, int], ...] = ()  # the latest first
 
 

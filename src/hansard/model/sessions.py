@@ -46,6 +46,7 @@ class Session(Struct, frozen=True):
     version: str
     versions: tuple[str, ...]
     root: str
+    client: str  # the product that wrote it: claude-code, ...
     project_dir: str
     transcripts: int
     bytes: int

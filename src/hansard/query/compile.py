@@ -456,6 +456,7 @@ MEANINGS: dict[str, Meaning] = {
         usage=lambda _, node: Condition(_OF_MODEL, (like(node.value),)),
     ),
     "version": Meaning(session=_version),
+    "client": Meaning(session=lambda _, node: Condition("client = ?", (node.value.lower(),))),
     "tag": Meaning(session_ids=_tag),
     "note": Meaning(session_ids=_note),
     "since": _SINCE,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hansard.clients.claude_code.meaning import milliseconds
+import msgspec
+
+from hansard.clients import client_of
+from hansard.clients.side_files import SideFacts
 from hansard.errors import Ambiguous, NotFound, StoreCorrupt
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
-from hansard.sources.names import storable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _add_files(reader: Reader, found: dict[str, Lost]) -> None:
         lost.file_versions += kind == "file_history"
         if mtime is not None:
             lost.dates.append(mtime)
-        if kind == "title" and (title := _text(_decoded(facts), "customTitle")):
+        if kind == "title" and (title := _title(facts)):
             lost.titles.setdefault("title", title)
     for session_id, project, cwd, started, ended in reader.rows(
         "SELECT session_id, project, cwd, started_at, ended_at FROM sessions WHERE transcript IS NULL"
@@ -148,66 +148,46 @@ def _add_files(reader: Reader, found: dict[str, Lost]) -> None:
         lost.times += [ts for ts in (started, ended) if ts is not None]
 
 
+def _title(facts: bytes | None) -> str:
+    return msgspec.json.decode(facts, type=SideFacts).title if facts else ""
+
+
 def _add_lists(reader: Reader, record: Record, found: dict[str, Lost]) -> None:
     """Take over what each sessions-index.json said of sessions, also in its former contents; the latest counts."""
     kept = {row[0] for row in reader.rows(_KEPT)}
-    for (id_,) in reader.rows(
-        "SELECT id FROM side_files WHERE kind = 'sessions_index' AND size <= ? ORDER BY current DESC, id DESC",
+    clients = {root.path: root.client for root in record.roots()}
+    for id_, root in reader.rows(
+        "SELECT id, root FROM side_files WHERE kind = 'sessions_index' AND size <= ? ORDER BY current DESC, id DESC",
         (_LONGEST_INDEX,),
     ):
-        for entry in _entries(record, id_):
-            session_id = _text(entry, "sessionId")
-            if not session_id or session_id in kept or entry.get("isSidechain") is True:
+        try:
+            listed = client_of(clients[root]).session_list(record.read_snapshot(id_))
+        except StoreCorrupt:
+            continue
+        for entry in listed:
+            if entry.session_id in kept:
                 continue
-            lost = found.setdefault(session_id, Lost(session_id, session_id))
+            lost = found.setdefault(entry.session_id, Lost(entry.session_id, entry.session_id))
             if "sessions-index" in lost.sources:
                 continue
             lost.sources.add("sessions-index")
-            folder = _text(entry, "projectPath")
-            if folder:
-                lost.folders.add(folder)
-                lost.project = lost.project or project_at(reader, folder)
-            lost.branch = lost.branch or _text(entry, "gitBranch")
-            lost.first_prompt = _text(entry, "firstPrompt")
-            title = _text(entry, "customTitle") or _text(entry, "summary")
-            if title:
-                lost.titles.setdefault("sessions-index", title)
-            times = (milliseconds(_text(entry, "created")), milliseconds(_text(entry, "modified")))
-            lost.times += [ts for ts in times if ts is not None]
-
-
-def _entries(record: Record, snapshot: int) -> Iterator[dict[str, Any]]:
-    try:
-        value = _decoded(record.read_snapshot(snapshot))
-    except StoreCorrupt:
-        return
-    entries = value.get("entries") if isinstance(value, dict) else None
-    yield from (entry for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
-
-
-def _decoded(data: bytes | None) -> Any:
-    try:
-        return json.loads(data) if data else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _text(value: Any, key: str) -> str:
-    found = value.get(key) if isinstance(value, dict) else None
-    return storable(found) if isinstance(found, str) else ""
+            if entry.folder:
+                lost.folders.add(entry.folder)
+                lost.project = lost.project or project_at(reader, entry.folder)
+            lost.branch = lost.branch or entry.branch
+            lost.first_prompt = entry.first_prompt
+            if entry.title:
+                lost.titles.setdefault("sessions-index", entry.title)
+            lost.times += entry.times
 
 
 def read_pasted(record: Record, row: Typed) -> dict[str, Any]:
     """What the line of a prompt in history.jsonl says of pastes, by their numbers."""
-    line = b""
+    generation = record.generation(row.id >> OFFSET_BITS)
+    (client,) = (root.client for root in record.roots() if root.id == generation.root_id)
+    lines = client_of(client).lines(record.read(generation.id, row.id & OFFSET_MASK), row.id & OFFSET_MASK)
     try:
-        for piece in record.read(row.id >> OFFSET_BITS, row.id & OFFSET_MASK):
-            head, newline, _ = piece.partition(b"\n")
-            line += head
-            if newline:
-                break
+        line = next((line for _, line in lines), b"") or lines.rest
     except StoreCorrupt:
         return {}
-    value = _decoded(line)
-    pasted = value.get("pastedContents") if isinstance(value, dict) else None
-    return pasted if isinstance(pasted, dict) else {}
+    return client_of(client).pasted(line)

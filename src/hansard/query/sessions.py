@@ -51,7 +51,7 @@ _COLUMNS = (
     " (SELECT c.cost_usd FROM session_costs c WHERE c.session_id = sessions.session_id),"
     " (SELECT c.unpriced_models FROM session_costs c WHERE c.session_id = sessions.session_id),"
     " (SELECT json_group_array(json_array(m.kind, m.value)) FROM"
-    " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m)"
+    " (SELECT kind, value FROM remarks WHERE session_id = sessions.session_id ORDER BY id) m), client"
 )
 
 
@@ -189,6 +189,7 @@ def _session(row: Any) -> Session:
         version=row[31],
         versions=tuple(json.loads(row[32])),
         root=row[33],
+        client=row[44],
         project_dir=row[34],
         transcripts=row[35],
         bytes=row[36],

@@ -15,6 +15,7 @@ _VALUES = {
     "model": f"SELECT value, count(*) FROM sessions, json_each(models) GROUP BY value {_NEWEST}",
     "branch": f"SELECT value, count(*) FROM sessions, json_each(branches) GROUP BY value {_NEWEST}",
     "version": f"SELECT value, count(*) FROM sessions, json_each(versions) GROUP BY value {_NEWEST}",
+    "client": f"SELECT client, count(*) FROM sessions GROUP BY client {_NEWEST}",
     "tool": "SELECT tool, count(*) FROM session_tools GROUP BY tool ORDER BY count(*) DESC, tool",
     "tag": "SELECT value, count(*) FROM remarks WHERE kind = 'tag' GROUP BY value ORDER BY count(*) DESC, value",
 }

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hansard.clients.generic import CALL, RESULT, TEXT, THINKING, Block, Content, GenericClient, Record, Replacement, Usage
+from hansard.clients.generic import (
+    CALL,
+    RESULT,
+    TEXT,
+    THINKING,
+    Block,
+    Content,
+    GenericClient,
+    Record,
+    Replacement,
+    Usage,
+)
 from hansard.sources.layout import FileKind, Layout, LayoutFolder
 from hansard.sources.roots import Root
 
@@ -16,7 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
-_ROLES = {"human": ("user", "prompt"), "model": ("assistant", ""), "shell": ("user", "bash"), "fault": ("system", "error")}
+_ROLES = {
+    "human": ("user", "prompt"),
+    "model": ("assistant", ""),
+    "shell": ("user", "bash"),
+    "fault": ("system", "error"),
+}
 
 
 class Quill(GenericClient):
@@ -34,7 +50,9 @@ class Quill(GenericClient):
         """A directory with sheets in it."""
         real = os.path.realpath(os.path.expanduser(path))
         sheets = os.path.join(real, "sheets")
-        return Root(real, os.path.basename(real), self.name, self.layout, sheets, real) if os.path.isdir(sheets) else None
+        return (
+            Root(real, os.path.basename(real), self.name, self.layout, sheets, real) if os.path.isdir(sheets) else None
+        )
 
     def decode(self, line: bytes) -> Iterator[Record]:
         """One event."""
@@ -57,7 +75,12 @@ class Quill(GenericClient):
         if spent := what.get("spent"):
             record.model = what.get("engine", "")
             record.usage = Usage(
-                what["turn"], record.model, spent["in"], spent["out"], spent.get("warm", 0), is_final=spent.get("done", True)
+                what["turn"],
+                record.model,
+                spent["in"],
+                spent["out"],
+                spent.get("warm", 0),
+                is_final=spent.get("done", True),
             )
         yield record
 
@@ -72,13 +95,19 @@ def _block(piece: dict[str, Any]) -> Block | None:
             return Block(CALL, call_id=ticket, tool="exec", input={"line": command}, command=command)
         case {"do": "put", "ticket": str(ticket), "file": str(path), "body": str(body)}:
             given, changes = {"file": path, "body": body}, [Content(body.splitlines())]
-            return Block(CALL, call_id=ticket, tool="put", input=given, path=path, change="create", changes=list(changes))
+            return Block(
+                CALL, call_id=ticket, tool="put", input=given, path=path, change="create", changes=list(changes)
+            )
         case {"do": "swap", "ticket": str(ticket), "file": str(path), "from": str(old), "to": str(new)}:
             given = {"file": path, "from": old, "to": new}
             changed = [Replacement(old, new)]
-            return Block(CALL, call_id=ticket, tool="swap", input=given, path=path, change="edit", changes=list(changed))
+            return Block(
+                CALL, call_id=ticket, tool="swap", input=given, path=path, change="edit", changes=list(changed)
+            )
         case {"do": str(tool), "ticket": str(ticket)}:
-            return Block(CALL, call_id=ticket, tool=tool, input={k: v for k, v in piece.items() if k not in ("do", "ticket")})
+            return Block(
+                CALL, call_id=ticket, tool=tool, input={k: v for k, v in piece.items() if k not in ("do", "ticket")}
+            )
         case {"done": str(ticket), **rest}:
             return Block(RESULT, str(rest.get("out", "")), call_id=ticket, is_error=not rest.get("ok", True))
     return None

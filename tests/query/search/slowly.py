@@ -223,6 +223,8 @@ def fits(node: q.Node, said: Said, often: Callable[[str], int], *, friendly: boo
             return any(value.lower() in model.lower() for model in session.models)
         case q.Version(value):
             return any(version == value or version.startswith(value.rstrip(".") + ".") for version in session.versions)
+        case q.Client(value):
+            return session.client == value.lower()
         case q.Title(value):
             return all(fold(word) in fold(session.title) for word in value.split())
         case q.Is("live" | "gone" as state):

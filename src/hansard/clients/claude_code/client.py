@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import LAYOUT
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hansard.clients.lines import Lines
     from hansard.clients.protocol import EntryReader, Fold, SeenMessage, TextFold
-    from hansard.clients.side_files import SideContent
+    from hansard.clients.side_files import ListedSession, SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.usage import Answer
@@ -55,6 +55,18 @@ class ClaudeCode:
         from hansard.clients.claude_code.side_files import read_side_file
 
         return read_side_file(kind, path, data)
+
+    def session_list(self, data: bytes) -> Iterable[ListedSession]:
+        """The sessions that a sessions-index.json lists."""
+        from hansard.clients.claude_code.side_files import session_list
+
+        return session_list(data)
+
+    def pasted(self, line: bytes) -> dict[str, Any]:
+        """What a line of history.jsonl says of pastes."""
+        from hansard.clients.claude_code.side_files import pasted
+
+        return pasted(line)
 
     def lines(self, pieces: Iterable[bytes], start: int) -> Lines:
         """Every line is a record."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import posixpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.meaning import lenient
-from hansard.clients.side_files import SideContent, SideFacts
+from hansard.clients.claude_code.meaning import lenient, milliseconds
+from hansard.clients.side_files import ListedSession, SideContent, SideFacts
 from hansard.sources.names import storable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _meta = msgspec.json.Decoder(wire.AgentMeta).decode
 _LONGEST_TITLE = 1 << 20
@@ -37,22 +40,52 @@ def _agent(meta: wire.AgentMeta) -> SideFacts:
 
 
 def _title(data: bytes) -> SideFacts | None:
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        return None
-    title = value.get("customTitle") if isinstance(value, dict) else None
-    return SideFacts(title=storable(title)) if isinstance(title, str) else None
+    title = _text(_decoded(data), "customTitle")
+    return SideFacts(title=title) if title else None
 
 
 def _todos(path: str, data: bytes) -> list[tuple[str, str]]:
-    try:
-        value: Any = json.loads(data)
-    except (ValueError, RecursionError):
-        return []
+    value = _decoded(data)
     found = []
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
             text = item.get("content") or item.get("subject") or posixpath.basename(path)
             found.append((storable(str(item.get("status") or "")), storable(str(text))))
     return found
+
+
+def session_list(data: bytes) -> Iterator[ListedSession]:
+    """The sessions that a sessions-index.json lists, without subagents."""
+    value = _decoded(data)
+    entries = value.get("entries") if isinstance(value, dict) else None
+    for entry in entries if isinstance(entries, list) else ():
+        session_id = _text(entry, "sessionId")
+        if session_id and entry.get("isSidechain") is not True:
+            times = (milliseconds(_text(entry, "created")), milliseconds(_text(entry, "modified")))
+            yield ListedSession(
+                session_id,
+                _text(entry, "projectPath"),
+                _text(entry, "gitBranch"),
+                _text(entry, "firstPrompt"),
+                _text(entry, "customTitle") or _text(entry, "summary"),
+                [ts for ts in times if ts is not None],
+            )
+
+
+def pasted(line: bytes) -> dict[str, Any]:
+    """What a line of history.jsonl says of pastes, by their numbers."""
+    value = _decoded(line)
+    found = value.get("pastedContents") if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _decoded(data: bytes) -> Any:
+    try:
+        return json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: Any, key: str) -> str:
+    found = value.get(key) if isinstance(value, dict) else None
+    return storable(found) if isinstance(found, str) else ""

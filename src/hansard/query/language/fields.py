@@ -155,6 +155,14 @@ class Version(_Text, frozen=True):
     examples = ("version:2.1", "version:2.1.104")
 
 
+class Client(_Text, frozen=True):
+    """Written by a client."""
+
+    name = "client"
+    help = "In sessions of a client: the product that wrote them."
+    examples = ("client:claude-code",)
+
+
 class Note(_Text, frozen=True):
     """In sessions with a note."""
 
@@ -442,14 +450,29 @@ class Tokens(_Amount[int], frozen=True):
 
 
 Field = (
-    Project | Folder | PullRequest | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version
+    Project | Folder | PullRequest | Branch | Model | Tool | File | Role | Kind | InSession | InAgent | Title | Version | Client
     | Tag | Note | Is | Has | Before | After | Since | On | Cost | Tokens
 )  # fmt: skip
 
 FIELDS: dict[str, type[Field]] = {
     cls.name: cls
     for cls in (
-        *(Kind, Role, Tool, File, Title, Project, Folder, Branch, PullRequest, InSession, InAgent, Model, Version),
+        *(
+            Kind,
+            Role,
+            Tool,
+            File,
+            Title,
+            Project,
+            Folder,
+            Branch,
+            PullRequest,
+            InSession,
+            InAgent,
+            Model,
+            Version,
+            Client,
+        ),
         *(Tag, Note, Since, Until, On, Date, Before, After, Is, Has, Cost, Tokens),
     )
 }

@@ -22,6 +22,7 @@ class Conditions(TypedDict, total=False):
     model: str | None
     tool: str | None
     version: str | None
+    client: str | None
     file: str | None
     tag: str | None
     has_errors: bool  # is:error

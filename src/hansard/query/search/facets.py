@@ -28,8 +28,9 @@ def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzin
     tools: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     models: Counter[str] = Counter()
+    clients: Counter[str] = Counter()
     quarters: Counter[int] = Counter()
-    known: dict[str, tuple[str, list[str]]] = {}
+    known: dict[str, tuple[str, list[str], str]] = {}
     ids = finder.ids()
     counted = 0
     while counted < most and (some := list(islice(ids, min(_AT_ONCE, most - counted)))):
@@ -38,10 +39,13 @@ def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzin
         name_tools(reader, blocks.values())
         for block in blocks.values():
             if block.session_id not in known:
-                row = reader.one("SELECT project, models FROM sessions WHERE session_id = ?", (block.session_id,))
-                known[block.session_id] = (row[0], json.loads(row[1])) if row else ("", [])
-            project, session_models = known[block.session_id]
+                row = reader.one(
+                    "SELECT project, models, client FROM sessions WHERE session_id = ?", (block.session_id,)
+                )
+                known[block.session_id] = (row[0], json.loads(row[1]), row[2]) if row else ("", [], "")
+            project, session_models, client = known[block.session_id]
             projects[project] += 1
+            clients[client] += 1
             models.update(session_models)
             kinds[block.kind] += 1
             if block.tool:
@@ -60,6 +64,7 @@ def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzin
         counted=counted,
         truncated=next(ids, None) is not None,
         model=_most(models),
+        client=_most(clients),
         day=tuple(sorted(by_day.items(), reverse=True)),
     )
 
