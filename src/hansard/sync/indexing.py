@@ -189,16 +189,28 @@ def _feed(
                 item = left.pop()
                 transcript, start, end, _ = item
                 with index.isolated("rows", str(transcript.id), end):
-                    try:
-                        with index.db:  # takes back what came of a transcript before its worker failed
-                            records += index.take(transcript, workers.stretches(transcript.id))
+                    made = _take(index, transcript, workers)
+                    if made is not None:
+                        records += made
                         reporter.step(end)
-                    except FoldFailedError:
+                    else:
                         check = start < checked.get(transcript.id, 0)
                         pieces = record.read(transcript.id, start, end, mend=True, check=check)
                         records += index.feed(transcript, _counted(pieces, reporter))
                 reporter.step(files=1)
                 done += item.size
+    return records
+
+
+def _take(index: RowIndex, transcript: Transcript, workers: RowWorkers) -> int | None:
+    """Write the rows that a worker made of a transcript; returns how many records, or None if it made none or failed."""
+    if not workers.has(transcript.id):
+        return None
+    try:
+        with index.db:  # a savepoint: rows that came before the failure are taken back
+            records = index.take(transcript, workers.stretches(transcript.id))
+    except FoldFailedError:
+        return None
     return records
 
 

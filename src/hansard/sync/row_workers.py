@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
 
 class FoldFailedError(HansardError):
-    """No worker has the rows of a transcript: they are to be made by the process that asks."""
+    """A worker failed halfway through a transcript; the caller makes its rows itself."""
 
 
 def usual_count(size: int) -> int:
@@ -82,14 +82,16 @@ class RowWorkers:
             self._tasks.extend(tasks)
             self._fill()
 
+    def has(self, transcript: int) -> bool:
+        """Whether `stretches` gives the rows of a transcript."""
+        return transcript in self._done_here or transcript in self._doing
+
     def stretches(self, transcript: int) -> Iterator[RowBatch]:
-        """The rows of a transcript; FoldFailedError, at once or after some of them, where it is to be done by who asks."""
+        """The rows of a transcript; FoldFailedError, perhaps after some of them, if its worker failed."""
         if transcript in self._done_here:
             yield from map(_decode, self._done_here.pop(transcript))
             return
-        worker, _ = self._doing.get(transcript, (None, None))
-        if worker is None:
-            raise FoldFailedError
+        worker, _ = self._doing[transcript]
         message = None
         try:
             while (message := self._receive(worker)) is not None:
