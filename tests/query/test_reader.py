@@ -42,6 +42,30 @@ def test_a_full_text_that_is_just_being_made_is_not_there_yet(
     reader.close()
 
 
+@pytest.mark.parametrize(("version", "is_there"), [(0, False), (VERSION, True), (VERSION + 1, None)])
+def test_the_full_text_may_be_asked_for_first_inside_a_transaction(
+    tree: Tree, version: int, is_there: bool | None
+) -> None:
+    tree.write(main_path(session(1)), [user(session(1), "u", "A word.")])
+    tree.sync()
+    (tree.home / "text.db").unlink()
+    write_text(tree.home, version)
+    reader = Reader(str(tree.home))
+    with reader.at_once():
+        assert reader.one("SELECT count(*) FROM sessions") == (1,)
+        for _ in range(2):
+            if is_there is None:
+                with pytest.raises(StoreUnusable, match="another version"):
+                    _ = reader.has_text
+            else:
+                assert reader.has_text is is_there
+        assert reader.one("SELECT count(*) FROM sessions") == (1,)
+    (tree.home / "text.db").unlink()
+    write_text(tree.home, VERSION)
+    assert reader.has_text
+    reader.close()
+
+
 def test_a_mistake_in_our_own_sql_is_not_told_as_a_damaged_file(tmp_path: Path) -> None:
     reader = Reader(str(tmp_path))
     for sql in ("SELECT nothing FROM sessions", "SELECT 1 FROM no_table_of_ours", "SELEC", "SELECT no_function()"):

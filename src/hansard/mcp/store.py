@@ -36,7 +36,6 @@ class Store:
         with self._open() as h:
             if not os.path.exists(os.path.join(h.home, "index.db")):
                 raise NotFound(self._nothing(h))
-            h.has_text()  # the full text cannot be attached inside a transaction
             with h.at_once():
                 return question(h)
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import apsw
 
-from hansard.errors import StoreUnusable
+from hansard.errors import HansardError, StoreUnusable
 from hansard.storage.readonly import connect_readonly, try_uris
 from hansard.storage.sqlite import RESERVED, checksum_vfs
 
@@ -26,7 +26,7 @@ class Reader:
         self.path = os.path.join(home, "index.db")
         self.text_path = os.path.join(home, "text.db")
         self._db: apsw.Connection | None = None
-        self._has_text: bool | None = None
+        self._has_text: bool | HansardError | None = None  # an error: why it cannot be attached
         self._taught: set[str] = set()
         self._text_functions: dict[str, Callable[..., Any]] = {}
         self._found: dict[str, tuple[int, Any]] = {}  # each for a revision of the index
@@ -102,12 +102,16 @@ class Reader:
         if not self.db.get_autocommit():
             yield
             return
+        with contextlib.suppress(HansardError):  # raised again for questions that need the full text
+            _ = self.has_text  # attached first: DETACH fails inside a transaction
         self.one("BEGIN")
         try:
             yield
         finally:
             if not self.db.get_autocommit():  # a damaged page ends the transaction
                 self.db.execute("ROLLBACK")
+            if self._has_text is not True:
+                self._has_text = None  # look again the next time: a sync may have made it by then
 
     def one(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
         """The first row, or None."""
@@ -133,9 +137,17 @@ class Reader:
 
     @property
     def has_text(self) -> bool:
-        """Whether the full text can be asked, as `full.titles`, `full.talk` and `full.work`; opened at the first question."""
+        """Whether the full text can be asked, as `full.titles`, `full.talk` and `full.work`; attached on first use."""
+        if isinstance(self._has_text, HansardError):
+            if not self.db.get_autocommit():
+                raise self._has_text
+            self._has_text = None
         if self._has_text is None:
-            self._has_text = self._attach_text()
+            try:
+                self._has_text = self._attach_text()
+            except HansardError as error:
+                self._has_text = error
+                raise
         return self._has_text
 
     def _attach_text(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -100,11 +101,9 @@ class EnginePool:
             h.close_unshared()
 
     def _ask(self, h: Hansard, question: Callable[[Hansard], _Answer]) -> _Answer:
-        try:
-            self._own.is_whole = h.has_text()  # the full text cannot be attached inside a transaction
-        except HansardError:
-            return question(h)  # whoever needs it is told what is wrong with it
         with h.at_once():
+            with contextlib.suppress(HansardError):  # raised again for questions that need the full text
+                self._own.is_whole = h.has_text()
             use_project_names(h.project_names())
             return question(h)
 
