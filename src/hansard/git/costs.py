@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
 from hansard.pricing.cost import SUMS, Sums, rates_of
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 _SHARE = Decimal("1e-9")  # of a dollar: shares of lines are rounded, sums are not
 # Turns begin with what a person typed into the session's own thread; without times they cannot be told apart.
 _TURNS = (
-    "SELECT p.ts FROM sessions s CROSS JOIN prompts p ON p.id BETWEEN s.transcript << 40 AND (s.transcript << 40) + 1099511627775"
+    "SELECT p.ts FROM sessions s CROSS JOIN prompts p"
+    f" ON p.id BETWEEN s.transcript << {OFFSET_BITS} AND (s.transcript << {OFFSET_BITS}) + {OFFSET_MASK}"
     " WHERE s.session_id = ? AND p.ts IS NOT NULL ORDER BY p.ts"
 )
 

@@ -239,7 +239,8 @@ def _calls(db: Sql, parts: list[Part]) -> list[Any]:
         "SELECT tool, path, count(*), sum(is_error), count(change), sum(added), sum(removed) FROM (SELECT min(c.tool) AS tool,"
         " max(c.path) AS path, max(c.is_error) AS is_error, max(c.change) AS change, max(c.added) AS added,"
         " max(c.removed) AS removed FROM json_each(?) p CROSS JOIN tool_calls c NOT INDEXED"
-        " ON c.id BETWEEN p.value << 40 AND (p.value << 40) + 1099511627775 LEFT JOIN messages m ON m.id = c.message_id"
+        f" ON c.id BETWEEN p.value << {OFFSET_BITS} AND (p.value << {OFFSET_BITS}) + {OFFSET_MASK}"
+        " LEFT JOIN messages m ON m.id = c.message_id"
         " GROUP BY CASE WHEN c.tool_use_id GLOB 'toolu_*' OR c.tool_use_id GLOB 'srvtoolu_*' THEN c.tool_use_id"
         " WHEN c.tool_use_id = '' OR m.key IS NULL THEN c.id ELSE m.key || ' ' || c.tool_use_id END) GROUP BY tool, path",
         (json.dumps([part.id for part in parts]),),

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hansard.index.links import reorder_shared, touch_titled
+from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql
@@ -28,9 +29,9 @@ _WITHOUT_SESSION = _SEVERAL.format("transcripts", "t.session_id = ''")
 # Rows of whole lines never change, so only those that came since the last time are looked at.
 _COUNT = (
     "UPDATE transcripts SET counted = indexed, unique_records = iif(kind = 'history', records, unique_records +"
-    " (SELECT count(DISTINCT r.uuid) FILTER (WHERE NOT EXISTS (SELECT 1 FROM records o WHERE o.uuid = r.uuid AND o.id >= ?1 << 40"
-    " AND o.id < (?1 << 40) + counted)) + count(*) - count(r.uuid) FROM records r WHERE r.id >= (?1 << 40) + counted"
-    " AND r.id < (?1 << 40) + indexed)) WHERE id = ?1 RETURNING unique_records"
+    " (SELECT count(DISTINCT r.uuid) FILTER (WHERE NOT EXISTS (SELECT 1 FROM records o WHERE o.uuid = r.uuid"
+    f" AND o.id >= ?1 << {OFFSET_BITS} AND o.id < (?1 << {OFFSET_BITS}) + counted)) + count(*) - count(r.uuid) FROM records r"
+    f" WHERE r.id >= (?1 << {OFFSET_BITS}) + counted AND r.id < (?1 << {OFFSET_BITS}) + indexed)) WHERE id = ?1 RETURNING unique_records"
 )
 
 

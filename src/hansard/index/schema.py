@@ -9,10 +9,12 @@ There are no migrations: another `VERSION` means the file is made again from the
 
 from __future__ import annotations
 
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+
 VERSION = 18
 QUARTER = 900_000  # milliseconds
 
-TABLES = """
+TABLES = f"""
 -- One value per name: the record this index was made from, and how far.
 CREATE TABLE meta (
     name  TEXT PRIMARY KEY,
@@ -137,7 +139,7 @@ CREATE TABLE usage_copies (
     branch     TEXT NOT NULL,
     PRIMARY KEY (transcript, key)
 ) WITHOUT ROWID;
-CREATE INDEX usage_copies_owner ON usage_copies (key, is_copy, ts, path, record_id & 1099511627775, record_id);
+CREATE INDEX usage_copies_owner ON usage_copies (key, is_copy, ts, path, record_id & {OFFSET_MASK}, record_id);
 
 -- Progress records that repeat a subagent's answer: all that is left of those whose transcripts are gone.
 CREATE TABLE progress_answers (
@@ -335,7 +337,7 @@ CREATE TABLE rates (
 
 -- Sums of messages per quarter of an hour, which is the finest that any time zone needs; kept in step with `usage`.
 CREATE TABLE spending (
-    quarter        INTEGER NOT NULL,  -- ms / 900000; 0: of unknown time
+    quarter        INTEGER NOT NULL,  -- ms / {QUARTER}; 0: of unknown time
     session_id     TEXT NOT NULL,
     agent_id       TEXT NOT NULL,
     branch         TEXT NOT NULL,
@@ -365,7 +367,7 @@ CREATE TABLE unsettled (
 
 -- One row per message with the rate that applies to it: what `spending` sums up.
 CREATE VIEW charges AS
-    SELECT u.key, u.record_id, u.ts / 900000 AS quarter, u.session_id, u.agent_id, u.branch, r.id AS rate,
+    SELECT u.key, u.record_id, u.ts / {QUARTER} AS quarter, u.session_id, u.agent_id, u.branch, r.id AS rate,
         u.recorded >= 0 AS has_recorded, 1 AS messages, u.final_output < u.output AS lower_bounds, u.input, u.output,
         u.cache_read, u.cache_write_5m + max(0, u.cache_write - u.cache_write_5m - u.cache_write_1h) AS cache_write_5m,
         u.cache_write_1h, u.web_searches, max(u.recorded, 0) AS recorded, u.is_progress AS progress_only, u.ts AS first_ts, u.ts AS last_ts, u.tool
@@ -505,14 +507,14 @@ CREATE VIEW all_links (source_kind, source, target_kind, target, relation) AS
         WHERE uuid IS NOT NULL AND parent_uuid IS NOT NULL
     UNION ALL
     SELECT 'record', r.uuid, 'session', t.session_id, 'belongs_to'
-        FROM records r JOIN transcripts t ON t.id = r.id >> 40 WHERE r.uuid IS NOT NULL
+        FROM records r JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS} WHERE r.uuid IS NOT NULL
     UNION ALL
     SELECT 'session', session_id, 'project', project, 'from_project' FROM sessions;
 
 -- What tool calls did to files.
 CREATE VIEW file_changes AS
     SELECT c.id, t.session_id, t.agent_id, c.ts, c.path, c.change, c.added, c.removed, c.tool, c.result_id
-    FROM tool_calls c JOIN transcripts t ON t.id = c.id >> 40 WHERE c.change IS NOT NULL;
+    FROM tool_calls c JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE c.change IS NOT NULL;
 """
 
 INDEXES = """

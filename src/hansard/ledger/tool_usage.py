@@ -42,8 +42,8 @@ _CHOSEN = (
     " WHERE coalesce(t.last_ts, 0) >= ?"
 )
 _SUMS = (
-    "SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / 900000),"
-    " group_concat(CASE is_error WHEN 1 THEN first_ts / 900000 END), min(nullif(first_ts, 0)), max(first_ts),"
+    f"SELECT tool, count(*), sum(is_error), sum(added), sum(removed), group_concat(lasted), group_concat(first_ts / {QUARTER}),"
+    f" group_concat(CASE is_error WHEN 1 THEN first_ts / {QUARTER} END), min(nullif(first_ts, 0)), max(first_ts),"
     " json_group_array(DISTINCT owner)"
 )
 

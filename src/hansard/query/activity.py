@@ -42,7 +42,7 @@ _INSIDE = (
 )
 _SESSIONS = "SELECT started_at, ended_at FROM sessions WHERE debris = 0 AND ended_at >= ? AND started_at < ?"
 _PROMPTS = (
-    "SELECT x.ts, x.id FROM prompts x CROSS JOIN transcripts t ON t.id = x.id >> 40 AND t.current = 1"
+    f"SELECT x.ts, x.id FROM prompts x CROSS JOIN transcripts t ON t.id = x.id >> {OFFSET_BITS} AND t.current = 1"
     " WHERE x.ts >= ?1 AND x.ts < ?2 AND x.source IN ('prompt', 'queued')"
 )
 _CALLS = (

@@ -23,13 +23,14 @@ _REPEATED = (
 _NEVER = 1 << 62
 # Transcripts that have records in common with another; where there are several prompt histories, those too.
 _SHARED = (
-    "SELECT record_id >> 40 AS id FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
+    f"SELECT record_id >> {OFFSET_BITS} AS id FROM shared_records UNION SELECT id FROM transcripts WHERE kind = 'history' AND current = 1"
     " AND (SELECT count(*) FROM transcripts WHERE kind = 'history' AND current = 1) > 1"
 )
 _SHARED_PROMPTS = (
-    "SELECT p.id, r.uuid, p.ts, p.source, p.session_id, p.text, p.id & 1099511627775 < t.copied, t.path, t.root"
+    f"SELECT p.id, r.uuid, p.ts, p.source, p.session_id, p.text, p.id & {OFFSET_MASK} < t.copied, t.path, t.root"
     f" FROM ({_SHARED}) s CROSS JOIN transcripts t ON t.id = s.id AND t.current = 1"
-    " CROSS JOIN prompts p ON p.id BETWEEN t.id << 40 AND (t.id << 40) + 1099511627775 LEFT JOIN records r ON r.id = p.id"
+    f" CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+    " LEFT JOIN records r ON r.id = p.id"
     " ORDER BY p.id"
 )
 # Sessions with calls that stand elsewhere too, or in former generations of their files.

@@ -10,6 +10,7 @@ from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.record.store import GONE
 from hansard.sources.layout import FileKind
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader
@@ -112,9 +113,8 @@ def _has_all(reader: Reader, record: Record, new: Known, old: Known) -> bool:
     except StoreCorrupt:
         return False
     records, lacking = reader.one(
-        "SELECT count(*), coalesce(sum(NOT EXISTS (SELECT 1 FROM records n WHERE n.uuid = o.uuid AND n.id BETWEEN ?2 << 40"
-        " AND (?2 << 40) + 1099511627775)), 0) FROM records o WHERE o.id BETWEEN ?1 << 40 AND (?1 << 40) + 1099511627775"
-        " AND o.uuid IS NOT NULL",
-        (old.generation, new.generation),
+        "SELECT count(*), coalesce(sum(NOT EXISTS (SELECT 1 FROM records n WHERE n.uuid = o.uuid AND n.id BETWEEN ?2"
+        " AND ?2 + ?3)), 0) FROM records o WHERE o.id BETWEEN ?1 AND ?1 + ?3 AND o.uuid IS NOT NULL",
+        (old.generation << OFFSET_BITS, new.generation << OFFSET_BITS, OFFSET_MASK),
     )
     return bool(records) and not lacking

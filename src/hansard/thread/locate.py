@@ -173,7 +173,8 @@ def _line_at(thread: Thread, record: Record, start: int, offset: int) -> Readabl
 
 _LONGEST = 64 << 20  # bytes of a line that are read
 _PLACE = (
-    "SELECT t.id FROM transcripts t CROSS JOIN tool_calls c ON c.id = (t.id << 40) + ?1 WHERE {session} t.path = ?2"
+    f"SELECT t.id FROM transcripts t CROSS JOIN tool_calls c ON c.id = (t.id << {OFFSET_BITS}) + ?1"
+    " WHERE {session} t.path = ?2"
     " AND (?3 IS NULL OR t.root = ?3) AND (?4 IS NULL OR t.generation = ?4)"
     " ORDER BY t.current DESC, t.generation DESC, t.root LIMIT 1"
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 LONGEST = 2_000  # characters of a value
+LAST_OFFSET = 1 << 40  # in a transcript
 _MOST = 200  # values in one request
 _DIGITS = 18
 

@@ -25,6 +25,7 @@ from hansard.clients.records import ParsedLine, unfinished
 from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
+from hansard.index.schema import QUARTER
 from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
@@ -340,12 +341,12 @@ class UsageLines:
 
     def _day(self, ts: int) -> str:
         """The day of a time, where the user lives."""
-        quarter = ts // 900_000
+        quarter = ts // QUARTER
         day = self._days.get(quarter)
         if day is None:
             from datetime import UTC, datetime
 
-            moment = datetime.fromtimestamp(quarter * 900, UTC)
+            moment = datetime.fromtimestamp(quarter * QUARTER // 1000, UTC)
             day = self._days[quarter] = self._zone.local(moment).date().isoformat() if ts else ""
         return day
 

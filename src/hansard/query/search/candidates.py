@@ -203,7 +203,7 @@ class _Scope:
             self._conditions.append(f"text.rowid >> {OFFSET_BITS} IN (SELECT value FROM json_each(?))")
             self._allowed = "[" + ",".join(map(str, ids)) + "]"
             runs = [(ids[-1], ids[0])]
-        self.ranges = [(low << OFFSET_BITS, (high + 1 << 40) - 1) for low, high in runs]
+        self.ranges = [(low << OFFSET_BITS, (high + 1 << OFFSET_BITS) - 1) for low, high in runs]
         if leg.only_agents:
             self._files = None
         elif leg.sessions and self._files is not None:

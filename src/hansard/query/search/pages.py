@@ -501,7 +501,7 @@ def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) ->
         known = {block.id for block in found}
         some = [
             id_
-            for id_ in islice(finder.ids(transcript << OFFSET_BITS, transcript + 1 << 40), _OF_ONE)
+            for id_ in islice(finder.ids(transcript << OFFSET_BITS, transcript + 1 << OFFSET_BITS), _OF_ONE)
             if id_ not in known
         ]
         found = _before([*found, *describe(reader, some).values()], before)

@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from hansard.errors import NotFound
 from hansard.web.api.endpoint import Endpoint
 from hansard.web.api.parameters import SESSION, Number, Text
+from hansard.web.params import LAST_OFFSET
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,7 +78,7 @@ ENDPOINTS = (
         (
             Text("transcript", "The path of a transcript, the end of one, or a subagent's id."),
             Number("generation", "Another generation of a rewritten file; 1 is the first.", 1, 10**6),
-            Number("offset", "Only the line that begins at this byte.", 0, 1 << 40),
+            Number("offset", "Only the line that begins at this byte.", 0, LAST_OFFSET),
         ),
         kind=_KIND,
     ),

@@ -17,7 +17,7 @@ from hansard.render.series import DAYS
 from hansard.thread.tool_views import view
 from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
+from hansard.web.params import LAST_OFFSET, Params
 from hansard.web.period import parse_period
 from hansard.web.responses import html
 from hansard.web.urls import place, session_place
@@ -182,7 +182,7 @@ async def change(request: Request) -> Response:
     """What one call did, to be put into a page."""
     asked = Params(request)
     transcript, root = asked.needed("transcript", _LONGEST_PATH), asked.text("root", _LONGEST_PATH)
-    offset, block = asked.number("offset", 0, 0, 1 << 40), asked.number("block", 0, 0, 1 << 20)
+    offset, block = asked.number("offset", 0, 0, LAST_OFFSET), asked.number("block", 0, 0, 1 << 20)
     generation, session_id = asked.number("generation", None, 1, 1 << 31), asked.text("session")
     asked.done()
 

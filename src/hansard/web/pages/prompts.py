@@ -14,7 +14,7 @@ from hansard.query.language import QueryError
 from hansard.query.prompts import SOURCES
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
+from hansard.web.params import LAST_OFFSET, Params
 from hansard.web.responses import html
 from hansard.web.search_hits import stamp
 from hansard.web.urls import place, session_place
@@ -94,7 +94,7 @@ async def show(request: Request) -> Response:
 async def text(request: Request) -> Response:
     """One prompt as it was typed, with nothing left out."""
     asked = Params(request)
-    transcript, offset = asked.needed("transcript"), asked.number("offset", 0, 0, 1 << 40)
+    transcript, offset = asked.needed("transcript"), asked.number("offset", 0, 0, LAST_OFFSET)
     asked.done()
     found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(transcript, offset))
     if found is None:
