@@ -38,7 +38,7 @@ def answer(server: Server, case: Case) -> tuple[bool, int]:
 def main(root: str, home: str) -> int:
     """Ask everything, and print a table."""
     store = Store(Settings(home, (root,), 1 << 26), syncing=False)
-    with store._open() as h:  # noqa: SLF001 - the whole history first, however long it takes
+    with store._settings.open() as h:  # noqa: SLF001 - the whole history first, however long it takes
         h.sync(wait_seconds=600)
     server = Server(store, Repository(root))
     spent, found = [], 0

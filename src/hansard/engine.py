@@ -697,10 +697,10 @@ class Hansard:
     def _commit_map(self) -> CommitMap:
         """The commits of every repository that sessions worked in."""
         from hansard.git.commits import CommitMap, open_repositories
+        from hansard.query.sessions import edited_projects
 
-        projects = [row[0] for row in self.reader.rows("SELECT DISTINCT project FROM sessions WHERE files_changed > 0")]
         threads = self._threads()
-        return CommitMap(open_repositories(threads, self._edit_cache(), projects)[0], threads)
+        return CommitMap(open_repositories(threads, self._edit_cache(), edited_projects(self.reader))[0], threads)
 
     def _blamer(self, repository: Repository) -> Blamer:
         from hansard.git.blame import Blamer
@@ -874,11 +874,8 @@ class Hansard:
         return self.reader.revision()
 
     def state(self) -> str:
-        """All that answers are made from, as one text: another one where a sync brought something or prices have changed."""
-        row = self.reader.one(
-            "SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'synced_at', 'prices')"
-        )
-        return f"{self.revision()} {row[0]}"
+        """What every answer depends on, as one text: it changes with a sync that brought something, and with prices."""
+        return self.reader.state()
 
     def _record_or_none(self) -> Record | None:
         return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None

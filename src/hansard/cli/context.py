@@ -106,16 +106,7 @@ class Context:
 
     def engine(self, settings: Settings | None = None) -> Hansard:
         """The engine on the user's store, as it is."""
-        from hansard import engine
-
-        settings = settings or self.settings()
-        return engine.open(
-            settings.home,
-            settings.roots,
-            follow_links=settings.follow_links,
-            max_file=settings.max_file,
-            prices=settings.prices,
-        )
+        return (settings or self.settings()).open()
 
     @contextlib.contextmanager
     def reading(

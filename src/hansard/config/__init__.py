@@ -10,6 +10,7 @@ from hansard.directories import config_path, data_directory
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
+    from hansard.engine import Hansard
     from hansard.model.ledger import Limit, PriceOverride
 
 DEFAULT_MAX_FILE_MB = 64
@@ -39,6 +40,14 @@ class Settings(NamedTuple):
     statusline: str | None = None
     follow_links: tuple[str, ...] = ()
     keep_login: bool = False
+
+    def open(self) -> Hansard:
+        """Open the engine on this store and these roots."""
+        from hansard import engine
+
+        return engine.open(
+            self.home, self.roots, follow_links=self.follow_links, max_file=self.max_file, prices=self.prices
+        )
 
 
 def load(

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from hansard import engine
 from hansard.errors import HansardError, NotFound
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Store:
         """The answer to a question about one state of the store, which is as new as a short wait allows."""
         if self._syncing:
             self._bring_up_to_date()
-        with self._open() as h:
+        with self._settings.open() as h:
             if not os.path.exists(os.path.join(h.home, "index.db")):
                 raise NotFound(self._nothing(h))
             with h.at_once():
@@ -59,22 +58,12 @@ class Store:
 
     def _run_sync(self) -> None:
         try:
-            with self._open() as h:
+            with self._settings.open() as h:
                 if h.roots:
                     h.sync()
             self.trouble = ""
         except HansardError as error:
             self.trouble = str(error)
-
-    def _open(self) -> Hansard:
-        settings = self._settings
-        return engine.open(
-            settings.home,
-            settings.roots,
-            follow_links=settings.follow_links,
-            max_file=settings.max_file,
-            prices=settings.prices,
-        )
 
     def _nothing(self, h: Hansard) -> str:
         if self.trouble:

@@ -70,6 +70,11 @@ class Reader:
         )
         return int(row[0]) if row is not None else 0
 
+    def state(self) -> str:
+        """What every answer depends on, as one text: it changes with a sync that brought something, and with prices."""
+        row = self.one("SELECT json_group_array(value) FROM meta WHERE name IN ('store_id', 'synced_at', 'prices')")
+        return f"{self.revision()} {row[0]}"
+
     def per_revision(self, name: str, find: Callable[[Reader], _T]) -> _T:
         """What `find` finds, asked again only when the index has changed."""
         revision = self.revision()

@@ -328,3 +328,8 @@ def together(costs: Iterable[str | None], *, messages: int) -> Decimal | None:
     with localcontext() as context:
         context.prec = 200  # exact
         return sum(known, Decimal(0)) if known or not messages else None
+
+
+def edited_projects(reader: Reader) -> list[str]:
+    """The projects in which sessions changed files."""
+    return [row[0] for row in reader.rows("SELECT DISTINCT project FROM sessions WHERE files_changed > 0")]

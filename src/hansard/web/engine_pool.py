@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from hansard import engine
 from hansard.errors import HansardError
 from hansard.render.format import use_project_names
 from hansard.thread.store import ThreadCache
@@ -44,14 +43,7 @@ class EnginePool:
 
     def engine(self) -> Hansard:
         """A new engine on the store; whoever asks for it closes it."""
-        settings = self.settings
-        h = engine.open(
-            settings.home,
-            settings.roots,
-            follow_links=settings.follow_links,
-            max_file=settings.max_file,
-            prices=settings.prices,
-        )
+        h = self.settings.open()
         h.thread_cache = self.threads
         return h
 

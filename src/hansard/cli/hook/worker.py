@@ -87,9 +87,7 @@ def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
         if progress.phase != "reading":  # all that was new is in the record
             _remove(urgent)
 
-    with engine.open(
-        home, roots, follow_links=settings.follow_links, max_file=settings.max_file, prices=settings.prices
-    ) as h:
+    with settings._replace(roots=tuple(roots)).open() as h:
         report = h.sync(listener=kept, wait_seconds=_LOCK_WAIT)
     if report.busy:
         raise StoreBusy(f"another process did not finish within {_LOCK_WAIT:g} s")

@@ -34,13 +34,7 @@ def sync(options: Options) -> float:
     with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` tell what is wrong
         settings = config.load(os.environ, home=options.home, roots=options.roots, follow_links=options.follow_links)
         if settings.roots:
-            with engine.open(
-                settings.home,
-                settings.roots,
-                follow_links=settings.follow_links,
-                max_file=settings.max_file,
-                prices=settings.prices,
-            ) as h:
+            with settings.open() as h:
                 h.sync(wait_seconds=0)
     return time.monotonic() - before
 
