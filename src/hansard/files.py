@@ -1,37 +1,45 @@
-"""Who may read the files that Hansard makes: only their owner; and a lock between processes that is one of these files."""
+"""Private files, which only their owner may read, and a lock between processes that is one of them.
+
+The status line and hooks import this, so the imports are few.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
     import apsw
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
 _STEP = 0.1  # seconds after which ctrl-c is noticed
 
 
-@contextlib.contextmanager
-def file_lock(path: str, wait_seconds: float) -> Iterator[bool]:
-    """Hold a lock; gives False when another process holds it and does not let go in time.
+class FileLock:
+    """A lock to hold in a `with`, which gives False when another process holds it and does not release it in time.
 
-    It is an exclusive transaction on an empty SQLite file of its own, so the operating system lets go of it when its holder
+    It is an exclusive transaction on an empty SQLite file of its own, so the operating system releases it when its holder
     dies, whatever the platform.
     """
-    db: apsw.Connection | None = None
-    until = time.monotonic() + wait_seconds
-    while (db := _take(path, min(_STEP, wait_seconds))) is None and time.monotonic() < until:
-        pass
-    try:
-        yield db is not None
-    finally:
-        if db is not None:
-            db.close()
+
+    def __init__(self, path: str, wait_seconds: float) -> None:
+        self._path = path
+        self._wait_seconds = wait_seconds
+        self._db: apsw.Connection | None = None
+
+    def __enter__(self) -> bool:
+        until = time.monotonic() + self._wait_seconds
+        while True:
+            self._db = _take(self._path, min(_STEP, self._wait_seconds))
+            if self._db is not None or time.monotonic() >= until:
+                return self._db is not None
+
+    def __exit__(self, *_: object) -> None:
+        if self._db is not None:
+            self._db.close()
 
 
 def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
@@ -48,9 +56,7 @@ def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
         if not os.path.exists(place):  # its former holder removed it
             db.close()
             return None
-        with contextlib.suppress(OSError):
-            if os.stat(place).st_mode & 0o777 != FILE_MODE:
-                os.chmod(place, FILE_MODE)
+        _restrict(place)
     except BaseException as error:
         db.close()
         if isinstance(error, apsw.BusyError):
@@ -59,17 +65,37 @@ def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
     return db
 
 
+def _restrict(path: str) -> None:
+    try:
+        if os.stat(path).st_mode & 0o777 != FILE_MODE:
+            os.chmod(path, FILE_MODE)
+    except OSError:
+        return
+
+
+def make_private_folder(path: str) -> None:
+    """Make a folder, and those above it that are missing, for its owner only."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above not in ("", path):
+        make_private_folder(above)
+    try:
+        os.mkdir(path, DIRECTORY_MODE)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise NotADirectoryError(20, "Not a directory", path) from None
+
+
 def write_private(path: str, content: bytes) -> None:
     """Replace a small file as a whole; nobody else may read it, and nobody sees half of it."""
     partial = f"{path}.{os.getpid()}.part"
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), FILE_MODE)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(os.open(partial, _FLAGS, FILE_MODE), "wb") as file:
             file.write(content)
         os.replace(partial, path)
     except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)
+        _unlink(partial)
         raise
 
 
@@ -79,8 +105,14 @@ def remove_stale_partials(folder: str) -> None:
         stem, _, suffix = name.rpartition(".")
         pid = stem.rpartition(".")[2]
         if suffix == "part" and pid.isascii() and pid.isdigit() and not is_alive(int(pid)):
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(folder, name))
+            _unlink(os.path.join(folder, name))
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 def is_alive(pid: int) -> bool:

@@ -14,7 +14,7 @@ from hansard.changes.journal import journals, list_journals
 from hansard.changes.json_text import dump_like, load_object, take_out
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, check_place, content, preview
 from hansard.errors import StoreBusy, UsageError
-from hansard.files import file_lock
+from hansard.files import FileLock
 from tests.changes.trees import is_killed, tree
 
 
@@ -227,7 +227,7 @@ def test_a_deleted_file_is_not_called_edited(base: Path, store: Path) -> None:
 
 def test_one_process_at_a_time(store: Path, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with journals(str(store)):
-        monkeypatch.setattr("hansard.changes.journal.file_lock", lambda path, _wait: file_lock(path, 0.0))
+        monkeypatch.setattr("hansard.changes.journal.FileLock", lambda path, _wait: FileLock(path, 0.0))
         with pytest.raises(StoreBusy), journals(str(store)):
             pass
 

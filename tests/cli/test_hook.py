@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import hansard
 from hansard.cli.app import hansard as command
 from hansard.cli.hook import log, requests, run, worker
-from hansard.files import file_lock
+from hansard.files import FileLock
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX system")
@@ -230,7 +230,7 @@ def test_two_hundred_hooks_at_once_start_few_workers(root: Path, store: Path, tm
 @POSIX
 def test_a_hook_waits_no_longer_than_it_may(root: Path, store: Path) -> None:
     store.mkdir()
-    with file_lock(str(store / "sync.lock"), 1.0) as held:
+    with FileLock(str(store / "sync.lock"), 1.0) as held:
         assert held
         call("SessionEnd", f"--home={store}", "--timeout=0.5", given=told(root, "SessionEnd"))
         assert requests.waiting(str(store), requests.KEEP)
@@ -384,7 +384,13 @@ def test_the_short_way_costs_little(store: Path, root: Path) -> None:
         f"import os, sys; os._exit = lambda code: {tell}\nfrom hansard.cli.hook.run import run_fast\n"
         f"sys.executable = ''\nrun_fast(['Stop', '--home', {str(store)!r}])"
     )
-    rooms = {"hansard.directories", "hansard.cli.background", "hansard.cli.fast_json", "hansard.cli.hook"}
+    rooms = {
+        "hansard.directories",
+        "hansard.files",
+        "hansard.cli.background",
+        "hansard.cli.fast_json",
+        "hansard.cli.hook",
+    }
     rooms |= {f"hansard.cli.hook.{name}" for name in ("run", "log", "requests")}
     assert ours - bare <= {"_json", "fcntl", "msvcrt", *rooms}
 

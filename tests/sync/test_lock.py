@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from hansard.files import file_lock
+from hansard.files import FileLock
 from hansard.sync.lock import sync_lock
 
 
 def _is_held(path: Path) -> bool:
-    with file_lock(str(path), 0.0) as held:
+    with FileLock(str(path), 0.0) as held:
         return not held
 
 

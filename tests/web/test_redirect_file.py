@@ -11,7 +11,6 @@ from urllib.request import url2pathname
 
 import pytest
 
-from hansard.export.files import NotWritten
 from hansard.web.redirect_file import LINK_SECONDS, RedirectFile
 
 LINK = 'http://hansard-0123456789abcdef.localhost:4567/?token=abc&x="><script>'
@@ -67,5 +66,5 @@ def test_what_a_killed_server_left_is_removed_when_its_link_has_expired(tmp_path
 
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "web").write_text("in the way", encoding="utf-8")
-    with pytest.raises(NotWritten):
+    with pytest.raises(NotADirectoryError):
         RedirectFile(str(tmp_path / "web"), LINK)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from hansard.changes.json_text import dump_like, load_object, take_out
 from hansard.changes.plan import ChangeSet, Rename, Write, check_place, file_pieces
 from hansard.errors import HansardError, StoreBusy, StoreUnusable, UsageError
-from hansard.files import DIRECTORY_MODE, FILE_MODE, file_lock
+from hansard.files import DIRECTORY_MODE, FILE_MODE, FileLock
 
 FOLDER = "changes"
 _JOURNAL = "journal.json"
@@ -84,7 +84,7 @@ def journals(home: str) -> Iterator[Journals]:
         os.makedirs(folder, mode=DIRECTORY_MODE, exist_ok=True)
     except OSError as error:
         raise StoreUnusable(f"{folder}: cannot be created ({error.strerror or error})") from error
-    with file_lock(os.path.join(folder, "lock"), 5.0) as held:
+    with FileLock(os.path.join(folder, "lock"), 5.0) as held:
         if not held:
             raise StoreBusy(f"another process is changing files with {folder}. Wait for it to end, then run this again")
         found = Journals(folder)

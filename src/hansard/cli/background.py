@@ -1,4 +1,4 @@
-"""Starting a process that goes on when this one has ended, at most one of a kind at a time; and writing its small files.
+"""Starting a process that goes on when this one has ended, at most one of a kind at a time.
 
 What a client starts many times a minute does this, so the imports are few.
 """
@@ -112,17 +112,3 @@ def spawn(command: list[str]) -> None:
         os.execv(command[0], command)  # noqa: S606 - our own program
     finally:
         os._exit(127)
-
-
-def write_file(path: str, text: str) -> OSError | None:
-    """Replace a small file as a whole, for its owner only; where that cannot be done, nothing happens but that the reason is given."""
-    fresh = f"{path}.{os.getpid()}.new"
-    try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(text.encode("utf-8", "replace"))
-        os.replace(fresh, path)
-    except OSError as error:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
-        return error
-    return None

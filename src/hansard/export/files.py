@@ -10,7 +10,7 @@ from contextlib import suppress
 from hashlib import sha256
 
 from hansard.errors import HansardError, UsageError
-from hansard.files import DIRECTORY_MODE, FILE_MODE
+from hansard.files import FILE_MODE, make_private_folder
 from hansard.sources.names import printable
 
 _BUFFER = 1 << 18
@@ -46,20 +46,8 @@ def refuse_roots(to: str, roots: Iterable[str]) -> None:
 
 def make_folder(path: str) -> None:
     """Make a folder and what is missing above it, private."""
-    missing: list[str] = []
-    place = path
-    while not os.path.isdir(place):
-        missing.append(place)
-        above = os.path.dirname(place)
-        if above == place:
-            break
-        place = above
     try:
-        for folder in reversed(missing):
-            with suppress(FileExistsError):
-                os.mkdir(folder, DIRECTORY_MODE)
-        if not os.path.isdir(path):
-            raise NotADirectoryError(20, "Not a directory", path)
+        make_private_folder(path)
     except OSError as error:
         raise NotWritten(
             f"{printable(path)}: the directory cannot be created ({error.strerror or error}). Name another with --to"

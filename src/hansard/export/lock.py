@@ -10,7 +10,7 @@ import apsw
 
 from hansard.errors import StoreBusy
 from hansard.export.files import make_folder
-from hansard.files import file_lock
+from hansard.files import FileLock
 from hansard.sources.names import printable
 
 NAME = ".hansard-export.lock"
@@ -41,7 +41,7 @@ def held(path: str, what: str, wait_seconds: float = _BRIEFLY) -> Iterator[None]
     """Hold a lock; raises StoreBusy when another process holds it and does not let go in time."""
     with contextlib.ExitStack() as stack:
         try:
-            is_held = stack.enter_context(file_lock(path, wait_seconds))
+            is_held = stack.enter_context(FileLock(path, wait_seconds))
         except apsw.Error:
             is_held = True  # no lock can be had here: if nothing can be written either, that is told where it is tried
         if not is_held:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import apsw
 
 from hansard.errors import StoreUnusable
-from hansard.files import DIRECTORY_MODE, file_lock
+from hansard.files import DIRECTORY_MODE, FileLock
 from hansard.storage.failures import os_error, store_error
 
 
@@ -39,9 +39,9 @@ def _in_turn(path: str, wait_seconds: float) -> Iterator[bool]:
     end = time.monotonic() + wait_seconds
     with contextlib.ExitStack() as stack:
         with (
-            file_lock(f"{path}-queue", wait_seconds)
+            FileLock(f"{path}-queue", wait_seconds)
             if wait_seconds
             else contextlib.nullcontext(enter_result=True) as is_next
         ):
-            held = is_next and stack.enter_context(file_lock(path, max(0.0, end - time.monotonic())))
+            held = is_next and stack.enter_context(FileLock(path, max(0.0, end - time.monotonic())))
         yield held

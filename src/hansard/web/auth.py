@@ -29,7 +29,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 
-from hansard.export.files import NotWritten, make_folder, write_file
+from hansard.files import make_private_folder, write_private
 from hansard.web.redirect_file import LINK_SECONDS, login_link
 from hansard.web.responses import HttpError, page, refusal
 
@@ -98,9 +98,9 @@ class LoginFile:
 
     def _write(self, logins: dict[str, float]) -> None:
         try:
-            make_folder(os.path.dirname(self._path))
-            write_file(self._path, [msgspec.json.encode({"name": self.name, "cookie": self.cookie, "logins": logins})])
-        except NotWritten:
+            make_private_folder(os.path.dirname(self._path))
+            write_private(self._path, msgspec.json.encode({"name": self.name, "cookie": self.cookie, "logins": logins}))
+        except OSError:
             self.keeps_logins = False  # it is as if nobody had asked; the server says that the folder cannot be written
 
 

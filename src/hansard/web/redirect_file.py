@@ -13,7 +13,7 @@ import time
 from html import escape
 from pathlib import Path
 
-from hansard.export.files import make_folder, write_file
+from hansard.files import make_private_folder, write_private
 
 LINK_SECONDS = 300.0
 """For how long a link can be opened."""
@@ -42,10 +42,10 @@ class RedirectFile:
     """A page on disk that leads to a link, until it is removed."""
 
     def __init__(self, folder: str, link: str) -> None:
-        make_folder(folder)
+        make_private_folder(folder)
         _remove_stale(folder)
         self.path = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
-        write_file(self.path, [_PAGE.format(link=escape(link)).encode()])
+        write_private(self.path, _PAGE.format(link=escape(link)).encode())
 
     @property
     def uri(self) -> str:

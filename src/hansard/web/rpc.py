@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hansard.export.files import make_folder, write_file
+from hansard.files import make_private_folder, write_private
 from hansard.web import responses
 from hansard.web.auth import Guard
 from hansard.web.server import Server, configured, listen, make_auth
@@ -87,6 +87,6 @@ def read_token(folder: str) -> str:
         if len(token) >= 32:
             return token
     token = secrets.token_urlsafe(32)
-    make_folder(folder)
-    write_file(path, [token.encode()])
+    make_private_folder(folder)
+    write_private(path, token.encode())
     return token

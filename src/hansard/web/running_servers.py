@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from hansard.errors import NotFound
-from hansard.export.files import make_folder, write_file
+from hansard.files import make_private_folder, write_private
 from hansard.web.redirect_file import login_link
 
 _SECONDS = 10.0  # for an answer
@@ -74,8 +74,8 @@ def path_of(folder: str, port: int) -> str:
 def registered(folder: str, running: Running) -> Iterator[str]:
     """Have a server's file as long as it runs; only its owner can read it."""
     path = path_of(folder, running.port)
-    make_folder(folder)
-    write_file(path, [msgspec.json.encode(running)])
+    make_private_folder(folder)
+    write_private(path, msgspec.json.encode(running))
     try:
         yield path
     finally:

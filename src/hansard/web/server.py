@@ -17,7 +17,6 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hansard.errors import UsageError
-from hansard.export.files import NotWritten
 from hansard.model.serialize import encoded
 from hansard.web.app import make_app
 from hansard.web.auth import LOOPBACK, Auth, LoginFile, canonical, random_name, with_headers
@@ -157,8 +156,8 @@ def serve(
                 if browser is not None:
                     redirect = redirects[token] = RedirectFile(folder, link)
                     stack.callback(redirect.remove)
-            except NotWritten as error:
-                narrator.unwritten(str(error.__cause__ or error))
+            except OSError as error:
+                narrator.unwritten(str(error))
             narrator.started(Started(link, running, file))
             if redirect is not None and browser is not None:
                 loop = asyncio.get_running_loop()

@@ -62,7 +62,7 @@ def write_demo(base: str) -> Settings:
 def scratch_demo(settings: Settings) -> Settings:
     """The demo that a user without any history sees: kept under the home, made anew when its last days are over."""
     from hansard.config import Settings as Values
-    from hansard.export.files import write_file
+    from hansard.files import write_private
 
     base = os.path.join(settings.home, "demo")
     mark = os.path.join(base, _MARK)
@@ -73,5 +73,5 @@ def scratch_demo(settings: Settings) -> Settings:
         shutil.rmtree(base)
     os.makedirs(settings.home, mode=0o700, exist_ok=True)
     written = write_demo(base)
-    write_file(mark, [b"An invented history. Hansard deletes this directory and makes it anew.\n"])
+    write_private(mark, b"An invented history. Hansard deletes this directory and makes it anew.\n")
     return written

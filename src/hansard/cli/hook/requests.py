@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from hansard.cli.background import ProcessLock, write_file
+from hansard.cli.background import ProcessLock
+from hansard.files import write_private
 
 FOLDER = "hooks"
 KEEP, WARM = "keep", "sync"
@@ -24,8 +25,7 @@ def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
     for place in (home, folder):  # two hooks may make it at once
         os.makedirs(place, mode=0o700, exist_ok=True)
     path = os.path.join(folder, f"{session_id}.{kind}")
-    if error := write_file(path, transcript):
-        raise error
+    write_private(path, transcript.encode("utf-8", "replace"))
     return path
 
 

@@ -8,7 +8,6 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.background import write_file
 from hansard.cli.statusline.background import refresh_lock
 from hansard.cli.statusline.line import ClientInput
 from hansard.cli.statusline.run import MOST, line_of, trouble
@@ -23,6 +22,7 @@ from hansard.cli.statusline.snapshot import (
     load,
 )
 from hansard.directories import data_directory
+from hansard.files import write_private
 
 if TYPE_CHECKING:
     from hansard.cli.statusline.run import Options
@@ -94,7 +94,8 @@ def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
     if last is None or values != last.values:
         import json
 
-        write_file(os.path.join(home, FILE), json.dumps(values))
+        with contextlib.suppress(OSError):
+            write_private(os.path.join(home, FILE), json.dumps(values).encode())
     return Snapshot(values)
 
 
@@ -120,7 +121,7 @@ def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
                 if given.is_understood:  # else it was caught while it was being written: the next one will do
                     mark = HighWaterMark(home, given.session_id)
                     line = line_of(options, given, snapshot, snapshot.state, now, mark) + trouble(home)
-                    write_file(os.path.join(spool, f"{stem}.line"), line + "\n")
+                    write_private(os.path.join(spool, f"{stem}.line"), f"{line}\n".encode("utf-8", "replace"))
 
 
 def _leave(home: str) -> None:

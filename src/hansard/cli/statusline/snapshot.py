@@ -121,19 +121,19 @@ class HighWaterMark:
         """Remember what is shown now; where nothing can be written, nothing is."""
         if not (self._is_raised and self._path and self._shown):
             return
+        from hansard.files import write_private
+
         try:
             if create_home:
                 os.makedirs(self._home, mode=0o700, exist_ok=True)
             folder = os.path.dirname(self._path)
             if not os.path.isdir(folder):
                 os.mkdir(folder, 0o700)
+            # A text is one of ours or what the client said, made a number: nothing in it needs escaping.
+            items = (f'["{name}", {number!r}, "{text}"]' for name, (number, text) in self._shown.items())
+            write_private(self._path, f"[{', '.join(items)}]".encode("utf-8", "replace"))
         except OSError:
             return
-        from hansard.cli.background import write_file
-
-        # A text is one of ours or what the client said, made a number: nothing in it needs escaping.
-        items = (f'["{name}", {number!r}, "{text}"]' for name, (number, text) in self._shown.items())
-        write_file(self._path, f"[{', '.join(items)}]")
 
 
 def is_name(text: str) -> bool:
