@@ -19,7 +19,7 @@ import pytest
 from hansard.errors import UsageError
 from hansard.ledger.calendar import Zone
 from hansard.ledger.reconcile.line_store import UsageLines
-from hansard.ledger.reconcile.peer_rules import AGENTSVIEW, CCUSAGE, CCUSAGE_SESSION, VARIANTS
+from hansard.ledger.reconcile.peer_rules import AGENTSVIEW, CCUSAGE
 from hansard.ledger.reconcile.peers import read
 from hansard.ledger.reconcile.prices import LineRates
 from hansard.ledger.reconcile.rules import Count
@@ -257,24 +257,6 @@ def test_other_tools_say_what_their_rules_say(tree: Tree) -> None:
                 day = f"2026-05-{number:02}"
                 said_here[name] = shown(count.total(replace(tool.last(), days=(day, day))))
             assert said_here == {name: case[place] for name, case in CASES.items()}, tool.title
-        # Its session report joins lines without a request, and repeated answers only where their times are the same.
-        assert count.total(CCUSAGE_SESSION.last()).output_tokens == count.total(CCUSAGE.last()).output_tokens + 15
-
-
-def test_tokscale_1_takes_the_first_line(tree: Tree) -> None:
-    names = [
-        "lines that grow",
-        "each line has a maximum",
-        "no request, at two times",
-        "lines that are not next to each other",
-    ]
-    for number, name in enumerate(names, 1):
-        for path, lines in CASES[name][0](Day(number)).items():
-            tree.write(path, lines)
-    with counting(tree) as count:
-        rule = VARIANTS["tokscale", ""][-1].last()
-        found = [shown(count.total(replace(rule, days=(f"2026-05-0{number}",) * 2)))[:2] for number in (1, 2, 3, 4)]
-    assert found == [(1, 1), (10, 1), (2, 7), (1, 4)]
 
 
 # -- their output
@@ -358,11 +340,12 @@ def test_the_same_tokens_at_another_price(answer: Tree) -> None:
     assert not peer.unexplained
 
 
-def test_an_older_version_is_recognised_by_its_figures(answer: Tree) -> None:
+def test_an_older_version_counts_by_the_rule_of_today(answer: Tree) -> None:
+    """Version 1 takes the first line of an answer: what that makes less is unexplained."""
     peer = peer_of(answer, tk(entry(10, 1, 0.000225), entry(5, 5, 1.0, source="codex")))
-    assert (peer.tool, peer.report, peer.simulated.title) == ("tokscale", "models", "tokscale 1 (first line)")
-    assert causes(peer.simulated) == {"first_line": (0, 0, -3, 0, 0, "-0.000225")}
-    assert not peer.unexplained
+    assert (peer.tool, peer.report, peer.simulated.title) == ("tokscale", "models", "tokscale 2 and later")
+    assert causes(peer.simulated) == {}
+    assert shown(peer.unexplained) == (0, -3, 0, 0, "-0.000225")
     assert peer.notes == ("other agents in it are left out: codex",)
 
 

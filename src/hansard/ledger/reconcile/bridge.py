@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,10 +34,6 @@ class MethodRules:
         for change in self.changes:
             rule = replace(rule, **change.how)
         return rule
-
-    def also(self, first: Iterable[Change] = (), last: Iterable[Change] = ()) -> MethodRules:
-        """The same with more changes, before and after all others."""
-        return replace(self, changes=(*first, *self.changes, *last))
 
 
 def walk(count: Count, habit: MethodRules, ours: Counted) -> CountingMethod:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -42,14 +41,6 @@ _STATE_RULE = "what the client itself added up, per session and model; a fork's 
 _STATS_RULE = "the client's statistics: adds up lines, up to the day when they were made"
 
 
-@dataclass(slots=True)
-class _ClientTotals:
-    """What a session's client says of a model, and what its transcripts show."""
-
-    stated: Counted
-    shown: Counted
-
-
 def stated_sessions(reader: Reader) -> list[str]:
     """The sessions that have totals of the client."""
     return [row[0] for row in reader.rows("SELECT session_id FROM sessions WHERE cost_state NOT IN ('', '{}')")]
@@ -76,19 +67,19 @@ def check_sessions(
         here = shown.get(session_id, {})
         agrees = True
         for model in sorted(models.keys() | here.keys()):
-            said = _ClientTotals(models.get(model, _none()), here.get(model, EMPTY))
-            rest = _bare(said.stated) - _bare(said.shown)
+            said, seen = models.get(model, _none()), here.get(model, EMPTY)
+            rest = _bare(said) - _bare(seen)
             rate = rates.of_model(model, from_milliseconds(ended[session_id]))
-            above, below = _split(rest, rate)
-            whole += said.shown
+            above, below = _side(rest, rate, 1), _side(rest, rate, -1)
+            whole += seen
             more, less = more + above, less + below
-            if said.stated.cost_usd is not None:
+            if said.cost_usd is not None:
                 explained = EXACT.add(above.cost_usd or ZERO, below.cost_usd or ZERO)
-                left = EXACT.subtract(said.stated.cost_usd, EXACT.add(said.shown.cost_usd or ZERO, explained))
+                left = EXACT.subtract(said.cost_usd, EXACT.add(seen.cost_usd or ZERO, explained))
                 dearer = EXACT.add(dearer, left)
             if rest.tokens or above or below:
                 agrees = False
-                differing.append(ClientDifference(session_id, model, said.stated, said.shown, rest))
+                differing.append(ClientDifference(session_id, model, said, seen, rest))
         agreeing += agrees
     steps: list[DifferenceStep] = []
     add(
@@ -233,12 +224,9 @@ def _money_only(amount: Decimal) -> Counted:
     return Counted(None, 0, 0, 0, 0, None, 0, amount)
 
 
-def _split(rest: Counted, rate: Rate | None) -> tuple[Counted, Counted]:
-    """What is more and what is less, each at our rate."""
-    return _side(rest, rate, 1), _side(rest, rate, -1)
-
-
 def _side(rest: Counted, rate: Rate | None, sign: int) -> Counted:
+    """The positive or the negative part of a difference, at our rate."""
+
     def part(value: int) -> int:
         return value if value * sign > 0 else 0
 
@@ -312,19 +300,5 @@ def _statistics(data: bytes) -> tuple[Counted, str] | None:
     total = _none()
     for figure in figures:
         total += figure
-    return (total if total.cost_usd else Counted(*_without_cost(total))), day
-
-
-def _without_cost(counted: Counted) -> tuple[Any, ...]:
-    """Most versions write a cost of nothing, which says nothing."""
-    bare = _bare(counted)
-    return (
-        None,
-        bare.input_tokens,
-        bare.output_tokens,
-        bare.cache_read_tokens,
-        bare.cache_write_tokens,
-        None,
-        bare.web_searches,
-        None,
-    )
+    # Most versions write a cost of 0, which says nothing.
+    return (total if total.cost_usd else replace(_bare(total), cache_write_1h_tokens=None, cost_usd=None)), day

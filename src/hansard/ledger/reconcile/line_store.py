@@ -86,8 +86,7 @@ DROP TABLE copies;
 _RANK = f"""
 CREATE TABLE line (rank INTEGER PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())},
     known INTEGER NOT NULL DEFAULT 0,  -- 1: a copy of an answer that has a line of its own
-    daily TEXT,  -- how ccusage's daily report knows an answer: id and request; without a request, id, session and time
-    session_report TEXT);  -- and its session report: without a request, id and session
+    daily TEXT);  -- how ccusage knows an answer: id and request; without a request, id, session and time
 INSERT INTO line (rank, {_NAMES})
     SELECT row_number() OVER (ORDER BY copy, ts = 0, ts, path, start, transcript, place), {_NAMES} FROM found;
 DROP TABLE found;
@@ -95,13 +94,10 @@ CREATE INDEX line_id ON line (id);
 UPDATE line SET known = 1 WHERE kind = {TOLD} AND ours IN (SELECT ours FROM line WHERE kind <> {TOLD} AND synthetic = 0);
 UPDATE line SET daily = CASE WHEN id = '' THEN '#' || rank WHEN request <> '' THEN id || ' ' || request
     ELSE id || ' ' || session || ' ' || ts END;
-UPDATE line SET session_report = CASE WHEN id <> '' AND request = '' THEN id || ' ' || session ELSE daily END;
 """
 # A subagent that begins with the words of its parent repeats the parent's answers under other requests.
 _REPEATED = """
 UPDATE line SET daily = (SELECT o.daily FROM line o WHERE o.id = line.id AND o.session = line.session
-        ORDER BY o.side, o.place LIMIT 1),
-    session_report = (SELECT o.session_report FROM line o WHERE o.id = line.id AND o.session = line.session AND o.ts = line.ts
         ORDER BY o.side, o.place LIMIT 1)
 WHERE side = 1 AND (id, session) IN (
     SELECT id, session FROM line WHERE id <> '' GROUP BY id, session HAVING count(DISTINCT request) > 1 AND max(side) = 1

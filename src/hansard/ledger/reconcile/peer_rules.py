@@ -27,9 +27,6 @@ _FLAT = Change(
 _FIVE_MINUTES = Change(
     "cache_tier", "cache writes for an hour at the price of those for five minutes", {"writes": "five minutes"}
 )
-_FIRST = Change(
-    "first_line", "the first line of an answer, before its end is known, instead of the maxima", {"merge": "first"}
-)
 _COPIES = Change("progress_copies", "copies of subagents' answers in progress records", {"told": "all"})
 _NO_PROGRESS = Change(
     "progress_only",
@@ -52,7 +49,6 @@ _CC_KEY = Change(
     "id and request tell an answer: copies without a request count again, other requests are other answers",
     {"key": "ccusage"},
 )
-_CC_SESSION_KEY = Change(_CC_KEY.cause, _CC_KEY.about, {"key": "ccusage session"})
 _GREATEST = Change(
     "one_line",
     "one line of an answer, outside subagents first, then the greatest, instead of the maxima",
@@ -68,7 +64,6 @@ _MARGINAL = Change(
     "of a long prompt only what is above 200,000 tokens costs more, each class for itself",
     {"long": "above"},
 )
-_NO_LONG = Change("long_prompts", "long prompts cost no more than others", {"long": "never"})
 _LONGER = Change(
     "price_list",
     "its price list charges more for long prompts of claude-sonnet-4, ours does not",
@@ -81,42 +76,6 @@ CCUSAGE = MethodRules(
     "ccusage 20 (daily)",
     "id and request over all files; of several lines the one with the greatest sum, outside subagents first; progress records too",
     (GONE, _STRICT, _CC_KEY, _GREATEST, _SPLIT, _SYNTHETIC, _COPIES, *_CC_PRICES),
-)
-CCUSAGE_SESSION = MethodRules(
-    "ccusage",
-    "ccusage 20 (session)",
-    "id and request over all files; of several lines the one with the greatest sum, outside subagents first",
-    (GONE, _NO_PROGRESS, _STRICT, _CC_SESSION_KEY, _GREATEST, _SPLIT, _SYNTHETIC, *_CC_PRICES),
-)
-_CC_DOUBLING = MethodRules(
-    "ccusage",
-    "ccusage 20.0.21 (session in the key)",
-    "id, request and session; of several lines the one with the greatest sum; progress records too",
-    (
-        GONE,
-        _STRICT,
-        Change(
-            "key",
-            "id, request and session tell an answer: copies in other sessions count again",
-            {"key": "ccusage 20.0.21"},
-        ),
-        *CCUSAGE.changes[3:],
-    ),
-)
-_CC_FIRST = MethodRules(
-    "ccusage",
-    "ccusage to 18 (first line)",
-    "id and request over all files; the first line of each",
-    (
-        GONE,
-        _NO_PROGRESS,
-        _STRICT,
-        Change(_CC_KEY.cause, _CC_KEY.about, {"key": "tokscale 1"}),
-        _FIRST,
-        _SYNTHETIC,
-        _FIVE_MINUTES,
-        *_CC_PRICES,
-    ),
 )
 _AV_BESIDE = Change(
     "old_layout",
@@ -146,42 +105,8 @@ TOKSCALE = MethodRules(
     "id and request over all files; of each class the maximum; one price for all cache writes",
     (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, _FIVE_MINUTES, *_TK_PRICES),
 )
-_TK_TIERED = MethodRules(
-    "tokscale",
-    "tokscale, cache writes by lifetime",
-    "id and request over all files; of each class the maximum",
-    (GONE, _NO_PROGRESS, _TK_KEY, _FLAT, *_TK_PRICES),
-)
-_TK_FIRST = MethodRules(
-    "tokscale",
-    "tokscale 1 (first line)",
-    "id and request over all files, lines without a request each for itself; the first line of each",
-    (
-        GONE,
-        _NO_PROGRESS,
-        _ADVISORS,
-        Change(
-            "key", "id and request tell an answer: lines without a request count each for itself", {"key": "tokscale 1"}
-        ),
-        _FIRST,
-        _SYNTHETIC,
-        _FLAT,
-        _FIVE_MINUTES,
-        *_TK_PRICES[:-1],
-        _NO_LONG,
-    ),
-)
-
 SHOWN = (LINES, CCUSAGE, AGENTSVIEW, TOKSCALE)
-"""What is set beside our total whoever asks."""
-
-VARIANTS = {
-    ("ccusage", "session"): (CCUSAGE_SESSION, _CC_DOUBLING, _CC_FIRST),
-    ("ccusage", ""): (CCUSAGE, _CC_DOUBLING, _CC_FIRST),
-    ("agentsview", ""): (AGENTSVIEW,),
-    ("tokscale", ""): (TOKSCALE, _TK_TIERED, _TK_FIRST),
-}
-"""How the versions of a tool count; the one whose totals are nearest to its own output explains that."""
+"""The methods that every reconciliation compares with our total."""
 
 
 def missing(models: frozenset[str]) -> Change:

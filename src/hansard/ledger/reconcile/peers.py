@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.ledger.reconcile.bridge import Change, add, walk
-from hansard.ledger.reconcile.peer_rules import VARIANTS, missing, within
+from hansard.ledger.reconcile.bridge import add, walk
+from hansard.ledger.reconcile.peer_rules import SHOWN, missing, within
 from hansard.ledger.reconcile.rules import EMPTY
 from hansard.model.reconcile import Counted, PeerCheck, PeerModel
 from hansard.pricing.cost import ZERO
@@ -36,17 +36,17 @@ _SPELLINGS = {  # ours: theirs
 _COSTS = ("totalCost", "cost", "costUSD")
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Report:
     """What another tool says."""
 
     tool: str
     name: str
     stated: Counted
-    models: dict[str, Counted] = field(default_factory=dict)
+    models: dict[str, Counted] = dataclasses.field(default_factory=dict)
     days: tuple[str, str] | None = None
     unpriced: frozenset[str] = frozenset()
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
 
 
 def read(data: bytes) -> Report:
@@ -69,15 +69,13 @@ def read(data: bytes) -> Report:
 
 
 def check(count: Count, report: Report, ours: Counted) -> PeerCheck:
-    """Our total, the tool's rule, and its own figures; what the rule does not give is told as such."""
-    variants = VARIANTS.get((report.tool, report.name)) or VARIANTS[report.tool, ""]
-    first: list[Change] = [within(*report.days)] if report.days is not None else []
+    """Our total, the tool's rule, and its own figures; the rest is reported as unexplained."""
+    (rules,) = (rules for rules in SHOWN if rules.name == report.tool)
+    first = [within(*report.days)] if report.days is not None else []
     last = [missing(report.unpriced)] if report.unpriced else []
-    habits = [habit.also(first, last) for habit in variants]
-    # The first is how the tool counts today; another version must be nearer to be believed.
-    best = min(habits, key=lambda habit: _distance(report.stated, count.total(habit.last())))
-    way = walk(count, best, ours)
-    models = sorted(_differing(report, count.by_model(best.last()) if report.models else {}), key=_weight)
+    rules = dataclasses.replace(rules, changes=(*first, *rules.changes, *last))
+    way = walk(count, rules, ours)
+    models = sorted(_differing(report, count.by_model(rules.last()) if report.models else {}), key=_weight)
     steps = list(way.steps)
     for item in models:
         if item.stated.tokens and item.unexplained.cost_usd and not replace(item.unexplained, cost_usd=ZERO):
@@ -112,14 +110,6 @@ def _differing(report: Report, simulated: dict[str, Counted]) -> Iterator[PeerMo
 def _bare(counted: Counted) -> Counted:
     """Only what other tools tell."""
     return replace(counted, messages=None, cache_write_1h_tokens=None, web_searches=0, unpriced_messages=0)
-
-
-def _distance(stated: Counted, simulated: Counted) -> tuple[int, Decimal]:
-    rest = stated - simulated
-    tokens = (
-        abs(rest.input_tokens) + abs(rest.output_tokens) + abs(rest.cache_read_tokens) + abs(rest.cache_write_tokens)
-    )
-    return tokens, abs(rest.cost_usd or Decimal(0))
 
 
 def _rounded(figures: Counted) -> Counted:

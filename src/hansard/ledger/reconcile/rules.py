@@ -24,17 +24,13 @@ KEYS = {
     "transcript": "ours || ' ' || transcript",  # ours, but each transcript for itself
     "line": "rank",
     "ccusage": "daily",
-    "ccusage session": "session_report",
-    "ccusage 20.0.21": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request || ' ' || session END",
     "agentsview": "CASE WHEN id <> '' AND request <> '' THEN id || ' ' || request ELSE run END",
     "tokscale": "CASE WHEN id = '' THEN '#' || rank ELSE id || ' ' || request END",
-    "tokscale 1": "CASE WHEN id = '' OR request = '' THEN '#' || rank ELSE id || ' ' || request END",
 }
 """What tells that two lines are about one answer."""
 
 _COUNTS = ("input", "output", "cache_read", "cache_write", "write_5m", "write_1h", "has_split", "searches", "recorded")
 _CHOICES = {
-    "first": "place",
     "total": "side, input + output + cache_read + {writes} DESC, place",
     "output": "output DESC, ts DESC, place DESC",
 }
@@ -62,17 +58,13 @@ class Rule:
     told: str = "only"  # also what progress records repeat: `only` answers without a line of their own, `all`, or none
     # which of them are one answer, and what is believed of it
     key: str = "ours"
-    merge: str = (
-        "max"  # of each class the maximum; or the line that is first, has the greatest total, the greatest output
-    )
+    merge: str = "max"  # of each class the maximum; or the line with the greatest `total` or the greatest `output`
     # what it costs
     writes: str = "ours"
     searches: bool = True
     recorded: bool = True  # what the client wrote that an answer cost goes before its price
     dated: bool = True  # at the price of its time, not at the newest
-    long: str = (
-        "whole"  # a long prompt costs more as a `whole`, only what is `above` the limit in each class, or `never`
-    )
+    long: str = "whole"  # a long prompt costs more as a `whole`, or only what is `above` the limit in each class
     longer: frozenset[str] = frozenset()  # models that cost more for long prompts without our price data saying so
     missing: frozenset[str] = frozenset()  # models that cost nothing
     rounded: bool = False  # each answer to a millionth of a dollar
