@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import hansard
 from hansard.cli.app import hansard as command
+from hansard.cli.fast_start import is_name
 from hansard.cli.hook import log, requests, run, worker
 from hansard.files import FileLock
 from tests.cli.conftest import OTHER, SESSION, said, write_log
@@ -295,7 +296,7 @@ def test_bad_json_is_logged(text: bytes, store: Path, root: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../../escape", "a/b", "", "x" * 300, "semi;colon", "ünicode"])
 def test_a_session_id_is_no_path(name: str) -> None:
-    assert not run.is_name(name)
+    assert not is_name(name)
 
 
 @POSIX
@@ -388,7 +389,7 @@ def test_the_short_way_costs_little(store: Path, root: Path) -> None:
         "hansard.directories",
         "hansard.files",
         "hansard.cli.background",
-        "hansard.cli.fast_json",
+        "hansard.cli.fast_start",
         "hansard.cli.hook",
     }
     rooms |= {f"hansard.cli.hook.{name}" for name in ("run", "log", "requests")}

@@ -131,7 +131,8 @@ def test_the_commands_in_it_run_here(store: Path) -> None:
         for entry in (entry for group in groups for entry in group["hooks"]):
             assert entry["command"] == sys.executable
             assert entry["args"][:4] == ["-P", "-m", "hansard", "hook"]
-            options = hook.parse(entry["args"][4:])
+            options = hook.Options()
+            options.parse(entry["args"][4:])
             assert (options.event, options.home, options.mistakes) == (event, str(store), [])
             if event in hook.KEEPING:
                 assert options.timeout < entry["timeout"]

@@ -23,8 +23,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hansard
-from hansard.cli import fast_json
-from hansard.cli.statusline import background, line, refresh, run, snapshot
+from hansard.cli import fast_start
+from hansard.cli.statusline import line, refresh, run, snapshot
 from hansard.directories import config_path, user_directory
 from hansard.engine import Hansard
 from hansard.render.format import dollars, row_cost, short
@@ -339,7 +339,7 @@ def test_hostile_text_is_text(store: Path) -> None:
 @contextmanager
 def held(store: Path) -> Iterator[None]:
     """Let nobody start a refresh."""
-    lock = background.refresh_lock(str(store))
+    lock = run.refresh_lock(str(store))
     assert lock.acquire()
     yield
     lock.release()
@@ -568,16 +568,18 @@ def test_the_long_way_gives_the_same(store: Path) -> None:
     "arguments", [["--help"], ["--json"], ["--script"], ["--format"], ["--color", "x"], ["x"], ["--every=-1"]]
 )
 def test_what_the_short_way_leaves_to_the_long_one(arguments: list[str]) -> None:
-    assert run._parse(arguments) is None
+    options = run.Options()
+    options.parse(arguments)
+    assert options.mistakes or options.words
 
 
 def test_options_reach_the_other_process(tmp_path: Path) -> None:
-    options = run._parse(
+    options, again = run.Options(), run.Options()
+    options.parse(
         ["--root=/a", "--root", str(tmp_path), "--follow-links=/b", "--format", "{model}", "--every", "9", "--no-sync"]
     )
-    assert options
-    again = run._parse(options.arguments("/home"))
-    assert again
+    again.parse(options.arguments("/home"))
+    assert not options.mistakes + again.mistakes
     assert (again.home, again.roots, again.form) == ("/home", ["/a", str(tmp_path)], "{model}")
     assert again.follow_links == ["/b"]
     assert (again.every, again.refresh, again.no_sync) == (9, False, True)
@@ -596,7 +598,7 @@ def test_the_short_way_costs_little(store: Path) -> None:
         f"import os, sys; sys.argv = ['hansard', 'statusline', '--no-sync']\nos._exit = lambda code: {tell}\n"
         "from hansard.cli.statusline.run import run_fast; run_fast(sys.argv[2:])"
     )
-    allowed = {"_json", "hansard.cli.fast_json", "hansard.cli.statusline", "hansard.directories"} | {
+    allowed = {"_json", "hansard.cli.fast_start", "hansard.cli.statusline", "hansard.directories"} | {
         f"hansard.cli.statusline.{name}" for name in ("run", "snapshot", "line")
     }
     assert ours - bare == allowed
@@ -629,7 +631,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
 
 def at_rest(home: Path) -> bool:
     """Whether no refresh is running."""
-    lock = background.refresh_lock(str(home))
+    lock = run.refresh_lock(str(home))
     if not lock.acquire():
         return False
     lock.release()
@@ -651,8 +653,8 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     # It is too early for another, until its time has come.
     assert printed(start(*options, said=client()))
     assert len(started()) == 1
-    assert background.refresh_lock(str(home)).wait()
-    os.utime(home / background.FILE, (1, 1))
+    assert run.refresh_lock(str(home)).wait()
+    os.utime(home / run.LOCK, (1, 1))
     assert printed(start(*options, said=client()))
     assert len(started()) == 1
     change(home, next_sync=0)
@@ -660,12 +662,12 @@ def test_fifty_at_once_leave_one_refresh(root: Path, started: Callable[[], list[
     until(lambda: len(started()) == 2)
     until(lambda: at_rest(home))
     if sys.platform != "win32":
-        assert {(home / name).stat().st_mode & 0o777 for name in (snapshot.FILE, background.FILE)} == {0o600}
+        assert {(home / name).stat().st_mode & 0o777 for name in (snapshot.FILE, run.LOCK)} == {0o600}
 
 
 @POSIX
 def test_a_refresh_that_is_running_is_enough(store: Path, started: Callable[[], list[list[str]]]) -> None:
-    lock = background.refresh_lock(str(store))
+    lock = run.refresh_lock(str(store))
     assert lock.acquire()
     assert printed(start(said=client()))
     lock.release()
@@ -702,7 +704,7 @@ def test_what_another_process_synced_is_shown_without_a_sync(store: Path, root: 
 @POSIX
 def test_a_refresh_that_was_killed_holds_nobody_up(store: Path) -> None:
     code = f"""if True:
-        from hansard.cli.statusline.background import refresh_lock
+        from hansard.cli.statusline.run import refresh_lock
         lock = refresh_lock({str(store)!r})
         assert lock.acquire()
         print("held", flush=True)
@@ -753,7 +755,7 @@ def test_a_folder_full_of_traps_is_not_imported(store: Path, tmp_path: Path, mon
     monkeypatch.chdir(trap)
     command = ("-P", "-W", "error", "-m", "hansard", "statusline")
     assert printed(start(said=client(), command=command))
-    until(lambda: (store / background.FILE).exists() and at_rest(store))
+    until(lambda: (store / run.LOCK).exists() and at_rest(store))
     assert not (tmp_path / "caught").exists()
 
 
@@ -908,9 +910,9 @@ def test_json_means_the_same_as_to_json(text: bytes) -> None:
         expected = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff").strip(), strict=False)
     except ValueError:
         with pytest.raises(ValueError, match="JSON"):
-            fast_json.decode(text)
+            fast_start.decode(text)
     else:
-        assert repr(fast_json.decode(text)) == repr(expected)
+        assert repr(fast_start.decode(text)) == repr(expected)
 
 
 def test_directories_of_a_mac(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,15 +27,14 @@ def main() -> None:
     if sys.argv[1:2] == ["statusline"]:
         from hansard.cli.statusline.run import run_fast
 
-        if run_fast(sys.argv[2:]):
-            return
+        run_fast(sys.argv[2:])
     if "hook" in sys.argv[1:]:
         from hansard.cli.hook import run as hook
 
         # click would exit with 2 on a mistake, which blocks what the client is doing.
         arguments = hook.hook_arguments(sys.argv[1:])
-        if arguments is not None and hook.run_fast(arguments):
-            return
+        if arguments is not None:
+            hook.run_fast(arguments)
     from hansard.quick_imports import import_quickly
 
     import_quickly("click", "msgspec")

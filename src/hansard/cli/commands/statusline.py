@@ -7,8 +7,9 @@ import sys
 import click
 
 from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.fast_start import read_input
 from hansard.cli.statusline.line import DEFAULT, PLACES, ClientInput, is_sound, misspelled
-from hansard.cli.statusline.run import EVERY, Options, read_all, run
+from hansard.cli.statusline.run import EVERY, Options, run, start_refresh
 from hansard.errors import UsageError
 
 
@@ -63,10 +64,8 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
 
 def _emit(cli: Context, options: Options) -> None:
     settings = cli.settings()
-    session_id = None if sys.stdin.isatty() else ClientInput(read_all(sys.stdin.buffer)).session_id
+    session_id = ClientInput(read_input(sys.stdin)).session_id
     with cli.engine(settings) as h:
         cli.emit(h.current(session_id, limits=settings.limits, timezone=settings.timezone))
     if not options.no_sync:
-        from hansard.cli.statusline.background import start_refresh
-
         start_refresh(options, settings.home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from hansard.cli.fast_json import decode
+from hansard.cli.fast_start import decode
 from hansard.cli.statusline.snapshot import HighWaterMark, system_zone
 
 TYPE_CHECKING = False  # `typing` would be the largest import

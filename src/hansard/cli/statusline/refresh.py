@@ -8,9 +8,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.statusline.background import refresh_lock
+from hansard.cli.fast_start import MOST, is_name
 from hansard.cli.statusline.line import ClientInput
-from hansard.cli.statusline.run import MOST, line_of, trouble
+from hansard.cli.statusline.run import line_of, refresh_lock, trouble
 from hansard.cli.statusline.snapshot import (
     FILE,
     SHAPE,
@@ -18,7 +18,6 @@ from hansard.cli.statusline.snapshot import (
     HighWaterMark,
     Snapshot,
     find_state,
-    is_name,
     load,
 )
 from hansard.directories import data_directory

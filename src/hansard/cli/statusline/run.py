@@ -6,26 +6,30 @@ import os
 import sys
 import time
 
+from hansard.cli.fast_start import FastOptions, decode, leave, read_input
 from hansard.cli.statusline.line import SEPARATOR, ClientInput, compose, is_sound
 from hansard.cli.statusline.snapshot import HighWaterMark, Snapshot, find_state, load
 from hansard.directories import data_directory
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
-    from typing import Any, BinaryIO
+    from typing import Any
+
+    from hansard.cli.background import ProcessLock
 
 EVERY = 5
-MOST = 1 << 20  # bytes of the client's JSON; real ones have two thousand
+LOCK = "statusline.lock"
 NOTHING = "hansard: no data yet"
 
 
-class Options:
+class Options(FastOptions):
     """What the options ask for."""
 
+    FLAGS = ("--no-sync", "--refresh")
+    VALUES = (*FastOptions.VALUES, "--format", "--every")
+
     def __init__(self) -> None:
-        self.home: str | None = None
-        self.roots: list[str] = []
-        self.follow_links: list[str] = []
+        super().__init__()
         self.form: str | None = None
         self.color = "auto"
         self.every = EVERY
@@ -37,59 +41,34 @@ class Options:
         """Whether the line has colours: the client shows them, so `auto` means unless NO_COLOR is set."""
         return self.color == "always" or (self.color == "auto" and not os.environ.get("NO_COLOR"))
 
+    def take(self, name: str, text: str) -> bool:
+        """Take the value of an option; returns whether it is valid."""
+        if name == "--every":
+            if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text) < 3600):
+                return False
+            self.every = int(text)
+        elif name == "--format":
+            self.form = text
+            return is_sound(text)
+        elif name == "--color":
+            self.color = text
+            return text in ("auto", "always", "never")
+        return super().take(name, text)
+
     def arguments(self, home: str) -> list[str]:
-        """The options again, for another process."""
-        given = [f"--home={home}", f"--color={self.color}", f"--every={self.every}"]
-        given += [f"--root={os.path.abspath(os.path.expanduser(root))}" for root in self.roots]
-        given += [f"--follow-links={os.path.abspath(os.path.expanduser(folder))}" for folder in self.follow_links]
+        """The options again, for a process in the background."""
+        given = [*super().arguments(home), f"--color={self.color}", f"--every={self.every}"]
         given += [f"--format={self.form}"] if self.form else []
         return [*given, "--no-sync"] if self.no_sync else given
 
 
-def run_fast(arguments: list[str]) -> bool:
-    """Do what the arguments say; gives False when that needs the whole command line, above all to explain a mistake."""
-    options = _parse(arguments)
-    if options is None:
-        return False
-    run(options, sys.stdin)
-    sys.stdout.flush()
-    os._exit(0)  # tidying the interpreter up takes as long as all of the above
-
-
-def _parse(arguments: list[str]) -> Options | None:
+def run_fast(arguments: list[str]) -> None:
+    """Do what the arguments say and exit; returns when that needs the whole command line, above all to explain a mistake."""
     options = Options()
-    rest = iter(arguments)
-    for argument in rest:
-        name, given, value = argument.partition("=")
-        if argument in ("--no-sync", "--refresh"):
-            setattr(options, argument[2:].replace("-", "_"), True)
-            continue
-        if name not in ("--home", "--root", "--follow-links", "--format", "--color", "--every"):
-            return None
-        text = value if given else next(rest, "")
-        if not text or not _take(options, name[2:], text):
-            return None
-    return options
-
-
-def _take(options: Options, name: str, text: str) -> bool:
-    if name == "root":
-        options.roots.append(text)
-    elif name == "follow-links":
-        options.follow_links.append(text)
-    elif name == "every":
-        if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text) < 3600):
-            return False
-        options.every = int(text)
-    elif name == "format":
-        options.form = text
-        return is_sound(text)
-    elif name == "color":
-        options.color = text
-        return text in ("auto", "always", "never")
-    else:
-        options.home = text
-    return True
+    options.parse(arguments)
+    if not options.mistakes and not options.words:
+        run(options, sys.stdin)
+        leave()
 
 
 def run(options: Options, stdin: Any) -> None:
@@ -99,7 +78,7 @@ def run(options: Options, stdin: Any) -> None:
 
         refresh(options)
         return
-    said = b"" if stdin.isatty() else read_all(stdin.buffer)
+    said = read_input(stdin)
     try:
         home = data_directory(options.home, os.environ)
     except Exception:  # noqa: BLE001 - the working directory is gone
@@ -111,17 +90,26 @@ def run(options: Options, stdin: Any) -> None:
     mark = HighWaterMark(home, given.session_id)
     write(line_of(options, given, snapshot, state, now, mark) + trouble(home))
     if snapshot is None or snapshot.is_stale(state, now) or not (options.no_sync or now < snapshot.next_sync):
-        from hansard.cli.statusline.background import start_refresh
-
         start_refresh(options, home)
 
 
-def read_all(stream: BinaryIO) -> bytes:
-    """What the client says, as far as it makes sense."""
+def start_refresh(options: Options, home: str) -> None:
+    """Start a refresh that outlives this process, unless one is running or was started just now."""
+    from hansard.cli.background import start_once
+
     try:
-        return stream.read(MOST)
-    except (OSError, ValueError):  # closed
-        return b""
+        if not options.no_sync:
+            os.makedirs(home, mode=0o700, exist_ok=True)
+        start_once(refresh_lock(home), ["statusline", "--refresh", *options.arguments(home)], options.every)
+    except OSError:  # no home, a read-only one, no more processes: the line is printed, and that is what counts
+        return
+
+
+def refresh_lock(home: str) -> ProcessLock:
+    """The lock that a refresh holds."""
+    from hansard.cli.background import ProcessLock
+
+    return ProcessLock(os.path.join(home, LOCK))
 
 
 def line_of(
@@ -147,10 +135,12 @@ def trouble(home: str) -> str:
         return f"{SEPARATOR}⚠ sync fails: hansard status"
     try:
         with open(os.path.join(home, "last-sync.json"), "rb") as file:
-            content = file.read(200)
+            is_complete = decode(file.read(200))["problems"] == 0
     except OSError:
         return ""
-    return "" if b'"problems": 0}' in content else f"{SEPARATOR}⚠ files not kept: hansard status"
+    except (ValueError, LookupError, TypeError):  # cut off, or not ours
+        is_complete = False
+    return "" if is_complete else f"{SEPARATOR}⚠ files not kept: hansard status"
 
 
 def write(line: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from hansard.cli.fast_json import decode
+from hansard.cli.fast_start import decode, is_name
 from hansard.directories import config_path
 
 TYPE_CHECKING = False  # `typing` would be the largest import
@@ -134,8 +134,3 @@ class HighWaterMark:
             write_private(self._path, f"[{', '.join(items)}]".encode("utf-8", "replace"))
         except OSError:
             return
-
-
-def is_name(text: str) -> bool:
-    """Whether a session's id can be the name of a file."""
-    return 0 < len(text) <= 64 and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
