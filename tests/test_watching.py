@@ -23,12 +23,12 @@ def test_after_a_sync_that_was_not_let_in_everything_is_looked_at(
     asked: list[Any] = []
 
     def sync(_: Hansard, *, only: Any = None, listener: Any, wait_seconds: float) -> SyncReport:
-        assert (listener, wait_seconds) == (heard, 7.0)
-        asked.append(only)
+        assert wait_seconds == 7.0
+        listener(only)
         return next(reports)
 
-    def heard(progress: object) -> None:
-        pass
+    def heard(progress: Any) -> None:
+        asked.append(progress)
 
     def changes(*_: object, **__: object) -> Iterator[frozenset[str]]:
         yield from (frozenset({name}) for name in "abcd")
@@ -40,3 +40,17 @@ def test_after_a_sync_that_was_not_let_in_everything_is_looked_at(
 
     assert asked == [None, {"a"}, None, {"c"}, {"d"}]
     assert told == [SyncReport(), SyncReport(busy=True), SyncReport(changed=2), SyncReport(changed=1)]
+
+
+def test_a_watch_that_is_stopped_ends_in_the_middle_of_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = threading.Event()
+
+    def sync(_: Hansard, *, listener: Any, newest_only: bool = False, **__: Any) -> SyncReport:
+        if not newest_only:
+            stop.set()
+        listener(None)
+        return SyncReport(partial=True)
+
+    monkeypatch.setattr(Hansard, "sync", sync)
+    with hansard.open(tmp_path) as h:
+        assert list(h.watch(stop, early=True)) == [SyncReport(partial=True)]

@@ -11,11 +11,11 @@ The engine reads no environment and no configuration: whoever opens it passes wh
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from hansard.record.verify import VerifyReport
     from hansard.sources.discover import Walk
     from hansard.storage.heartbeat import SyncProgress
+    from hansard.sync.report import Progress
     from hansard.sync.run import Change
     from hansard.thread.store import ThreadCache, ThreadStore
     from hansard.thread.thread import Thread
@@ -100,6 +101,10 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
         data_directory=home,
     )
     return Hansard(home, found, max_file=max_file, prices=tuple(prices))
+
+
+class _WatchStoppedError(Exception):
+    """A watch was stopped in the middle of a sync."""
 
 
 class Hansard:
@@ -227,21 +232,34 @@ class Hansard:
         stop: threading.Event,
         *,
         poll: bool = False,
+        early: bool = False,
         listener: Listener | None = None,
         wait_seconds: float = 60.0,
     ) -> Iterator[SyncReport]:
-        """Stay current: sync whenever something changes, and give each report, until `stop` is set."""
+        """Stay current: sync whenever something changes, and give each report, until `stop` is set, even during a sync.
+
+        With `early` the newest part of a large first sync has a report of its own, which is `partial`.
+        """
         from hansard.sources.watch import watch
 
-        changes = watch(self.roots, stop, poll=poll)
-        report = self.sync(listener=listener, wait_seconds=wait_seconds)
-        yield report
-        for paths in changes:
-            # After a sync that another process did not let in, everything is looked at: its paths are not told again.
-            only = None if report.busy else paths
-            report = self.sync(listener=listener, only=only, wait_seconds=wait_seconds)
-            if report.changed or report.gone or report.busy:
+        def tell(progress: Progress) -> None:
+            if stop.is_set():
+                raise _WatchStoppedError
+            if listener is not None:
+                listener(progress)
+
+        with contextlib.suppress(_WatchStoppedError):
+            if early and (report := self.sync(newest_only=True, listener=tell)).partial:
                 yield report
+            changes = watch(self.roots, stop, poll=poll)
+            report = self.sync(listener=tell, wait_seconds=wait_seconds)
+            yield report
+            for paths in changes:
+                # After a sync that another process did not let in, everything is looked at: its paths are not told again.
+                only = None if report.busy else paths
+                report = self.sync(listener=tell, only=only, wait_seconds=wait_seconds)
+                if report.changed or report.gone or report.busy:
+                    yield report
 
     def _prices(self) -> Prices:
         from hansard.pricing.settle import Prices
@@ -257,7 +275,7 @@ class Hansard:
             self._reader = Reader(self.home)
         return self._reader
 
-    def at_once(self) -> AbstractContextManager[object]:
+    def at_once(self) -> contextlib.AbstractContextManager[object]:
         """One state of the index for all questions inside, whoever writes meanwhile."""
         return self.reader.at_once()
 

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from hansard.sync.report import Progress
 
 
-class _Stopped(Exception):
-    """The app has ended."""
-
-
 class StoreWatch:
     """Syncs whenever something changes and tells the app, until it is stopped."""
 
@@ -60,13 +56,11 @@ class StoreWatch:
                 if not h.roots:
                     self._tell(changed=False)
                     return
-                early = h.sync(newest_only=True, listener=self._listen)
-                if early.partial:  # a large first sync: its newest part can be listed
-                    self._app.post_message(self.Progressed("reading older sessions", is_news=True))
-                for report in h.watch(self._stop, listener=self._listen):
-                    self._tell(changed=bool(report.changed or report.gone or report.busy))
-        except _Stopped:
-            return
+                for report in h.watch(self._stop, early=True, listener=self._listen):
+                    if report.partial:  # a large first sync: its newest part can be listed
+                        self._app.post_message(self.Progressed("reading older sessions", is_news=True))
+                    else:
+                        self._tell(changed=bool(report.changed or report.gone or report.busy))
         except Exception as error:  # noqa: BLE001 - nothing is to end this thread in silence
             self._tell(changed=True, problem=str(error) if isinstance(error, HansardError) else repr(error))
 
@@ -75,8 +69,6 @@ class StoreWatch:
             self._app.post_message(self.Changed(changed=changed, problem=problem))
 
     def _listen(self, progress: Progress) -> None:
-        if self._stop.is_set():
-            raise _Stopped
         if progress.bytes_total > 16 << 20:
             share = min(100, progress.bytes * 100 // progress.bytes_total)
             is_news = self._phase == "indexing" and progress.phase != self._phase

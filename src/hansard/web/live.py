@@ -20,7 +20,6 @@ from hansard.errors import HansardError
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
-    from hansard.sync.report import Progress
     from hansard.web.engine_pool import EnginePool
 
 _LOOK_SECONDS = 1.0
@@ -37,10 +36,6 @@ class News(Struct, frozen=True):
     syncing: bool  # the first sync of this run, or a long one of another process, is not over
     progress: str | None  # how far that is, in words
     trouble: str | None  # why the server cannot keep current
-
-
-class _OverError(Exception):
-    """The server is going down in the middle of a sync."""
 
 
 class Live:
@@ -138,14 +133,12 @@ class Live:
         while not self.is_over:
             try:
                 with self._engines.engine() as h:
-                    for report in h.watch(self._stop, listener=self._unless_over, wait_seconds=_LOCK_SECONDS):
+                    for report in h.watch(self._stop, wait_seconds=_LOCK_SECONDS):
                         if report.busy:
                             break  # another process syncs: begin anew, so that nothing is left out
                         pause = _FIRST_PAUSE
                         self._hear(h.revision(), busy=False)
                         h.close()  # nothing is held open while nothing changes
-            except _OverError:
-                return
             except (HansardError, OSError) as error:
                 self._hear(None, busy=False, trouble=str(error))
             except Exception:
@@ -153,10 +146,6 @@ class Live:
                 self._hear(None, busy=False, trouble="cannot watch the source directories; see the server's terminal")
             self._stop.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
-
-    def _unless_over(self, progress: Progress) -> None:  # noqa: ARG002 - a sync is told of its end in no other way
-        if self.is_over:
-            raise _OverError
 
     async def _keep_looking(self) -> None:
         seen = self._engines.fingerprint()
