@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 import hansard
+from hansard.cli.app import hansard as cli
+from hansard.cli.statusline.run import trouble
 from hansard.demo import write_history
+from hansard.model.serialize import plain
 from hansard.query import health
+from hansard.render.terminal.health import status_lines
+from hansard.render.text import Paint
+from hansard.storage.heartbeat import note_failure
 from hansard.storage.sqlite import connect
+from tests.web.serving import site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,3 +72,35 @@ def test_what_the_record_has_not_is_told(h: Hansard, tmp_path: Path) -> None:
     place.write_bytes(place.read_bytes() + b"{}\n")
     os.utime(place, (1_700_000_000, 1_700_000_000))
     assert [item.path for item in h.status().doomed if not item.kept] == [old.path]
+
+
+def test_every_front_end_says_the_same(h: Hansard, tmp_path: Path) -> None:
+    home, root = str(tmp_path / "store"), str(tmp_path / "claude")
+    assert trouble(home) == ""
+    assert h.doctor().is_healthy
+    with closing(connect(f"{home}/index.db")) as db:
+        db.execute("INSERT INTO quarantine SELECT 'rows', id, size, 'torn', 0 FROM transcripts ORDER BY id LIMIT 1")
+    note_failure(home, OSError("the disk is full"))
+
+    status, findings = h.status(), {(item.level, item.subject): item.text for item in h.doctor().findings}
+    (problem,) = status.problems
+    (link,) = status.roots[0].unfollowed_links
+    assert status.sync_error == "the disk is full"
+    assert findings["error", "sync"] == f"the last sync did not finish: {status.sync_error}"
+    assert findings["warning", "quarantine"] == f"{problem.subject} could not be indexed: torn"
+    assert findings["warning", "link"] == health.describe_link(link)
+    assert "sync fails" in trouble(home)
+
+    said: list[Any] = []
+    for command, code in (("status", 0), ("doctor", 1)):
+        result = CliRunner().invoke(cli, [command, "--json", "--no-sync", "--home", home, "--root", root])
+        assert result.exit_code == code
+        said.append(json.loads(result.stdout))
+    with site(tmp_path / "store", tmp_path / "claude") as running, running.client() as client:
+        served = [client.get(f"/api/{name}").json() for name in ("status", "doctor")]
+    for name in ("sync_error", "problems", "roots"):
+        assert said[0][name] == served[0][name] == json.loads(json.dumps(plain(status)[name]))
+    assert said[1]["findings"] == served[1]["findings"]
+    lines = "\n".join(status_lines(status, datetime.now(UTC), 200, Paint(enabled=False)))
+    assert "the disk is full" in lines
+    assert "torn" in lines

@@ -9,12 +9,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
 from hansard.clients.claude_code.roots import cleanup_period_days, running_sessions
 from hansard.errors import HansardError
+from hansard.files import is_alive
 from hansard.model.fields import Timestamp
 from hansard.model.files import Drift, IssueExample, IssueKind
 from hansard.model.problems import Problem
@@ -27,7 +28,7 @@ from hansard.record.failures import AFTER_DAMAGE
 from hansard.sources.discover import LeftOut, discover
 from hansard.sources.layout import LOG_KINDS, FileKind
 from hansard.sources.roots import Root
-from hansard.storage.heartbeat import SyncProgress, heartbeat, last_verify, sync_progress
+from hansard.storage.heartbeat import Heartbeat, SyncProgress, heartbeat, last_verify, sync_progress
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -131,31 +132,13 @@ def read_status(
         " (SELECT count(*) FROM usage), (SELECT count(*) FROM tool_calls), (SELECT coalesce(sum(count), 0) FROM issues),"
         " (SELECT value FROM meta WHERE name = 'synced_at')"
     )
-    pulse = heartbeat(home)
-    statuses, doomed = [], []
-    source_bytes = 0
-    known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
-    for root in roots:
-        found, unreadable, left_out = walks.get(root.path) or discover(root)
-        known = _KeptFiles(record, known_roots.get(root.path))
-        days = cleanup_period_days(root)
-        size = sum(file.size for file in found)
-        source_bytes += size
-        statuses.append(
-            RootStatus(
-                root.path,
-                root.name,
-                len(found),
-                sum(file.kind in LOG_KINDS for file in found),
-                size,
-                days,
-                sum(map(_is_alive, running_sessions(root))),
-                tuple(f"{item.path}: {item.reason}" for item in unreadable),
-                tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
-            )
-        )
+    health = read_health(reader, record, home, roots, walks)
+    pulse = health.pulse
+    doomed = []
+    for root, looked in zip(roots, health.roots, strict=True):
+        days = looked.status.cleanup_days
         limit = time.time() - (days - horizon_days) * 86400
-        for file in found:
+        for file in looked.found:
             if file.kind not in _TRANSCRIPTS or file.mtime_ns / 1e9 > limit:
                 continue
             doomed.append(
@@ -165,13 +148,13 @@ def read_status(
                     file.path.rsplit("/", 1)[-1].removesuffix(".jsonl"),
                     datetime.fromtimestamp(file.mtime_ns / 1e9, UTC) + timedelta(days=days),
                     file.size,
-                    known.has(file),
+                    looked.known.has(file),
                 )
             )
     doomed.sort(key=lambda item: (item.deleted_at, item.path))
     return Status(
         home=home,
-        roots=tuple(statuses),
+        roots=tuple(looked.status for looked in health.roots),
         sessions=counts[0],
         projects=counts[1],
         transcripts=counts[2],
@@ -181,7 +164,7 @@ def read_status(
         messages=counts[6],
         tool_calls=counts[7] - len(find_copies(reader)),
         issues=counts[8],
-        source_bytes=source_bytes,
+        source_bytes=sum(looked.status.bytes for looked in health.roots),
         kept_bytes=record.kept_bytes() if record is not None else 0,
         record_bytes=_disk(home, "record.db"),
         index_bytes=_disk(home, "index.db"),
@@ -191,7 +174,7 @@ def read_status(
         else datetime.fromtimestamp(pulse.last_sync, UTC),
         sync_error=pulse.error,
         sync_progress=sync_progress(home),
-        problems=list_problems(reader, record),
+        problems=health.problems,
         left_out=tuple(NotKept(row.path, row.size, row.reason) for row in record.left_out())
         if record is not None
         else (),
@@ -199,6 +182,62 @@ def read_status(
         doomed_unkept=sum(not item.kept for item in doomed),
         unproven=len(record.unproven()) if record is not None else 0,
     )
+
+
+class LookedAtRoot(NamedTuple):
+    """A source root, its files, and what the record has of them."""
+
+    status: RootStatus
+    found: list[Found]
+    known: _KeptFiles
+
+
+class Health(NamedTuple):
+    """What keeps the store from being complete; `status` and `doctor` both say it."""
+
+    pulse: Heartbeat
+    problems: tuple[Problem, ...]
+    roots: tuple[LookedAtRoot, ...]
+
+    def findings(self) -> Iterator[Finding]:
+        """The same in the words of `doctor`."""
+        if self.pulse.error is not None:
+            yield Finding("error", "sync", f"the last sync did not finish: {self.pulse.error}")
+        for problem in self.problems:
+            what = "indexed" if problem.is_kept else "kept"
+            text = f"{problem.subject} could not be {what}: {problem.reason}"
+            yield Finding("warning" if problem.is_kept else "error", "quarantine", text)
+        for root in self.roots:
+            yield from (Finding("warning", "source", f"cannot read {line}") for line in root.status.unreadable)
+            yield from (Finding("warning", "link", describe_link(link)) for link in root.status.unfollowed_links)
+
+
+def read_health(
+    reader: Reader,
+    record: Record | None,
+    home: str,
+    roots: Sequence[Root],
+    walks: Mapping[str, Walk] = MappingProxyType({}),
+) -> Health:
+    """Look at the last sync, at what could not be kept or indexed, and at the roots; those not in `walks` are walked."""
+    known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
+    looked = []
+    for root in roots:
+        found, unreadable, left_out = walks.get(root.path) or discover(root)
+        known = _KeptFiles(record, known_roots.get(root.path))
+        status = RootStatus(
+            root.path,
+            root.name,
+            len(found),
+            sum(file.kind in LOG_KINDS for file in found),
+            sum(file.size for file in found),
+            cleanup_period_days(root),
+            sum(map(_is_alive, running_sessions(root))),
+            tuple(f"{item.path}: {item.reason}" for item in unreadable),
+            tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
+        )
+        looked.append(LookedAtRoot(status, found, known))
+    return Health(heartbeat(home), list_problems(reader, record), tuple(looked))
 
 
 class _KeptFiles:
@@ -243,15 +282,7 @@ def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -
 def _is_alive(note: dict[str, Any]) -> bool:
     """Whether the client that left a note still runs; where that cannot be known, its note is believed."""
     pid = note.get("pid")
-    if os.name == "nt" or not isinstance(pid, int) or not 0 < pid < 1 << 31:
-        return True
-    try:
-        os.kill(pid, 0)  # signal 0 only asks
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    return not isinstance(pid, int) or not 0 < pid < 1 << 31 or is_alive(pid)
 
 
 def _disk(home: str, name: str) -> int:
@@ -307,24 +338,9 @@ def diagnose(reader: Reader, record: Record | None, home: str, roots: Sequence[R
         if pages is not None and name not in damaged
     ]
     findings.append(_text_finding())
-    found = [discover(root) for root in roots]
-    findings += _permissions(home, [(root, files) for root, (files, _, _) in zip(roots, found, strict=True)])
-    pulse = heartbeat(home)
-    if pulse.error is not None:
-        findings.append(Finding("error", "sync", f"the last sync did not finish: {pulse.error}"))
-    findings += [
-        Finding(
-            "warning" if problem.is_kept else "error",
-            "quarantine",
-            f"{problem.subject} could not be {'indexed' if problem.is_kept else 'kept'}: {problem.reason}",
-        )
-        for problem in list_problems(reader, record)
-    ]
-    known_roots = {row.path: row.id for row in record.roots()} if record is not None else {}
-    for root, (_, unreadable, left_out) in zip(roots, found, strict=True):
-        findings += [Finding("warning", "source", f"cannot read {item.path}: {item.reason}") for item in unreadable]
-        known = record.known(known_roots[root.path]) if record is not None and root.path in known_roots else {}
-        findings += [Finding("warning", "link", describe_link(link)) for link in _unfollowed(root, left_out, known)]
+    health = read_health(reader, record, home, roots)
+    findings += _permissions(home, [(root, looked.found) for root, looked in zip(roots, health.roots, strict=True)])
+    findings += health.findings()
     return Diagnosis(tuple(findings), list_issues(reader), list_drift(reader))
 
 
