@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -17,14 +18,14 @@ from msgspec import Struct
 
 from hansard.git.attribution import Marks
 from hansard.git.blame import Blamer, made
-from hansard.git.costs import EditCosts, WorkTimeline
+from hansard.git.costs import AllocatedCosts, WorkTimeline
 from hansard.git.edits import RecordedCall
 from hansard.git.matching import Candidate, FileLine, Matcher
 from hansard.git.matching import count as count_claims
 from hansard.git.repository import CommitInfo, FilePatch, Repository
 from hansard.model.blame import Commit, CommitPage, Contribution
 from hansard.model.time import from_milliseconds
-from hansard.pricing.cost import Sums, total
+from hansard.pricing.cost import total
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
@@ -195,21 +196,6 @@ class CommitMap:
                 return {"subject": info.subject, "repository": item.repository.root}
         return {}
 
-    def costs(self, session_ids: Iterable[str]) -> dict[tuple[str, str], Sums]:
-        """What the messages of sessions add up to for each session and commit."""
-        from hansard.pricing.cost import SUMS
-
-        found: dict[tuple[str, str], Sums] = {}
-        for session_id in session_ids:
-            for row in self._threads.reader.rows(
-                f"SELECT first_ts, rate, has_recorded, {SUMS} FROM charges WHERE session_id = ? GROUP BY 1, 2, 3",
-                (session_id,),
-            ):
-                commit = self.commit_at(session_id, row[0])
-                if commit is not None:
-                    found.setdefault((session_id, commit), Sums()).add(row[1], row[2], row[3:])
-        return found
-
 
 def open_repositories(
     threads: ThreadStore, cache: EditCache, folders: Iterable[str], progress: Listener | None = None
@@ -272,12 +258,12 @@ class _Describe:
 
     def __init__(self, threads: ThreadStore, known: CommitMap, session_ids: set[str]) -> None:
         self._threads = threads
-        self._money = EditCosts(threads.reader)
-        self._costs = known.costs(sorted(session_ids))
+        self._money = AllocatedCosts(threads.reader)
+        self._costs = {name: self._money.allocate(name, partial(known.commit_at, name)) for name in session_ids}
         self._titles: dict[str, str] = dict(threads.reader.rows("SELECT session_id, title FROM sessions"))
 
     def cost(self, session_id: str, commit: str) -> Decimal | None:
-        return self._money.money(self._costs.get((session_id, commit)))
+        return self._money.money(self._costs[session_id].get(commit))
 
     def commit(self, item: RepositoryCommits, info: CommitInfo, lines: Counter[str], makers: set[str]) -> Commit:
         work = item.work.get(info.commit, CommitWork(0, 0, 0, ()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from hansard.pricing.cost import SUMS, Sums, rates_of
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -13,6 +14,8 @@ from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
+
+Target = TypeVar("Target", int, str)
 
 _SHARE = Decimal("1e-9")  # of a dollar: shares of lines are rounded, sums are not
 # Turns begin with what a person typed into the session's own thread; without times they cannot be told apart.
@@ -50,35 +53,31 @@ class WorkTimeline:
         return None
 
 
-class EditCosts:
-    """What the calls of sessions cost, by their ids."""
+class AllocatedCosts:
+    """What the messages of sessions cost, allocated by their times: to calls, or to commits."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._rates: Mapping[int, Rate] | None = None
 
-    @property
-    def rates(self) -> Mapping[int, Rate]:
-        """The rates of the index."""
-        if self._rates is None:
-            self._rates = rates_of(self._reader.rows)
-        return self._rates
+    @cached_property
+    def _rates(self) -> Mapping[int, Rate]:
+        return rates_of(self._reader.rows)
 
-    def of_session(self, session_id: str, calls: Iterable[tuple[int, int]]) -> dict[int | None, Sums]:
-        """What each of these calls of a session adds up to; None is for messages that led to none."""
-        timeline = WorkTimeline.of(self._reader, session_id, calls)
-        found: dict[int | None, Sums] = {}
+    def allocate(self, session_id: str, target_at: Callable[[int], Target | None]) -> dict[Target, Sums]:
+        """What the messages of a session add up to for each target that they led to."""
+        found: dict[Target, Sums] = {}
         for row in self._reader.rows(
             f"SELECT rate, has_recorded, first_ts, {SUMS} FROM charges WHERE session_id = ? GROUP BY first_ts, rate, has_recorded",
             (session_id,),
         ):
-            call = timeline.call_at(row[2])
-            found.setdefault(call, Sums()).add(row[0], row[1], row[3:])
+            target = target_at(row[2])
+            if target is not None:
+                found.setdefault(target, Sums()).add(row[0], row[1], row[3:])
         return found
 
     def money(self, sums: Sums | None) -> Decimal | None:
         """What sums cost; None where no price is known."""
-        return None if sums is None else sums.row({}, {}, self.rates, "auto").cost_usd
+        return None if sums is None else sums.row({}, {}, self._rates, "auto").cost_usd
 
 
 def share(cost: Decimal | None, lines: int, of: int) -> Decimal | None:

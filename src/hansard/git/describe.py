@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import HansardError
-from hansard.git.costs import EditCosts, share
+from hansard.git.costs import AllocatedCosts, WorkTimeline, share
 from hansard.model.blame import BlamedCommit, Mark, RecordedEdit
 from hansard.model.time import from_milliseconds
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -42,8 +42,8 @@ class Describer:
         self._threads = threads
         self._reader = threads.reader
         self._places = places
-        self._costs = EditCosts(threads.reader)
-        self._spent: dict[str, dict[int | None, Sums]] = {}
+        self._costs = AllocatedCosts(threads.reader)
+        self._spent: dict[str, dict[int, Sums]] = {}
         self._starts: dict[str, list[int]] = {}
 
     def edits(self, wanted: Sequence[tuple[int, Source, int]]) -> tuple[list[RecordedEdit], dict[int, int]]:
@@ -112,7 +112,8 @@ class Describer:
     def _cost(self, session_id: str, call: int, shells: Iterable[tuple[int, int]]) -> Decimal | None:
         if session_id not in self._spent:
             work = [(row[0], row[1]) for row in self._reader.rows(_WORK, (session_id,))]
-            self._spent[session_id] = self._costs.of_session(session_id, [*work, *shells])
+            timeline = WorkTimeline.of(self._reader, session_id, [*work, *shells])
+            self._spent[session_id] = self._costs.allocate(session_id, timeline.call_at)
         return self._costs.money(self._spent[session_id].get(call))
 
     def share(self, edit: RecordedEdit | None, certainty: str) -> Decimal | None:

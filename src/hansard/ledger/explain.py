@@ -65,8 +65,7 @@ def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None
     rest = charged.sums(without=[row.key for row in rows])
     whole = Sums()
     for part in (shown, rest):
-        for (rate, has_recorded), counts in part.groups.items():
-            whole.add(rate, has_recorded, (*counts, part.first, part.last))
+        whole.merge(part)
     if not whole.groups:
         raise NotFound(f"{wanted.message or 'this'} is not in the selection")
     about = {

@@ -189,12 +189,9 @@ def make_report(
     ]
     whole = Sums()
     for sums in found.values():
-        for (rate, has_recorded), counts in sums.groups.items():
-            whole.add(rate, has_recorded, (*counts, sums.first, sums.last))
+        whole.merge(sums)
     totals = whole.row({}, {}, ledger.rates, ledger.mode)
     if work or "tool" in names:
-        from hansard.ledger.report import add_work
-
         rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
     pricing = ledger.pricing(totals)
     used = {rate for rate, has_recorded in whole.groups if ledger.mode == "calculate" or not has_recorded}

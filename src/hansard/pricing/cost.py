@@ -199,6 +199,11 @@ class Sums:
             self.first = first
         self.last = max(self.last, last or 0)
 
+    def merge(self, other: Sums) -> None:
+        """Add what other messages add up to."""
+        for (rate, has_recorded), counts in other.groups.items():
+            self.add(rate, has_recorded, (*counts, other.first, other.last))
+
     def row(
         self,
         key: dict[str, str | None],

@@ -195,9 +195,7 @@ def _add_agents(thread: ThreadReader, starts: Sequence[int], agents: Iterable[Ag
         place = called.get(step or "")
         if agent_id not in own or place is None:
             continue
-        turn = sums[max(0, bisect_right(starts, place) - 1)]
-        for (rate, has_recorded), counts in used.groups.items():
-            turn.add(rate, has_recorded, [*counts, used.first, used.last])
+        sums[max(0, bisect_right(starts, place) - 1)].merge(used)
 
 
 def _used(sums: Sums, rates: Mapping[int, Rate]) -> TurnUsage:
