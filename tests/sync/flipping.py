@@ -30,7 +30,7 @@ from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, connect
 from tests.demo_history.history import write_history
 from tests.record.making import flip_bit
-from tests.sync.making import main_path, memory_folder, raw, session, user
+from tests.sync.making import entry, main_path, memory_folder, raw, session, user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +71,13 @@ def make_store(place: Path, files: Mapping[str, bytes] | None = None) -> Store:
     log = config / main_path(LONG)
     log.parent.mkdir(parents=True, exist_ok=True)
     dice = random.Random(3)
-    story = [user(LONG, f"u{n}", f"Prompt {n} {dice.randbytes(600).hex()}", n) for n in range(900)]
+    # Many lines for deep indexes, few of them prompts: printing a turn takes more time than anything else here.
+    story = [
+        entry("system", LONG, f"u{n}", n)
+        if n % 10
+        else user(LONG, f"u{n}", f"Prompt {n} {dice.randbytes(6000).hex()}", n)
+        for n in range(900)
+    ]
     log.write_bytes(raw(story[:600]))
     _call(config, home, "sync")
     log.write_bytes(raw(story[:400] + story[500:600]))

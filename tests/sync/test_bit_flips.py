@@ -19,8 +19,6 @@ from tests.sync.making import memory_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROUNDS = {"record.db": 3, "index.db": 1, "text.db": 1}
-
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
@@ -33,8 +31,7 @@ def store() -> Iterator[Store]:
 def test_a_flipped_bit_never_changes_an_answer_and_is_repaired(store: Store, name: str, tmp_path: Path) -> None:
     kinds = [kind for kind in sorted(store.pages) if kind.startswith(name)]
     assert len(kinds) >= 4
-    for seed in range(ROUNDS[name]):
-        for kind in kinds:
-            outcome = run_case(store, kind, seed, tmp_path)
-            assert outcome.read in ("same", "detected"), outcome
-            assert outcome.repaired in ("same", "lost"), outcome
+    for kind in kinds:
+        outcome = run_case(store, kind, 0, tmp_path)
+        assert outcome.read in ("same", "detected"), outcome
+        assert outcome.repaired in ("same", "lost"), outcome
