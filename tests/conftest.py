@@ -51,6 +51,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", type=int, default=1, help="how many times as many random cases to run as usual")
+
+
+@pytest.fixture(scope="session")
+def soak(pytestconfig: pytest.Config) -> int:
+    """How many times as many random cases to run as usual."""
+    return int(pytestconfig.getoption("--soak"))
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point everything that names a user's place to an empty scratch home."""

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -250,19 +251,16 @@ def compares(one: Decimal | int, sign: str, other: Decimal | int) -> bool:
     return signs.get(sign, one == other)
 
 
+@cache
 def spelled(text: str) -> list[str]:
     return [token.text for token in tokens(text)]
 
 
 def positions(words: list[str], wanted: list[str], *, prefix: bool = False) -> list[int]:
     """Where these tokens stand in a row."""
-    size = len(wanted)
-    found = []
-    for start in range(len(words) - size + 1):
-        *body, last = words[start : start + size]
-        if body == wanted[:-1] and (last.startswith(wanted[-1]) if prefix else last == wanted[-1]):
-            found.append(start)
-    return found
+    *body, last = wanted
+    ends = [at for at, word in enumerate(words) if (word.startswith(last) if prefix else word == last)]
+    return [at - len(body) for at in ends if at >= len(body) and words[at - len(body) : at] == body]
 
 
 def has_word(words: list[str], text: str, often: Callable[[str], int], *, prefix: bool, friendly: bool) -> bool:
@@ -292,8 +290,9 @@ def has_word(words: list[str], text: str, often: Callable[[str], int], *, prefix
         return True
     if not 5 <= len(joined) <= 32:
         return False
-    for start in range(len(words)):
-        for size in range(2, 3 if len(joined) < 7 or often(joined) >= COMMON else 5):
+    most = 2 if len(joined) < 7 or often(joined) >= COMMON else 4
+    for start in (start for start, word in enumerate(words) if joined.startswith(word)):
+        for size in range(2, most + 1):
             pieces = words[start : start + size]
             if "".join(pieces) == joined and all(
                 (len(piece) >= 2 or piece.isdigit()) if size == 2 else is_part(piece) for piece in pieces

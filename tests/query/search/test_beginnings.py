@@ -64,8 +64,9 @@ def test_every_word_of_two_and_three_letters_and_every_beginning_of_a_word_can_b
     assert all(form.isalpha() and len(form) > 1 for word in short for form in inflections(word))
 
 
-def test_every_word_of_two_and_three_letters_and_every_short_beginning_is_answered(demo: Hansard) -> None:
-    words = {"".join(word) for length in (2, 3) for word in itertools.product(LETTERS, repeat=length)}
+def test_every_word_of_two_letters_endings_of_three_and_every_short_beginning_are_answered(demo: Hansard) -> None:
+    # The forms of a word depend on its end: a vowel, a consonant and an s in front of it are enough.
+    words = {"".join(word) for firsts in ((LETTERS,), ("abs", LETTERS)) for word in itertools.product(*firsts, LETTERS)}
     beginnings = {f"{term[:length]}*" for term in _terms(demo) for length in (1, 2, 3)}
     known = IndexedWords(demo.reader)
     for query in sorted(words | beginnings):
