@@ -12,13 +12,14 @@ DEV_STAMP := $(VENV)/.installed-dev
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of interpreters
 
 # The stamp holds the place it was made for: an editable install in a folder that was moved or copied points to the old one.
 ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test browser tmux check coverage bench soak pin clean
+.PHONY: help run install test pytest browser tmux check coverage bench soak pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -44,8 +45,12 @@ $(DEV_STAMP): $(STAMP) constraints-dev.txt
 	@"$(BIN)/python" -m pip install --quiet --no-deps --require-hashes -r constraints.txt -r constraints-dev.txt
 	@touch "$(DEV_STAMP)"
 
-test: check browser tmux ## install, check, run every test
-	"$(BIN)/python" -m pytest -n $(WORKERS)
+# The types are checked beside the tests: mypy is one process, and would leave the other cores idle.
+test: install browser tmux ## install, check, run every test, print the 20 slowest
+	@$(MAKE) --no-print-directory -j 2 check pytest
+
+pytest: install
+	"$(BIN)/python" -m pytest -n $(WORKERS) --dist worksteal --durations 20
 
 # Never fails and never asks for a password: without a browser its tests are skipped.
 browser: ## install Chromium for the tests in a browser, if there is none and apt can do it

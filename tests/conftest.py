@@ -50,8 +50,17 @@ BROWSERS = (
 PROJECT = Path(__file__).resolve().parent.parent
 
 
+@pytest.hookimpl(trylast=True)  # after pytest-randomly
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give a test that drives a browser a second attempt; the summary tells of those that needed it."""
+    """Keep the tests of a package together, and give a test that drives a browser a second attempt.
+
+    Packages come in random order, and so do the tests inside each; one worker then makes most of the stores that a package shares.
+    The summary tells of the tests that needed a second attempt.
+    """
+    order: dict[tuple[str, ...], int] = {}
+    for item in items:
+        order.setdefault(item.path.relative_to(PROJECT).parts[:2], len(order))
+    items.sort(key=lambda item: order[item.path.relative_to(PROJECT).parts[:2]])
     if not config.pluginmanager.hasplugin("rerunfailures"):  # -p no:rerunfailures
         return
     for item in items:
