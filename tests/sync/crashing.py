@@ -1,9 +1,10 @@
 """Run as a script: start the same work again and again, and let each run die at another moment.
 
-    python crashing.py WORK CONFIG TEMPLATE OUT
+    python crashing.py WORK CONFIG TEMPLATE OUT STRIDE
 
 WORK is "sync", "staged" (a large first sync, the newest part first), "rebuild", "repair" or "remark". A copy of the store TEMPLATE is made for each run, under OUT. The n-th run is killed at the n-th
-moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. When a run has
+moment: right before or right after a commit of any of the databases, or before a file is replaced or removed. Of the moments before a
+commit each STRIDE-th is taken: what is on the disk then is what the commit before it left, and frames of a log that nothing refers to. When a run has
 no such moment left the work was finished. The names of the copies are printed, one per line.
 """
 
@@ -89,12 +90,17 @@ def _work(work: str, config: str, home: str) -> None:
         run.sync(home, open_roots([config]), workers=work == "workers", row_workers=2)
 
 
-def crash(work: str, config: str, template: str, out: str) -> list[str]:
+def crash(work: str, config: str, template: str, out: str, stride: str) -> list[str]:
     """Every store that was left behind by a run which died."""
     left = []
+    warm = Path(out) / "warm"  # what the work imports and reads once is there before the forks
+    if Path(template).exists():
+        shutil.copytree(template, warm)
+    _work(work, config, str(warm))
+    shutil.rmtree(warm)
     # The parts of a staged sync, or of one with workers, are those of the others: what is new is that they are left behind unfinished.
     for moment in MOMENTS if work not in ("staged", "workers") else ("after",):
-        for number in itertools.count(1):
+        for number in itertools.count(1, int(stride) if moment == "before" else 1):
             home = str(Path(out) / f"{work}-{moment}-{number}")
             if Path(template).exists():
                 shutil.copytree(template, home)
@@ -114,7 +120,4 @@ def crash(work: str, config: str, template: str, out: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    import hansard.index.rows
-    import hansard.sync.rebuild  # noqa: F401 - loaded once, before the forks
-
     print("\n".join(crash(*sys.argv[1:])))  # noqa: T201 - what the test reads

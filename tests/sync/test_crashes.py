@@ -39,7 +39,7 @@ def crashed(tree: Tree) -> Tree:
     return tree
 
 
-def _crash(work: str, tree: Tree, template: Path, out: Path) -> list[Path]:
+def _crash(work: str, tree: Tree, template: Path, out: Path, soak: int) -> list[Path]:
     out.mkdir()
     command = [
         sys.executable,
@@ -48,6 +48,7 @@ def _crash(work: str, tree: Tree, template: Path, out: Path) -> list[Path]:
         str(tree.config),
         str(template),
         str(out),
+        "1" if soak > 1 else "4",
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PROJECT / "src"), str(PROJECT)])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -66,17 +67,17 @@ def _repaired(config: Path, home: Path, expected: Dump) -> None:
 
 
 @pytest.mark.parametrize("work", ["sync", "staged", "workers"])
-def test_a_first_sync(crashed: Tree, tmp_path: Path, work: str) -> None:
+def test_a_first_sync(crashed: Tree, tmp_path: Path, work: str, soak: int) -> None:
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash(work, crashed, tmp_path / "none", tmp_path / "out")
+    homes = _crash(work, crashed, tmp_path / "none", tmp_path / "out", soak)
     assert len(homes) > 15
     for home in homes:
         _repaired(crashed.config, home, expected)
         shutil.rmtree(home)
 
 
-def test_an_increment(crashed: Tree, tmp_path: Path) -> None:
+def test_an_increment(crashed: Tree, tmp_path: Path, soak: int) -> None:
     crashed.sync()
     template = shutil.copytree(crashed.home, tmp_path / "template")
     new = session(99)
@@ -86,17 +87,17 @@ def test_an_increment(crashed: Tree, tmp_path: Path) -> None:
     crashed.place(main_path(BRANCH)).unlink()
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash("sync", crashed, template, tmp_path / "out")
+    homes = _crash("sync", crashed, template, tmp_path / "out", soak)
     assert len(homes) > 8
     for home in homes:
         _repaired(crashed.config, home, expected)
         shutil.rmtree(home)
 
 
-def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
+def test_a_rebuild(crashed: Tree, tmp_path: Path, soak: int) -> None:
     crashed.sync()
     expected = dump(crashed.home)
-    homes = _crash("rebuild", crashed, crashed.home, tmp_path / "out")
+    homes = _crash("rebuild", crashed, crashed.home, tmp_path / "out", soak)
     assert len(homes) > 20
     for home in homes:
         _repaired(crashed.config, home, expected)
@@ -115,7 +116,7 @@ def test_a_rebuild(crashed: Tree, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(checksum_vfs() is None, reason="this apsw carries no cksumvfs")
-def test_a_repair(tree: Tree, tmp_path: Path) -> None:
+def test_a_repair(tree: Tree, tmp_path: Path, soak: int) -> None:
     """The next repair goes on, whether or not a sync comes first."""
     for path, content in list(files().items())[:4]:
         tree.write(path, content)
@@ -127,7 +128,7 @@ def test_a_repair(tree: Tree, tmp_path: Path) -> None:
     for page in chunk_pages(record):
         flip_bit(record, page * PAGE_SIZE * 8 + 40_001)
     damaged = record.read_bytes()
-    homes = _crash("repair", tree, tree.home, tmp_path / "out")
+    homes = _crash("repair", tree, tree.home, tmp_path / "out", soak)
     assert len(homes) > 20
     for number, home in enumerate(homes):
         copy = Tree(tree.config, home)
@@ -143,13 +144,13 @@ def test_a_repair(tree: Tree, tmp_path: Path) -> None:
         shutil.rmtree(home)
 
 
-def test_a_remark(crashed: Tree, tmp_path: Path) -> None:
+def test_a_remark(crashed: Tree, tmp_path: Path, soak: int) -> None:
     crashed.sync()
     without = dump(crashed.home)
     template = shutil.copytree(crashed.home, tmp_path / "template")
     remark(str(crashed.home), naming(OLD, "Mine"))
     with_it = dump(crashed.home)
-    homes = _crash("remark", crashed, template, tmp_path / "out")
+    homes = _crash("remark", crashed, template, tmp_path / "out", soak)
     assert len(homes) > 4
     for home in homes:
         with Record.open(str(home / "record.db"), readonly=True) as record:
