@@ -87,15 +87,16 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return shop
 
 
-@pytest.fixture(scope="module", params=["stdio", "http"])
+@pytest.fixture(scope="module")
 def ask(request: pytest.FixtureRequest, shop: Workshop) -> Iterator[Ask]:
     """Sends a request to a server of its own over one of the transports, and checks what is true of every response."""
+    is_http = getattr(request, "param", "stdio") == "http"
     command = [sys.executable, "-m", "hansard", "mcp", "--root", str(shop.config), "--home", str(shop.folder / "home")]
     command += [
         "--project",
         str(shop.root),
         "--no-sync",
-        *(["--http", "--port", "0"] if request.param == "http" else []),
+        *(["--http", "--port", "0"] if is_http else []),
     ]
     with (
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
@@ -104,12 +105,12 @@ def ask(request: pytest.FixtureRequest, shop: Workshop) -> Iterator[Ask]:
         assert process.stdin is not None
         assert process.stdout is not None
         requests, responses = process.stdin, process.stdout
-        if request.param == "http":
+        if is_http:
             settings = json.loads(responses.readline())["mcpServers"]["hansard"]
             client = stack.enter_context(httpx.Client(headers=settings["headers"], timeout=60))
 
         def send(message: dict[str, Any]) -> bytes:
-            if request.param == "http":
+            if is_http:
                 return client.post(settings["url"], json=message).content
             requests.write(json.dumps(message).encode() + b"\n")
             requests.flush()
@@ -171,15 +172,24 @@ def pages(ask: Ask, tool: str, items: str, **arguments: Any) -> Iterator[dict[st
         seen.add(cursor)
 
 
-@pytest.mark.parametrize("tokens", [MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS])
-def test_sessions_are_read_by_their_handles(ask: Ask, tokens: int) -> None:
+@pytest.mark.parametrize(
+    ("ask", "tokens", "step"),
+    [
+        ("stdio", DEFAULT_TOKENS, 1),
+        ("stdio", MIN_TOKENS, 6),
+        ("stdio", MAX_TOKENS, 6),
+        ("http", DEFAULT_TOKENS, 6),
+    ],
+    indirect=["ask"],
+)
+def test_sessions_are_read_by_their_handles(ask: Ask, tokens: int, step: int) -> None:
     """Each is listed under a handle that leads back to it, by every way that takes a name."""
     listed = [row["session"] for row in pages(ask, "sessions", "sessions", limit=7, max_tokens=tokens)]
     known = {shown_id(name.encode("utf-8", "replace").decode()): name for name in NAMED}
     assert len(listed) == len(set(listed)) >= len(NAMED) - 1  # half a character is no JSON for every parser
     assert all(map(is_handle, listed))
     assert len(set(listed) & set(known)) >= len(NAMED) - 2  # nor is NUL kept in every id
-    for session in listed if tokens == DEFAULT_TOKENS else listed[::6]:
+    for session in listed[::step]:
         outline = call(ask, "read", target=session, max_tokens=tokens)
         assert outline["session"]["session"] == session
         turn = call(ask, "read", target=session, turn=1, include_tool_output=True, max_tokens=tokens)
@@ -209,7 +219,11 @@ def test_subagents_are_read_by_their_handles(ask: Ask) -> None:
         assert "by a subagent" in str(call(ask, "read", target=session, subagent=agent, turn=1)["passages"])
 
 
-@pytest.mark.parametrize("tokens", [MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS])
+@pytest.mark.parametrize(
+    ("ask", "tokens"),
+    [("stdio", MIN_TOKENS), ("stdio", DEFAULT_TOKENS), ("stdio", MAX_TOKENS), ("http", DEFAULT_TOKENS)],
+    indirect=["ask"],
+)
 def test_every_tool_answers(ask: Ask, shop: Workshop, tokens: int) -> None:
     budget = {"max_tokens": tokens, "scope": "all" if tokens == DEFAULT_TOKENS else "repository"}
     used = set()
