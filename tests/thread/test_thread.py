@@ -47,8 +47,8 @@ def test_a_thread_gives_typed_values(h: Hansard, tree: Tree) -> None:
 
     assert [turn.number for turn in turns] == [1, 2]
     assert [start.offset for start in thread.starts] == [turn.items[0].offset for turn in turns]
-    assert turns[0].items[1].facts == CallFacts(duration_ms=60_000)
-    assert turns[1].items[1].facts == CallFacts(outcome="no result")
+    assert turns[0].items[1].facts == CallFacts(duration_ms=60_000, kind="shell")
+    assert turns[1].items[1].facts == CallFacts(outcome="no result", kind="shell")
     assert [line.text for line in thread.outline(1, 2)] == ["Is the quay dry?", "And now?"]
     assert b"".join(thread.raw()) == (tree.config / main_path(A)).read_bytes()
     line = thread.raw_line(turns[1].items[0].offset + 3)

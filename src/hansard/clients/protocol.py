@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from hansard.clients.side_files import ListedSession, SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
+    from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
+    from hansard.model.tools import ToolKind
     from hansard.sources.layout import Layout
     from hansard.sources.roots import Root
 
@@ -105,6 +107,8 @@ class Client(Protocol):
 
     name: str
     """What the client is called in tables, queries and settings: lower case, words joined by hyphens."""
+    speaker: str
+    """What the model is called beside what it said."""
     layout: Layout
     """Which files of a root are kept."""
 
@@ -151,3 +155,15 @@ class Client(Protocol):
 
     def answer(self, line: bytes) -> Answer | None:
         """The answer of the model that a line has or repeats; None where there is none."""
+
+    def tool_kind(self, tool: str) -> ToolKind:
+        """What a tool is for."""
+
+    def tool_names(self, kind: ToolKind) -> Sequence[str]:
+        """The tools of a kind."""
+
+    def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
+        """What a call was given and gave, as it is shown."""
+
+    def notice(self, text: str) -> str:
+        """What a notification says to a reader."""

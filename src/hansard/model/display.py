@@ -15,6 +15,7 @@ from hansard.model.fields import PlainDecimal, Timestamp
 from hansard.model.ledger import Tokens
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent
+from hansard.model.tools import ToolKind
 
 PERSISTED = "whole output from a file beside the transcript"
 
@@ -93,6 +94,7 @@ class CallFacts(Struct, frozen=True):
     duration_ms: int | None = None
     outcome: str = ""  # failed, no result, running; empty where all is well
     is_persisted: bool = False  # the whole output is from a file beside the transcript
+    kind: ToolKind = "other"  # what the tool is for; drawings need it, JSON does not have it
 
     def as_plain(self) -> list[str]:
         """The words."""

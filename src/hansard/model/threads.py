@@ -12,6 +12,7 @@ from hansard.model.fields import Timestamp
 class ToolCall(Struct, frozen=True):
     """A tool call with its result."""
 
+    client: str  # whose tool it is
     tool_use_id: str
     tool: str
     input: Any
@@ -28,6 +29,10 @@ class ToolCall(Struct, frozen=True):
     agent_id: str | None  # the subagent it made
     has_image: bool = False
     result_offset: int | None = None  # of the line with the result
+
+    def as_plain(self) -> dict[str, Any]:
+        """Without the client, which is that of the session."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "client"}
 
 
 class Entry(Struct, frozen=True):

@@ -179,8 +179,8 @@ _PLACE = (
     " ORDER BY t.current DESC, t.generation DESC, t.root LIMIT 1"
 )
 _ROW = (
-    "SELECT c.tool_use_id, c.tool, c.ts, c.result_ts, c.path, c.change, c.added, c.removed, c.is_error, c.result_id"
-    " FROM tool_calls c WHERE c.id = ?"
+    "SELECT t.client, c.tool_use_id, c.tool, c.ts, c.result_ts, c.path, c.change, c.added, c.removed, c.is_error, c.result_id"
+    f" FROM tool_calls c JOIN transcripts t ON t.id = c.id >> {OFFSET_BITS} WHERE c.id = ?"
 )
 _SUBJECT = 400  # characters
 
@@ -229,11 +229,14 @@ def read_listed(reader: Reader, record: Record, call: Call, *, result: bool = Tr
 
 
 def _read(reader: Reader, record: Record, call_id: int, *, result: bool) -> ToolCall:
-    tool_use_id, tool, ts, result_ts, path, change, added, removed, is_error, result_id = reader.one(_ROW, (call_id,))
+    client, tool_use_id, tool, ts, result_ts, path, change, added, removed, is_error, result_id = reader.one(
+        _ROW, (call_id,)
+    )
     asked = _block(reader, record, call_id)
     answered = _block(reader, record, result_id) if result and result_id is not None else None
     answer = answered[1] if answered is not None and isinstance(answered[1], Answered) else None
     return ToolCall(
+        client=client,
         tool_use_id=tool_use_id,
         tool=tool,
         input=asked[1].input() if asked is not None and isinstance(asked[1], Called) else None,
@@ -280,7 +283,7 @@ def with_subjects(reader: Reader, record: Record, page: CallPage, *, outputs: bo
 def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
     if call.path is not None and not outputs:
         return replace(call, subject=call.path)
-    from hansard.thread.tool_views import output_of, view
+    from hansard.thread.tool_views import view
 
     try:
         found = read_listed(reader, record, call, result=outputs)
@@ -289,7 +292,9 @@ def _told(reader: Reader, record: Record, call: Call, *, outputs: bool) -> Call:
     if found is None:
         return replace(call, subject=call.path or "")
     subject = view(replace(found, output=None, patch=None), "").subject if call.path is None else call.path
-    output = _first(output_of(found)) if outputs and found.output is not None else None
+    output = None
+    if outputs and found.output is not None:
+        output = _first(client_of(found.client).tool_use(found.tool, found.input, found.output).output)
     return replace(call, subject=_first(subject), output=output)
 
 

@@ -358,6 +358,7 @@ class ThreadReader:
                 "result_offset": line.offset,
             }
         made = ToolCall(
+            client=self.client.name,
             tool_use_id=tool_use_id,
             tool=call.call.tool,
             input=call.call.input(),

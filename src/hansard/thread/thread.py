@@ -472,7 +472,7 @@ class Thread:
             if call.agent_id is not None:
                 thread = self._inside(call.agent_id) if family.subagents else self._named(call.agent_id)
         else:
-            parts = said(entry)
+            parts = said(entry, self._source.client)
             if entry.images:
                 parts += self._pictures(entry.offset, None, entry.images)
         fork = self._forks.get(entry.uuid or "")

@@ -9,14 +9,16 @@ from hansard.clients.claude_code.layout import LAYOUT
 from hansard.clients.protocol import PathInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from hansard.clients.lines import Lines
     from hansard.clients.protocol import EntryReader, Fold, SeenMessage, TextFold
     from hansard.clients.side_files import ListedSession, SideContent
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
+    from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
+    from hansard.model.tools import ToolKind
     from hansard.sources.roots import Root
 
 
@@ -24,6 +26,7 @@ class ClaudeCode:
     """Claude Code; modules are imported when they are needed, since every command begins here."""
 
     name = CLAUDE_CODE
+    speaker = "Claude"
     layout = LAYOUT
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
@@ -127,3 +130,27 @@ class ClaudeCode:
         from hansard.clients.claude_code.usage import read_answer
 
         return read_answer(line)
+
+    def tool_kind(self, tool: str) -> ToolKind:
+        """What a tool is for."""
+        from hansard.clients.claude_code.tools import tool_kind
+
+        return tool_kind(tool)
+
+    def tool_names(self, kind: ToolKind) -> Sequence[str]:
+        """The tools of a kind."""
+        from hansard.clients.claude_code.tools import tool_names
+
+        return tool_names(kind)
+
+    def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
+        """What a call was given and gave, as it is shown."""
+        from hansard.clients.claude_code.tools import tool_use
+
+        return tool_use(tool, given, output)
+
+    def notice(self, text: str) -> str:
+        """What a notification says to a reader."""
+        from hansard.clients.claude_code.tools import notice
+
+        return notice(text)
