@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 import hansard
 from benchmarks.relevance.scores import DEPTH, Answer, Miss, Relevance, Score, measure
 from hansard.model.serialize import json_bytes
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
 
 _SCORES = (

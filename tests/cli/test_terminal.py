@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

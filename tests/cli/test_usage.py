@@ -15,7 +15,7 @@ import pytest
 from hansard.directories import config_path
 from hansard.ledger.dimensions import DIMENSIONS
 from hansard.render.format import cost, dollars
-from hansard.render.terminal.cost_table import aligned
+from hansard.render.terminal.tables import aligned
 from hansard.render.text import width
 
 from .conftest import OTHER, SESSION, Run, said, write_log

@@ -32,7 +32,7 @@ def draw_index(form: str, listed: SessionLink, zone: tzinfo) -> Iterator[bytes]:
 
 
 def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
-    from hansard.render.format import cost
+    from hansard.render.format import listed_cost
     from hansard.render.markdown_text import escape
 
     yield "# Sessions\n"
@@ -45,17 +45,12 @@ def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
         yield "| when | session | prompts | tool calls | cost | model |"
         yield "|---|---|--:|--:|--:|---|"
         for session, name in entries:
-            spent = cost(
-                session.cost_usd,
-                lower_bound=session.lower_bound_messages > 0,
-                unpriced=bool(session.unpriced_models),
-            )
             cells = (
                 _when(session.ended_at, zone),
                 f"[{escape(one_line(session.title[:400])) or '(untitled)'}]({name}){_marks(session)}",
                 f"{session.prompts:,}",
                 f"{session.tool_calls:,}",
-                escape(spent) if session.api_messages else "",
+                escape(listed_cost(session)) if session.api_messages else "",
                 escape(model_name(session.models[0])) if session.models else "",
             )
             yield f"| {' | '.join(cells)} |"

@@ -219,6 +219,11 @@ def call_facts(facts: CallFacts) -> list[str]:
     return timed
 
 
+def titled(title: str) -> str:
+    """A session's title on one line; a long one only as far as anybody sees it."""
+    return one_line(title[:400]) or "(untitled)"
+
+
 def title_of(session: Session) -> str:
     """A session's title, or what else it can be called by."""
     return session.title.strip() or session.first_prompt.strip() or session.session_id
@@ -270,6 +275,11 @@ def cost(amount: Decimal | None, *, lower_bound: bool, unpriced: bool) -> str:
         return dollars(amount)
     mark = "+?" if unpriced else "+" if lower_bound else ""
     return dollars(amount.quantize(_CENT, ROUND_DOWN) if mark and amount < _CENT else amount) + mark
+
+
+def listed_cost(session: Session) -> str:
+    """What a session costs, with its mark."""
+    return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
 def row_cost(row: UsageRow) -> str:

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.model.names import shortest_names
+from hansard.model.table import Column, Cost, Kind
 from hansard.render.format import many, model_name, project_name, short
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
-    from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageRow
+    from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageRow, Work
 
 
 PERIODS = {"day": "today", "week": "this week", "month": "this month"}
@@ -47,6 +48,60 @@ def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
     if unpriced := sum(row.unpriced_messages for row in rows):
         models = sorted({model or "no named model" for row in rows for model in row.unpriced_models})
         yield "?", f"{many(unpriced, 'message')} of {', '.join(models)} without a price, not in the cost"
+
+
+# -- rows
+
+
+class Figure(NamedTuple):
+    """A column of a report, and what a row has in it."""
+
+    column: Column
+    of: Callable[[UsageRow], Any]
+
+
+def figures(rows: Sequence[UsageRow]) -> Iterator[Figure]:
+    """The columns that these rows need."""
+    count = Kind.COUNT
+    yield Figure(
+        Column("Messages", count, rank=8, sort="messages", about="API messages, each counted once"),
+        lambda row: row.api_messages,
+    )
+    yield Figure(Column("Input", count, rank=6), lambda row: row.input_tokens)
+    yield Figure(Column("Output", count), lambda row: row.output_tokens)
+    yield Figure(
+        Column("Cache write", count, rank=7), lambda row: row.cache_write_5m_tokens + row.cache_write_1h_tokens
+    )
+    yield Figure(Column("Cache read", count, rank=5), lambda row: row.cache_read_tokens)
+    yield Figure(
+        Column("Tokens", count, sort="tokens", about="Input, output and cache together"), lambda row: row.tokens
+    )
+    if any(row.web_searches for row in rows):
+        yield Figure(Column("Searches", count, rank=9, about="Web searches"), lambda row: row.web_searches)
+    if any(row.work is not None for row in rows):
+        yield _work(Column("Calls", count, rank=3, about="Tool calls"), lambda work: work.calls)
+        yield _work(Column("Errors", count, rank=4, about="Failed tool calls"), lambda work: work.errors)
+        yield _work(
+            Column("Time", Kind.DURATION, rank=4, about="Time spent in calls that have a result"),
+            lambda work: work.duration_ms or None,
+        )
+        yield _work(
+            Column("Lines", Kind.LINES, rank=3, about="Lines added and removed"),
+            lambda work: (work.lines_added, work.lines_removed) if work.lines_added + work.lines_removed else None,
+        )
+    extra, saved = "Extra cost of cache writes over plain input", "Saved by cache reads compared with plain input"
+    yield Figure(Column("Cache extra", Kind.MONEY, rank=12, about=extra), lambda row: row.cache_extra_usd)
+    yield Figure(Column("Cache saved", Kind.MONEY, rank=11, about=saved), lambda row: row.cache_saved_usd)
+    yield Figure(Column("Cost", Kind.COST, sort="cost"), usage_cost)
+
+
+def _work(column: Column, of: Callable[[Work], Any]) -> Figure:
+    return Figure(column, lambda row: None if row.work is None else of(row.work))
+
+
+def usage_cost(row: UsageRow) -> Cost:
+    """What a row costs."""
+    return Cost(row.cost_usd, row.lower_bound_messages + row.understated_messages > 0, row.unpriced_messages > 0)
 
 
 # -- blocks
@@ -134,6 +189,12 @@ def prompt_size(rate: Rate) -> str:
     """Which sizes of prompts a rate is for."""
     parts = [f"over {short(rate.above)}" if rate.above else "", f"to {short(rate.upto)}" if rate.upto else ""]
     return " ".join(filter(None, parts))
+
+
+def rate_cells(rate: Rate) -> tuple[str, ...]:
+    """What a table of rates says of one: from when, until when, for which prompts, and its prices."""
+    times = (f"{at:%Y-%m-%d}" if at else "" for at in (rate.since, rate.until))
+    return (*times, prompt_size(rate), *(price(getattr(rate, name)) for name in PRICED))
 
 
 def price(amount: Decimal | None) -> str:

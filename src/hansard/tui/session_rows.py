@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.render.format import cost, many, project_name, short, title_of, when
+from hansard.render.format import cost, listed_cost, many, project_name, short, title_of, when
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
 
@@ -59,11 +59,8 @@ def session_row(session: Session, style: RowStyle, columns: int) -> str:
     marks = "● " * (session.session_id in style.live) + "◆ " * session.pinned
     title = marks + one_line(title_of(session)[:_LONGEST_TITLE])
     errors = session.tool_errors + session.api_errors
-    amount = cost(
-        session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models)
-    )
     kept, kept_style = _kept(session, style)
-    right = [short(errors) if errors else "", short(session.prompts), amount, kept]
+    right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]
     texts = (when(session.ended_at, style.now), project_name(session.project), title)
     cells = _cells(texts, right, columns)
     styles = [

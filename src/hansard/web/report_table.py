@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from hansard.model.table import Column, Cost, Kind
 from hansard.model.time import BLOCK
-from hansard.render.format import dollars, duration, exact, row_cost, tool_name
-from hansard.render.reports import key_names
+from hansard.render.cells import cell
+from hansard.render.format import exact, tool_name
+from hansard.render.reports import figures, key_names
 from hansard.render.series import date_text
 from hansard.render.text import one_line
 from hansard.web.urls import day_place, place, session_place
 
 if TYPE_CHECKING:
-    from hansard.model.ledger import UsageReport, UsageRow, Work
+    from hansard.model.ledger import UsageReport, UsageRow
+    from hansard.render.reports import Figure
     from hansard.web.report_request import ReportRequest
 
 _WEEK = timedelta(days=6)
@@ -35,12 +38,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column; `sort` is how the engine calls its order."""
+    """The head of a column."""
 
     text: str
-    is_number: bool = True
-    is_minor: bool = False  # left out on a phone
-    sort: str | None = None
+    is_number: bool
+    is_minor: bool  # left out on a phone
     href: str | None = None
     sorted: str | None = None  # ascending, descending
     title: str = ""
@@ -75,112 +77,54 @@ class Table:
     count: int  # of all rows
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A column of figures: a row's text, and what else there is to say of it."""
-
-    name: str
-    text: Callable[[UsageRow], str]
-    told: Callable[[UsageRow], str] = lambda _row: ""
-    is_minor: bool = True
-    sort: str | None = None
-    title: str = ""
-
-
 def make_table(
     report: UsageReport, wish: ReportRequest, *, most: int, more: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times."""
     names = [name for name in report.by if name != "total"]
     shown = report.rows[wish.skip : wish.skip + most] if names else ()
-    figures = list(_figures(report))
+    shown_figures = list(figures((*report.rows, report.totals)))
     columns = [list(_keys(name, shown, wish, more)) for name in names]
     lines = tuple(
         Line(
             tuple(column[place_] for column in columns),
-            _numbers(figures, row),
+            tuple(_number(figure, row) for figure in shown_figures),
             wish.chosen.explain(names, [row.key[name] for name in names]) if row.api_messages else None,
         )
         for place_, row in enumerate(shown)
     )
     total = Line(
         (Key("Total"),) if names else (Key("All"),),
-        _numbers(figures, report.totals),
+        tuple(_number(figure, report.totals) for figure in shown_figures),
         wish.chosen.explain(("total",), ()) if report.totals.api_messages else None,
     )
     heads = [
-        _head(name.capitalize(), wish, None if number else "key", is_number=False) for number, name in enumerate(names)
-    ] or [Head("", is_number=False)]
-    heads += [
-        _head(item.name, wish, item.sort, is_number=True, is_minor=item.is_minor, title=item.title) for item in figures
-    ]
+        _head(Column(name.capitalize(), sort=None if number else "key"), wish) for number, name in enumerate(names)
+    ] or [_head(Column(""), wish)]
+    heads += [_head(figure.column, wish) for figure in shown_figures]
     return Table(tuple(heads), lines, total, wish.skip, len(report.rows) if names else 0)
 
 
-def _head(
-    text: str, wish: ReportRequest, sort: str | None, *, is_number: bool, is_minor: bool = False, title: str = ""
-) -> Head:
-    if sort is None:
-        return Head(text, is_number, is_minor, title=title)
-    is_now = wish.sort == sort
+def _head(column: Column, wish: ReportRequest) -> Head:
+    head = Head(column.title, column.is_right, column.is_right and _is_minor(column), title=column.about)
+    if column.sort is None:
+        return head
+    is_now = wish.sort == column.sort
     order = ("asc" if wish.order == "desc" else "desc") if is_now else "desc"
     direction = ("descending" if wish.order == "desc" else "ascending") if is_now else None
-    href = wish.at(sort=sort, order=None if order == "desc" else order)
-    return Head(text, is_number, is_minor, sort, href, direction, title)
+    href = wish.at(sort=column.sort, order=None if order == "desc" else order)
+    return replace(head, href=href, sorted=direction)
 
 
-# -- figures
+def _number(figure: Figure, row: UsageRow) -> Number:
+    kind, value = figure.column.kind, figure.of(row)
+    amount = value.amount if isinstance(value, Cost) else value
+    told = "" if kind not in (Kind.MONEY, Kind.COST) else _exact(amount)
+    return Number(cell(value, kind), _is_minor(figure.column), told)
 
 
-def _figures(report: UsageReport) -> Iterator[Figure]:
-    """The columns; those that say nothing of any row are left out."""
-
-    def count(name: str, of: Callable[[UsageRow], int], **more: Any) -> Figure:
-        return Figure(name, lambda row: f"{of(row):,}", **more)
-
-    rows = (*report.rows, report.totals)
-    yield count("Messages", lambda row: row.api_messages, sort="messages", title="API messages, each counted once")
-    yield count("Input", lambda row: row.input_tokens)
-    yield count("Output", lambda row: row.output_tokens)
-    yield count("Cache write", lambda row: row.cache_write_5m_tokens + row.cache_write_1h_tokens)
-    yield count("Cache read", lambda row: row.cache_read_tokens)
-    yield count(
-        "Tokens", lambda row: row.tokens, is_minor=False, sort="tokens", title="Input, output and cache together"
-    )
-    if any(row.web_searches for row in rows):
-        yield count("Searches", lambda row: row.web_searches, title="Web searches")
-    if any(row.work is not None for row in rows):
-        yield from _work()
-    extra, gain = "Extra cost of cache writes over plain input", "Saved by cache reads compared with plain input"
-    yield Figure(
-        "Cache extra", lambda row: dollars(row.cache_extra_usd), lambda row: _exact(row.cache_extra_usd), title=extra
-    )
-    yield Figure(
-        "Cache saved", lambda row: dollars(row.cache_saved_usd), lambda row: _exact(row.cache_saved_usd), title=gain
-    )
-    yield Figure("Cost", row_cost, lambda row: _exact(row.cost_usd), is_minor=False, sort="cost")
-
-
-def _work() -> Iterator[Figure]:
-    def of(name: str, text: Callable[[Work], str], title: str) -> Figure:
-        return Figure(name, lambda row: "" if row.work is None else text(row.work), title=title)
-
-    def lines(work: Work) -> str:
-        changed = work.lines_added + work.lines_removed
-        return f"+{work.lines_added:,} -{work.lines_removed:,}" if changed else ""
-
-    yield of("Calls", lambda work: f"{work.calls:,}", "Tool calls")
-    yield of("Errors", lambda work: f"{work.errors:,}", "Failed tool calls")
-    yield of(
-        "Time",
-        lambda work: duration(work.duration_ms) if work.duration_ms else "",
-        "Time spent in calls that have a result",
-    )
-    yield of("Lines", lines, "Lines added and removed")
-
-
-def _numbers(figures: Sequence[Figure], row: UsageRow) -> tuple[Number, ...]:
-    return tuple(Number(item.text(row), item.is_minor, item.told(row)) for item in figures)
+def _is_minor(column: Column) -> bool:
+    return column.sort not in ("tokens", "cost")
 
 
 def _exact(amount: Decimal | None) -> str:

@@ -24,9 +24,10 @@ from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import Period, counts, filter_line, period
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
+from hansard.model.table import Column, Kind
 from hansard.model.time import BLOCK
 from hansard.render.format import duration, many, model_name, short
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, clean, fit, one_line
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ _NARROW = 50  # from here on down, years are left out
 _COLUMNS = (
     Column("START"),
     Column("END"),
-    Column("MESSAGES", right=True, rank=2),
-    Column("OUTPUT", right=True, rank=3),
-    Column("TOKENS", right=True),
-    Column("COST", right=True),
+    Column("MESSAGES", Kind.ROUNDED, rank=2),
+    Column("OUTPUT", Kind.ROUNDED, rank=3),
+    Column("TOKENS", Kind.ROUNDED),
+    Column("COST", Kind.COST),
     Column("MODELS", least=12, rank=1, style="dim"),
 )
 
@@ -227,25 +228,22 @@ def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator
 
 def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[str]:
     """Blocks in order, the pauses between them as lines of their own."""
-    from hansard.render.format import row_cost
-    from hansard.render.reports import pause
-    from hansard.render.terminal.cost_table import aligned
+    from hansard.render.reports import pause, usage_cost
 
     blocks = sorted(answer.blocks, key=lambda block: block.start)
-    used = [(block, block.usage) for block in blocks if block.usage is not None]
-    costs = aligned([row_cost(usage) for _, usage in used])
     start = "%Y-%m-%d %H:%M" if columns > _NARROW else "%m-%d %H:%M"
     rows = [
         (
             f"{when.zone.local(block.start):{start}}",
             "active" if block.is_active else f"{when.zone.local(block.end):%H:%M}",
-            short(usage.api_messages),
-            short(usage.output_tokens),
-            short(usage.tokens),
-            amount,
+            usage.api_messages,
+            usage.output_tokens,
+            usage.tokens,
+            usage_cost(usage),
             ", ".join(model_name(model) or "-" for model in answer.models.get(block.start, ())),
         )
-        for (block, usage), amount in zip(used, costs, strict=True)
+        for block in blocks
+        if (usage := block.usage) is not None
     ]
     header, *lines = table(_COLUMNS, rows, columns, paint)
     waiting = iter(lines)

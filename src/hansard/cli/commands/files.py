@@ -13,9 +13,10 @@ from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.errors import NotFound, UsageError
+from hansard.model.table import Column, Kind
 from hansard.query.files import SORTS
-from hansard.render.format import duration, project_name, short, tool_name, when
-from hansard.render.terminal.tables import Column, table
+from hansard.render.format import short
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
@@ -24,22 +25,22 @@ if TYPE_CHECKING:
 
 _ALL = 1 << 40
 _FILES = (
-    Column("LAST", style="dim"),
-    Column("ID", rank=2, style="cyan"),
+    Column("LAST", Kind.TIME),
+    Column("ID", Kind.ID, rank=2),
     Column("FILE", least=30),
-    Column("CHANGES", right=True),
-    Column("LINES", right=True),
-    Column("SESSIONS", right=True, rank=1),
-    Column("PROJECT", least=8, rank=3, style="green"),
+    Column("CHANGES", Kind.ROUNDED),
+    Column("LINES", Kind.ROUNDED_LINES),
+    Column("SESSIONS", Kind.ROUNDED, rank=1),
+    Column("PROJECT", Kind.PROJECT, rank=3),
 )
 _HISTORY = (
-    Column("WHEN", style="dim"),
-    Column("ID", style="cyan"),
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID),
     Column("TURN", right=True),
-    Column("TOOL"),
-    Column("LINES", right=True),
-    Column("TOOK", right=True, rank=2),
-    Column("SESSION", least=20, rank=1),
+    Column("TOOL", Kind.TOOL),
+    Column("LINES", Kind.ROUNDED_LINES),
+    Column("TOOK", Kind.DURATION, rank=2),
+    Column("SESSION", Kind.TITLE, least=20, rank=1),
     Column("", rank=3, style="yellow"),
 )
 
@@ -98,7 +99,7 @@ def files(
     if cli.as_json:
         cli.emit(found)
     elif found.files:
-        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint()))
+        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint(), now()))
         if found.next_cursor is not None:
             note(more_note(len(found.files), f"{found.total:,}", "files", page))
     if not found.files:
@@ -171,18 +172,18 @@ def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff
     turns = _turns(h, calls)
     rows = [
         (
-            when(call.at, now()),
-            one_line(call.session_id[:8]),
-            turns.get(number, ""),
-            tool_name(call.tool),
-            f"+{short(call.added)} -{short(call.removed)}" if call.change is not None else "",
-            "" if call.duration_ms is None else duration(call.duration_ms),
-            one_line(call.title[:400]) or "(untitled)",
+            call.at,
+            call.session_id,
+            turns.get(number),
+            call.tool,
+            (call.added, call.removed) if call.change is not None else None,
+            call.duration_ms,
+            call.title,
             "failed" if call.is_error else "" if call.change is not None else "read",
         )
         for number, call in enumerate(calls)
     ]
-    header, *lines = table(_HISTORY, rows, columns, paint)
+    header, *lines = table(_HISTORY, rows, columns, paint, now())
     yield header
     for line, call in zip(lines, calls, strict=True):
         yield line
@@ -220,13 +221,6 @@ def _diff(h: Hansard, call: Call, columns: int, paint: Paint) -> Iterator[str]:
     yield ""
 
 
-def _row(item: ChangedFile) -> tuple[str, ...]:
-    return (
-        when(item.last_at, now()),
-        one_line(item.last_session_id[:8]),
-        one_line(item.path),
-        short(item.changes),
-        f"+{short(item.added)} -{short(item.removed)}",
-        short(item.sessions),
-        project_name(item.project),
-    )
+def _row(item: ChangedFile) -> tuple[Any, ...]:
+    lines = (item.added, item.removed)
+    return (item.last_at, item.last_session_id, item.path, item.changes, lines, item.sessions, item.project)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
-from hansard.render.format import ago, cost, incomplete, many, odd_lines, short, size
+from hansard.model.table import Column, Kind
+from hansard.render.format import ago, cost, incomplete, many, odd_lines, size
 from hansard.render.terminal.health import cleanup_lines
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ _RECENT = 10
 _NEXT = ("show @last", "sessions", "usage", "status", "--help")
 _COUNTS = (
     Column(""),
-    Column("SESSIONS", right=True),
-    Column("PROMPTS", right=True),
-    Column("MESSAGES", right=True, rank=3),
-    Column("TOOL CALLS", right=True, rank=1),
-    Column("TOKENS OUT", right=True, rank=2),
+    Column("SESSIONS", Kind.COUNT),
+    Column("PROMPTS", Kind.COUNT),
+    Column("MESSAGES", Kind.COUNT, rank=3),
+    Column("TOOL CALLS", Kind.COUNT, rank=1),
+    Column("TOKENS OUT", Kind.ROUNDED, rank=2),
     Column("COST", right=True),
 )
 
@@ -99,11 +100,11 @@ def _lines(
     rows = [
         (
             names[key],
-            f"{item.sessions:,}",
-            f"{item.prompts:,}",
-            f"{item.messages:,}",
-            f"{item.tool_calls:,}",
-            short(item.output_tokens),
+            item.sessions,
+            item.prompts,
+            item.messages,
+            item.tool_calls,
+            item.output_tokens,
             cost(item.cost_usd, lower_bound=item.lower_bound_messages > 0, unpriced=item.unpriced_messages > 0),
         )
         for key, item in counts.items()

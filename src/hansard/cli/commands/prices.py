@@ -10,9 +10,10 @@ import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.errors import StoreBusy, UsageError
+from hansard.model.table import Column
 from hansard.render.format import many, model_name
-from hansard.render.reports import PRICED, grouped, price, prompt_size
-from hansard.render.terminal.tables import Column, table
+from hansard.render.reports import PRICED, grouped, price, prompt_size, rate_cells
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _table(rows: Sequence[tuple[str, Rate]], columns: int, paint: Paint) -> list
     lines: list[str] = []
     for names in (full, brief):
         called = dict(zip(models, names, strict=True))
-        cells = [(called[rate.model], kind, *_cells(rate)) for kind, rate in rows]
+        cells = [(called[rate.model], kind, *rate_cells(rate), rate.priced_as, rate.source) for kind, rate in rows]
         # What no row has is no column.
         shown = [place for place, column in enumerate(_COLUMNS) if any(row[place] for row in cells)]
         chosen = [_COLUMNS[place] for place in shown]
@@ -113,17 +114,6 @@ def _table(rows: Sequence[tuple[str, Rate]], columns: int, paint: Paint) -> list
         if is_whole or len(set(brief)) < len(models):
             break  # else names without the maker's and the date leave more room for prices
     return lines
-
-
-def _cells(rate: Rate) -> tuple[str, ...]:
-    return (
-        f"{rate.since:%Y-%m-%d}" if rate.since else "",
-        f"{rate.until:%Y-%m-%d}" if rate.until else "",
-        prompt_size(rate),
-        *(price(getattr(rate, name)) for name in PRICED),
-        one_line(rate.priced_as or ""),
-        one_line(rate.source),
-    )
 
 
 def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str]:

@@ -11,23 +11,23 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, sort_options
-from hansard.render.format import dollars, project_name, short, when
-from hansard.render.terminal.tables import Column, table
-from hansard.render.text import one_line
+from hansard.model.table import Column, Kind
+from hansard.render.format import project_name
+from hansard.render.terminal.tables import table
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project
 
 
 _PROJECTS = (
-    Column("LAST", style="dim"),
-    Column("PROJECT", least=8, style="green"),
-    Column("SESSIONS", right=True),
-    Column("PROMPTS", right=True, rank=2),
-    Column("TOOLS", right=True, rank=4),
-    Column("OUT", right=True, rank=3),
-    Column("COST", right=True, rank=1),
-    Column("LINES", right=True, rank=5),
+    Column("LAST", Kind.TIME),
+    Column("PROJECT", Kind.PROJECT),
+    Column("SESSIONS", Kind.ROUNDED),
+    Column("PROMPTS", Kind.ROUNDED, rank=2),
+    Column("TOOLS", Kind.ROUNDED, rank=4),
+    Column("OUT", Kind.ROUNDED, rank=3),
+    Column("COST", Kind.MONEY, rank=1),
+    Column("LINES", Kind.ROUNDED_LINES, rank=5),
     Column("PATH", least=20, rank=6, style="dim"),
 )
 
@@ -80,7 +80,7 @@ def projects(
     if cli.as_json:
         cli.emit({"projects": found})
     elif found:
-        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint()))
+        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint(), now()))
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:
@@ -88,15 +88,15 @@ def projects(
         raise click.exceptions.Exit(1)
 
 
-def _project_row(item: Project) -> tuple[str, ...]:
+def _project_row(item: Project) -> tuple[Any, ...]:
     return (
-        when(item.last_at, now()),
-        project_name(item.project),
-        short(item.sessions),
-        short(item.prompts),
-        short(item.tool_calls),
-        short(item.output_tokens),
-        dollars(item.cost_usd),
-        f"+{short(item.lines_added)} -{short(item.lines_removed)}",
-        one_line(item.project),
+        item.last_at,
+        item.project,
+        item.sessions,
+        item.prompts,
+        item.tool_calls,
+        item.output_tokens,
+        item.cost_usd,
+        (item.lines_added, item.lines_removed),
+        item.project,
     )

@@ -14,10 +14,11 @@ from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
+from hansard.model.table import Column, Kind
 from hansard.query.prompts import SOURCES
 from hansard.render.format import full as in_full
-from hansard.render.format import many, project_name, when
-from hansard.render.terminal.tables import Column, table
+from hansard.render.format import many, project_name
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
 _BEFORE = 32  # characters before a match from where on the beginning is left out
 _COLUMNS = (
-    Column("WHEN", style="dim"),
-    Column("ID", rank=1, style="cyan"),
-    Column("PROJECT", least=8, rank=3, style="green"),
-    Column("PROMPT", least=28),
-    Column("TIMES", right=True),
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID, rank=1),
+    Column("PROJECT", Kind.PROJECT, rank=3),
+    Column("PROMPT", Kind.LABEL, least=28),
+    Column("TIMES", Kind.COUNT),
     Column("", rank=2, style="yellow"),
 )
 
@@ -135,15 +136,15 @@ def _table(
     rows = []
     for prompt in found:
         cells = {
-            "WHEN": when(prompt.at, now()),
-            "ID": one_line(prompt.session_id or "")[:8],
-            "PROJECT": project_name(prompt.project),
+            "WHEN": prompt.at,
+            "ID": prompt.session_id,
+            "PROJECT": prompt.project,
             "PROMPT": (_excerpt(prompt.text, words) or "(empty)")[: max(_SHOWN, columns)],
-            "TIMES": f"{prompt.times:,}",
-            "": "" if prompt.session_kept else "lost",
+            "TIMES": prompt.times,
+            "": None if prompt.session_kept else "lost",
         }
         rows.append([cells[column.title] for column in shown])
-    return table(shown, rows, columns, paint)
+    return table(shown, rows, columns, paint, now())
 
 
 def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:

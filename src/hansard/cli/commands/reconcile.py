@@ -10,9 +10,10 @@ import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
+from hansard.model.table import Column
 from hansard.render.format import cost, dollars, many, model_name, short
 from hansard.render.terminal.cost_table import footer
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line, pad, width, wrap
 
 if TYPE_CHECKING:

@@ -11,18 +11,19 @@ import click
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.session_argument import choose_session
-from hansard.render.format import many, project_name, when
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column, Kind
+from hansard.render.format import many, project_name
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.related import Related
 
 _COLUMNS = (
-    Column("WHEN", style="dim"),
-    Column("ID", style="cyan"),
-    Column("PROJECT", least=8, rank=1, style="green"),
-    Column("TITLE", least=28),
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID),
+    Column("PROJECT", Kind.PROJECT, rank=1),
+    Column("TITLE", Kind.TITLE, least=28),
 )
 _INDENT = "    "
 _NAMES = 3
@@ -62,16 +63,8 @@ def related(cli: Context, session: str | None, limit: int) -> None:
 
 
 def _lines(found: Sequence[Related], moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
-    rows = [
-        (
-            when(item.session.ended_at, moment),
-            one_line(item.session.session_id[:8]),
-            project_name(item.session.project),
-            one_line(item.session.title[:400]) or "(untitled)",
-        )
-        for item in found
-    ]
-    header, *lines = table(_COLUMNS, rows, columns, paint)
+    rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
+    header, *lines = table(_COLUMNS, rows, columns, paint, moment)
     yield header
     for line, item in zip(lines, found, strict=True):
         yield line

@@ -15,8 +15,9 @@ from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
-from hansard.render.format import duration, short, tool_name, when
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column, Kind
+from hansard.render.format import tool_name
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
@@ -25,21 +26,21 @@ if TYPE_CHECKING:
 _ALL = 1 << 40
 _TOOLS = (
     Column("TOOL", least=12),
-    Column("CALLS", right=True),
-    Column("FAILED", right=True),
-    Column("FAILED %", right=True, rank=3),
-    Column("MEDIAN", right=True, rank=2),
-    Column("P95", right=True, rank=4),
-    Column("TIME", right=True, rank=1),
-    Column("LINES", right=True, rank=6),
-    Column("SESSIONS", right=True, rank=5),
-    Column("LAST", rank=7, style="dim"),
+    Column("CALLS", Kind.COUNT),
+    Column("FAILED", Kind.COUNT),
+    Column("FAILED %", Kind.PERCENT, rank=3),
+    Column("MEDIAN", Kind.DURATION, rank=2),
+    Column("P95", Kind.DURATION, rank=4),
+    Column("TIME", Kind.DURATION, rank=1),
+    Column("LINES", Kind.ROUNDED_LINES, rank=6),
+    Column("SESSIONS", Kind.COUNT, rank=5),
+    Column("LAST", Kind.TIME, rank=7),
 )
 _CALLS = (
-    Column("WHEN", style="dim"),
-    Column("ID", style="cyan"),
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID),
     Column("", style="red"),
-    Column("TOOK", right=True),
+    Column("TOOK", Kind.DURATION),
     Column("CALL", least=28),
     Column("RESULT", least=20, rank=1, style="dim"),
 )
@@ -147,22 +148,22 @@ def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) 
     rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
     if total:
         rows.append(_row(report.totals, "Total"))
-    return table(_TOOLS, rows, columns, paint)
+    return table(_TOOLS, rows, columns, paint, now())
 
 
-def _row(sums: ToolSums, name: str) -> tuple[str, ...]:
-    lines = sums.lines_added + sums.lines_removed
+def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
+    lines = (sums.lines_added, sums.lines_removed)
     return (
         name,
-        f"{sums.calls:,}",
-        f"{sums.errors:,}" if sums.errors else "",
-        f"{100 * sums.errors / sums.calls:.1f}" if sums.errors else "",
-        "" if sums.median_ms is None else duration(sums.median_ms),
-        "" if sums.p95_ms is None else duration(sums.p95_ms),
-        duration(sums.duration_ms) if sums.duration_ms else "",
-        f"+{short(sums.lines_added)} -{short(sums.lines_removed)}" if lines else "",
-        f"{sums.sessions:,}",
-        when(sums.last_at, now()),
+        sums.calls,
+        sums.errors or None,
+        100 * sums.errors / sums.calls if sums.errors else None,
+        sums.median_ms,
+        sums.p95_ms,
+        sums.duration_ms or None,
+        lines if any(lines) else None,
+        sums.sessions,
+        sums.last_at,
     )
 
 
@@ -170,13 +171,13 @@ def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
     shown = _CALLS if any(call.output for call in calls) else _CALLS[:-1]
     rows = [
         (
-            when(call.at, now()),
-            one_line(call.session_id[:8]),
-            "✗" if call.is_error else "",
-            "" if call.duration_ms is None else duration(call.duration_ms),
-            one_line(call.subject or call.path or ""),
-            one_line(call.output or ""),
-        )[: len(shown)]
+            call.at,
+            call.session_id,
+            "✗" if call.is_error else None,
+            call.duration_ms,
+            call.subject or call.path,
+            call.output,
+        )
         for call in calls
     ]
-    return table(shown, rows, columns, paint)
+    return table(shown, rows, columns, paint, now())

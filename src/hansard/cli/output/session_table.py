@@ -7,10 +7,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
-from hansard.render.format import cost as marked_cost
-from hansard.render.format import model_name, project_name, short, when
-from hansard.render.terminal.cost_table import aligned
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column, Cost, Kind
+from hansard.render.format import titled
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, fit, one_line, width
 
 if TYPE_CHECKING:
@@ -18,50 +17,42 @@ if TYPE_CHECKING:
 
 
 _SESSIONS = (
-    Column("WHEN", style="dim"),
-    Column("ID", style="cyan"),
-    Column("PROJECT", least=8, rank=1, style="green"),
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID),
+    Column("PROJECT", Kind.PROJECT, rank=1),
     Column("TITLE", least=28),
-    Column("PROMPTS", right=True, rank=2),
-    Column("TOOLS", right=True, rank=5),
-    Column("OUT", right=True, rank=6),
-    Column("COST", right=True, rank=4),
+    Column("PROMPTS", Kind.ROUNDED, rank=2),
+    Column("TOOLS", Kind.ROUNDED, rank=5),
+    Column("OUT", Kind.ROUNDED, rank=6),
+    Column("COST", Kind.COST, rank=4),
     Column("BRANCH", least=8, rank=8, style="dim"),
-    Column("MODEL", least=8, rank=7, style="dim"),
+    Column("MODEL", Kind.MODEL, least=8, rank=7, style="dim"),
     Column("", rank=3, style="yellow"),
+    Column("TAGS", least=8, rank=5, style="magenta"),
 )
-
-
-_TAGS = Column("TAGS", least=8, rank=5, style="magenta")
 
 
 def session_table(found: Sequence[Session], moment: datetime, columns: int, paint: Paint) -> list[str]:
     """The lines of a table of sessions."""
     rows = [
         (
-            when(session.ended_at, moment),
-            one_line(session.session_id[:8]),
-            project_name(session.project),
-            f"{'◆ ' * session.pinned}{one_line(session.title[:400]) or '(untitled)'}",
-            short(session.prompts),
-            short(session.tool_calls),
-            short(session.output_tokens),
-            cost,
-            one_line(session.branch),
-            model_name(session.models[0]) if session.models else "",
-            session.source_state if session.source_state != "live" else "",
+            session.ended_at,
+            session.session_id,
+            session.project,
+            f"{'◆ ' * session.pinned}{titled(session.title)}",
+            session.prompts,
+            session.tool_calls,
+            session.output_tokens,
+            Cost(session.cost_usd, session.lower_bound_messages > 0, bool(session.unpriced_models)),
+            session.branch,
+            session.models[0] if session.models else None,
+            session.source_state if session.source_state != "live" else None,
+            " ".join(session.tags),
         )
-        for session, cost in zip(found, aligned([_cost(session) for session in found]), strict=True)
+        for session in found
     ]
-    if not any(session.tags for session in found):
-        return table(_SESSIONS, rows, columns, paint)
-    tagged = [(*row, one_line(" ".join(session.tags))) for row, session in zip(rows, found, strict=True)]
-    return table((*_SESSIONS, _TAGS), tagged, columns, paint)
-
-
-def _cost(session: Session) -> str:
-    bounds, unpriced = session.lower_bound_messages > 0, bool(session.unpriced_models)
-    return marked_cost(session.cost_usd, lower_bound=bounds, unpriced=unpriced)
+    shown = _SESSIONS if any(session.tags for session in found) else _SESSIONS[:-1]
+    return table(shown, rows, columns, paint, moment)
 
 
 PINNED = "◆"

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.format import dollars, many, model_name, when
+from hansard.model.table import Column, Kind
+from hansard.render.format import dollars, many, model_name, titled, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import PIPED, Paint, clean, fit, one_line, pad
 from hansard.thread.tool_views import language_of
 
@@ -30,7 +31,7 @@ _COMMIT = 8  # characters of a hash
 
 _NARROW = 100  # columns: below, the author and the date are left out
 _COMMITS = (
-    Column("WHEN", style="dim"),
+    Column("WHEN", Kind.TIME),
     Column("COMMIT", style="yellow"),
     Column("LINES", right=True),
     Column("COST", right=True),
@@ -178,7 +179,7 @@ def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str, now: datet
     facts.append("subagent" if edit.agent_id else "")
     head = f"{one_line(edit.session_id[:8])} {turn}".rstrip()
     told = " · ".join(fact for fact in facts if fact)
-    yield f"{paint(head, style)}  {fit(one_line(edit.title[:400]) or '(untitled)', max(20, columns - len(head) - len(told) - 6))}  {paint(told, 'dim')}"
+    yield f"{paint(head, style)}  {fit(titled(edit.title), max(20, columns - len(head) - len(told) - 6))}  {paint(told, 'dim')}"
     if edit.prompt and one_line(edit.prompt) != one_line(edit.title):
         yield "    " + fit(f"“{one_line(edit.prompt)}”", max(20, columns - 4))
     yield paint(f"    {one_line(edit.transcript)}:{edit.offset}", "dim")
@@ -195,7 +196,7 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
     """Commits with the sessions behind them."""
     rows = [
         (
-            when(commit.committed_at, now),
+            commit.committed_at,
             commit.commit[:_COMMIT],
             f"{sum(part.lines for part in commit.sessions):,}/{commit.added:,}",
             dollars(commit.cost_usd) if commit.cost_usd is not None else "-",
@@ -204,4 +205,4 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
         )
         for commit in commits
     ]
-    return table(_COMMITS, rows, columns, paint)
+    return table(_COMMITS, rows, columns, paint, now)

@@ -38,7 +38,8 @@ from hansard.render.series import (
     timeline,
     year_of,
 )
-from hansard.render.terminal.cost_table import aligned, notes
+from hansard.render.terminal.cost_table import notes
+from hansard.render.terminal.tables import aligned
 from hansard.render.text import Paint, fit, pad, width, wrap
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.render.format import budget_cost, dollars, project_name
+from hansard.model.table import Column, Kind
+from hansard.render.format import budget_cost, project_name
 from hansard.render.reports import PERIODS, data_words, marked_notes
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import aligned, table
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
@@ -19,21 +20,11 @@ _STATES = {"ok": "green", "near": "yellow", "over": "red"}
 _BUDGETS = (
     Column("BUDGET", least=10),
     Column("", rank=2),
-    Column("SPENT", right=True),
-    Column("LIMIT", right=True),
+    Column("SPENT", Kind.LABEL, right=True),
+    Column("LIMIT", Kind.MONEY),
     Column("", right=True, rank=1),
     Column(""),
 )
-
-
-def aligned(costs: Sequence[str]) -> list[str]:
-    """Marked amounts for a column: the digits below each other, the marks behind them."""
-    widest = max((len(_tail(text)) for text in costs), default=0)
-    return [text if text == "?" else text + " " * (widest - len(_tail(text))) for text in costs]
-
-
-def _tail(text: str) -> str:
-    return text[len(text.rstrip("+?")) :] if text != "?" else ""
 
 
 def bar(share: Decimal | float, columns: int) -> str:
@@ -50,7 +41,7 @@ def budget_table(budgets: Sequence[Budget], columns: int, paint: Paint) -> list[
             PERIODS[item.period] + (f" in {project_name(item.project)}" if item.project is not None else ""),
             bar(item.share, _BAR),
             amount,
-            dollars(item.limit_usd),
+            item.limit_usd,
             f"{item.share * 100:,.0f} %",
             item.state,
         )

@@ -7,6 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hansard.model.table import Column
 from hansard.render.explained import (
     CLASSES,
     COPIES,
@@ -24,7 +25,7 @@ from hansard.render.explained import (
 )
 from hansard.render.format import dollars, exact, many, row_cost
 from hansard.render.terminal.cost_table import notes
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hansard.model.table import Column
 from hansard.render.format import ago, ahead, incomplete, many, odd_lines, size
-from hansard.render.terminal.tables import Column, table
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:

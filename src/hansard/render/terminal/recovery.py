@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.format import full, many, project_name, size, span, when
-from hansard.render.terminal.tables import Column, table
+from hansard.model.table import Column, Kind
+from hansard.render.format import full, many, size, span
+from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ _PASTE_LINES = 12  # of a paste; Markdown and JSON have all of it
 _INDENT = "  "
 _STATES = {"completed": "✓", "in_progress": "▶", "deleted": "✗"}
 _COLUMNS = (
-    Column("WHEN", style="dim"),
+    Column("WHEN", Kind.TIME),
     Column("ID", style="cyan"),
-    Column("PROJECT", least=8, rank=2, style="green"),
-    Column("PROMPTS", right=True),
+    Column("PROJECT", Kind.PROJECT, rank=2),
+    Column("PROMPTS", Kind.COUNT),
     Column("TITLE", least=20),
     Column("ALSO FOUND", least=16, rank=1, style="dim"),
 )
@@ -31,16 +32,16 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, now:
     """The list of lost sessions."""
     rows = [
         [
-            when(lost.started_at, now),
+            lost.started_at,
             short_name(lost),
-            project_name(lost.project),
-            f"{lost.prompts:,}",
+            lost.project,
+            lost.prompts,
             one_line(lost.title)[: max(_SHOWN, columns)] or "-",
             ", ".join(also_found(lost)) or "-",
         ]
         for lost in sessions
     ]
-    return table(_COLUMNS, rows, columns, paint)
+    return table(_COLUMNS, rows, columns, paint, now)
 
 
 def short_name(lost: LostSession) -> str:

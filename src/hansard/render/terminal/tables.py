@@ -5,33 +5,38 @@ Our own because a warm command has 150 ms, and rich's tables take half of that t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
+from hansard.model.table import Column, Kind
+from hansard.render.cells import cell
 from hansard.render.text import Paint, fit, pad, width
 
 _GAP = 2
 _BARE = 8  # columns of a cell that says anything
-
-
-class Column(NamedTuple):
-    """One column: how it is set, and what becomes of it where there is no room."""
-
-    title: str
-    right: bool = False
-    least: int | None = None  # may be cut down to this; None: never cut
-    rank: int = 0  # above 0: left out where there is no room, the highest first
-    style: str | None = None
-    mark: Callable[[str], str] | None = None  # paints parts of a cell that is as wide as it will be
+_LEAST = {Kind.PROJECT: 8}
+_STYLES = {Kind.TIME: "dim", Kind.ID: "cyan", Kind.PROJECT: "green"}
 
 
 def table(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], columns_wide: int, paint: Paint, *, header: bool = True
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[Any]],
+    columns_wide: int,
+    paint: Paint,
+    now: datetime | None = None,
+    *,
+    header: bool = True,
 ) -> list[str]:
-    """The lines of a table of clean cells, none wider than the terminal."""
+    """The lines of a table, none wider than the terminal; times are seen from `now`."""
+    rows = written(columns, rows, now)
     natural = [
         max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
         for place, column in enumerate(columns)
+    ]
+    columns = [
+        column._replace(style=column.style or _STYLES.get(column.kind), least=column.least or _LEAST.get(column.kind))
+        for column in columns
     ]
     least = [
         natural[place] if column.least is None else min(natural[place], column.least)
@@ -46,6 +51,25 @@ def table(
         lines.append(paint(_line(columns, shown, widths, [column.title for column in columns], None), "dim"))
     lines += [_line(columns, shown, widths, row, paint) for row in rows]
     return lines
+
+
+def written(columns: Sequence[Column], rows: Sequence[Sequence[Any]], now: datetime | None = None) -> list[list[str]]:
+    """The cells as text; the digits of costs stand below each other, their marks behind them."""
+    by_column = [[cell(row[place], column.kind, now) for row in rows] for place, column in enumerate(columns)]
+    for place, column in enumerate(columns):
+        if column.kind is Kind.COST:
+            by_column[place] = aligned(by_column[place])
+    return [list(cells) for cells in zip(*by_column, strict=True)]
+
+
+def aligned(costs: Sequence[str]) -> list[str]:
+    """Marked amounts for a column: the digits below each other, the marks behind them."""
+    widest = max((len(_tail(text)) for text in costs), default=0)
+    return [text if text == "?" else text + " " * (widest - len(_tail(text))) for text in costs]
+
+
+def _tail(text: str) -> str:
+    return text[len(text.rstrip("+?")) :] if text != "?" else ""
 
 
 def _needed(shown: Sequence[int], widths: Sequence[int]) -> int:
@@ -83,7 +107,7 @@ def _line(
     parts = []
     for place in shown:
         column = columns[place]
-        text = pad(fit(cells[place], widths[place]), widths[place], right=column.right)
+        text = pad(fit(cells[place], widths[place]), widths[place], right=column.is_right)
         if paint is not None and column.style is not None and text.strip():
             text = paint(text, column.style)
         if paint is not None and column.mark is not None:

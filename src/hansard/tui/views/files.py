@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from hansard.model.calls import Call, ChangedFile
-from hansard.render.format import many, project_name, short, tool_name, when
+from hansard.render.format import many, project_name, short, titled, tool_name, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import fit, fit_path, one_line, pad, width
@@ -66,7 +66,7 @@ class FilesView(ListView):
             space = " " * max(1, columns - 12 - width(path) - width(figures))
             return [painted([(DIM, pad(when(item.last_at, now), 12)), ("", path), ("", space), (GREEN, figures)])]
         change = f"+{short(item.added)} -{short(item.removed)}" if item.change is not None else "read"
-        title = fit(one_line(item.title[:400]) or "(untitled)", max(8, columns - 46))
+        title = fit(titled(item.title), max(8, columns - 46))
         return [
             painted(
                 [

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 
 from hansard.errors import HansardError
 from hansard.model.search import Hit
-from hansard.render.format import many, project_name, tool_name, when
+from hansard.render.format import many, project_name, titled, tool_name, when
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
-from hansard.render.text import Paint, fit, one_line, width
+from hansard.render.text import Paint, fit, width
 from hansard.tui.dialogs import MenuDialog
 from hansard.tui.line_list import LineList
 from hansard.tui.preview import hit_preview
@@ -70,7 +70,7 @@ class SearchView(ListView):
         time = when(item.timestamp, now)
         left = f"{project_name(item.project)}  "
         room = columns - width(left) - width(label) - width(time) - 4
-        title = fit(one_line(item.title[:400]) or "(untitled)", max(8, room))
+        title = fit(titled(item.title), max(8, room))
         space = " " * max(1, columns - width(left) - width(title) - width(label) - width(time) - 3)
         head = painted(
             [(GREEN, left), ("", title), ("", space), (RED if item.is_error else CYAN, label), ("", "  "), (DIM, time)]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from hansard.query.activity import LIVE
 from hansard.render.charts.heatmap import shades
 from hansard.render.charts.usage import draw_spending, draw_week_hours, draw_year
-from hansard.render.format import cost, many, row_cost
+from hansard.render.format import listed_cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
 from hansard.web.page_cache import shared
 from hansard.web.params import Params
@@ -165,12 +165,7 @@ def _sessions(h: Hansard, now: datetime) -> list[ListedSession]:
 
 
 def _listed(session: Session, live_at: datetime | None) -> ListedSession:
-    spent = cost(
-        session.cost_usd,
-        lower_bound=session.lower_bound_messages > 0,
-        unpriced=bool(session.unpriced_models),
-    )
-    return ListedSession(session, spent, live_at)
+    return ListedSession(session, listed_cost(session), live_at)
 
 
 # -- charts

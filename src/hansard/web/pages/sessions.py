@@ -13,7 +13,7 @@ from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.query.sessions import SORTS
-from hansard.render.format import cost
+from hansard.render.format import cost, listed_cost
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.page_cache import shared
 from hansard.web.params import Params
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
-    from hansard.model.sessions import Session, SessionGroup, SessionPage
+    from hansard.model.sessions import SessionGroup, SessionPage
 
 _ROWS = 50
 _GROUPS = 15
@@ -152,7 +152,7 @@ def _found(
         "no_key": _NO_KEY,
         "live": h.live(now - LIVE),
         "today": now.astimezone(zone.info).date(),
-        "spent": spent,
+        "spent": listed_cost,
         "group_spent": _group_spent,
         "day_name": _day_name,
         "mistakes": {},
@@ -199,11 +199,6 @@ def _found(
 
 def _holds(page: SessionPage, session_id: str) -> bool:
     return any(session.session_id == session_id for session in page.sessions)
-
-
-def spent(session: Session) -> str:
-    """What a session cost, with its mark."""
-    return cost(session.cost_usd, lower_bound=session.lower_bound_messages > 0, unpriced=bool(session.unpriced_models))
 
 
 def _group_spent(group: SessionGroup) -> str:

@@ -13,7 +13,7 @@ from hansard.ledger.dimensions import DIMENSIONS
 from hansard.pricing.cost import MODES
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_groups, draw_spending
-from hansard.render.reports import PRICED, data_words, grouped, marked_notes, pause, price, prompt_size
+from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
 from hansard.web.page_cache import shared
 from hansard.web.period import RANGES
@@ -219,18 +219,7 @@ def _rates(h: Hansard) -> dict[str, Any]:
     rates = h.rates()
     priced = [rate for rate in rates if rate.is_priced]
     return {
-        "rows": [
-            {
-                "model": rate.model,
-                "kind": kind,
-                "since": rate.since,
-                "until": rate.until,
-                "size": prompt_size(rate),
-                "prices": [price(getattr(rate, name)) for name in PRICED],
-                "source": rate.source,
-            }
-            for kind, rate in grouped(priced, everything=False)
-        ],
+        "rows": [(rate, kind, rate_cells(rate)) for kind, rate in grouped(priced, everything=False)],
         "unpriced": list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced)),
     }
 

@@ -1,0 +1,39 @@
+"""Cells of tables as text: one way to write each kind of value, wherever people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from hansard.model.table import Kind
+from hansard.render.format import cost, dollars, duration, model_name, project_name, short, titled, tool_name, when
+from hansard.render.text import one_line
+
+_UNKNOWN = {Kind.TIME: "-", Kind.MONEY: "?"}
+_WRITERS: dict[Kind, Callable[[Any], str]] = {
+    Kind.TEXT: one_line,
+    Kind.LABEL: str,
+    Kind.TITLE: titled,
+    Kind.ID: lambda value: one_line(value[:8]),
+    Kind.PROJECT: project_name,
+    Kind.MODEL: model_name,
+    Kind.TOOL: tool_name,
+    Kind.COUNT: lambda value: f"{value:,}",
+    Kind.ROUNDED: short,
+    Kind.PERCENT: lambda value: f"{value:.1f}",
+    Kind.MONEY: dollars,
+    Kind.COST: lambda value: cost(value.amount, lower_bound=value.is_lower_bound, unpriced=value.is_partial),
+    Kind.DURATION: duration,
+    Kind.LINES: lambda value: f"+{value[0]:,} -{value[1]:,}",
+    Kind.ROUNDED_LINES: lambda value: f"+{short(value[0])} -{short(value[1])}",
+}
+
+
+def cell(value: Any, kind: Kind, now: datetime | None = None) -> str:
+    """A value as text; times are seen from `now`."""
+    if value is None:
+        return _UNKNOWN.get(kind, "")
+    if kind is Kind.TIME:
+        return when(value, now or value)
+    return _WRITERS[kind](value)
