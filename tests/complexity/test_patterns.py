@@ -30,9 +30,6 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ("hansard.cli.commands.prompts", "'|'.join(map(re.escape, sorted(texts, key=len, reverse=True)))"): re.compile(
         r"a\ word|other", re.IGNORECASE
     ),
-    ("hansard.render.html.blocks", "f' {{0,3}}{found[1]}{found[1][0]}*+[ \\\\t]*+$'"): re.compile(
-        r" {0,3}````*+[ \t]*+$"
-    ),
     ("hansard.tui.views.reader", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
     (
         "hansard.move.rewriting",

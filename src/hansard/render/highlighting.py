@@ -153,10 +153,9 @@ class _StatesOnDemand(dict[str, Any]):
 # expression can begin with is computed once (any, where that is not certain), and each state gets a list of rules per character,
 # in their order. The tokens are exactly those of Pygments; only the places where their CSS classes change are kept.
 #
-# It reaches into private parts of `re` and Pygments, and falls back to plain Pygments where these have another shape. What that
-# buys, measured on 2026-11-16 by turning it off in turn with it: plain Pygments takes 17 % more CPU time for the HTML of the public
-# corpus (4.7 against 4.0 s, 206 sessions) and 39 % more for the demo history; its session pages take 25 % longer, those of the public corpus 6 %. To measure again:
-# `make bench ARGS="--only reading"`, once as it is and once with `marks_by` always returning `_plainly`.
+# It reaches into private parts of `re` and Pygments, and falls back to plain Pygments where these have another shape.
+# docs/decisions/0042-syntax-highlighting.md has the measurement. To measure again: `make bench ARGS="--only reading"`, once as
+# it is and once with `marks_by` always returning `_plainly`.
 
 Classes = Callable[[object], str]  # of a type of token
 Marks = list[tuple[int, str]]  # where a class begins

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.render.html import blocks
 from hansard.render.html import prose as room
 from hansard.render.html.prose import LONGEST, prose
 from tests.render.html.reading import read
@@ -27,7 +26,6 @@ def by_the_long_way() -> Iterator[None]:
     """Let markdown-it read everything."""
     with (
         patch.object(room, "_simple", lambda _text, _out: False),
-        patch.object(room, "draw_blocks", lambda text, drawing: drawing.anything(text)),
         patch.object(room, "_MEANS_SOMETHING", re.compile("")),
     ):
         yield
@@ -44,33 +42,6 @@ def test_the_short_ways_give_what_markdown_it_gives(text: str) -> None:
     quick = prose(text)
     with by_the_long_way():
         assert shape(quick) == shape(prose(text))
-
-
-@pytest.mark.parametrize(
-    "text", ["|a|b|\n|-|-|\n|c|d|\u3000", "|a|b|\n|-|-|\n|c\u00a0|\u2003d|", "|a\n\n|-", "|a", "|a\n|b\n# c"]
-)
-def test_tables_and_what_only_begins_like_one(text: str) -> None:
-    quick = prose(text)
-    with by_the_long_way():
-        assert shape(quick) == shape(prose(text))
-
-
-def test_beginnings_of_tables_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = 0
-    is_blank = blocks._is_blank
-
-    def counted(line: str) -> bool:
-        nonlocal looked
-        looked += 1
-        return is_blank(line)
-
-    monkeypatch.setattr(blocks, "_is_blank", counted)
-    work = []
-    for number in (100, 200):
-        looked = 0
-        prose("|\n# a\n" * number)
-        work.append(looked)
-    assert work[1] < 2.2 * work[0]
 
 
 @given(st.text() | TEXTS | st.sampled_from(PAYLOADS))

@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hansard.render.highlighting import CLASSES, coloured
-from hansard.render.html.blocks import draw_blocks
 from hansard.render.html.escaping import marked_up, quoted, spans, visible, with_links
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def prose(text: str) -> str:
         )
     if len(text) > MANY_MARKS and (len(text) > LONGEST or sum(map(text.count, "[*_`<&\\")) > MANY_MARKS):
         return f'<pre class="wrap">{marked_up(text)}</pre>'
-    drawn = draw_blocks(text, _drawing())
+    drawn: str = _parser().render(text)
     # Only addresses and titles of links get into tags. All else is tags of our own around escaped text, which cleaning would not
     # change, except that it writes spaces that do not break by their name.
     if "<a " in drawn or 'title="' in drawn or "\xa0" in drawn:
@@ -71,11 +70,6 @@ def _parser() -> MarkdownIt:
     return parser.enable(["table", "strikethrough"]).disable(
         ["inline", "html_block", "html_inline"]
     )  # the drawing asks for that where it is needed
-
-
-@cache
-def _drawing() -> _Drawing:
-    return _Drawing(_parser())
 
 
 @cache
@@ -134,28 +128,19 @@ class _Drawing:
         out: list[str] = []
         for token in tokens:
             if token.type == "inline":
-                self.words(token.content, out, env)
+                self._words(token.content, out, env)
             elif (tag := self._TAG.get(token.type)) is not None:
                 out.append(tag)
             else:
                 out.append(self._write.get(token.type, _text)(token))
         return "".join(out)
 
-    def words(self, text: str, out: list[str], env: EnvType | None = None) -> None:
-        """The content of a paragraph."""
+    def _words(self, text: str, out: list[str], env: EnvType) -> None:
+        """Draw the content of a paragraph."""
         if (env and "[" in text) or not _simple(text, out):
             inner: list[Token] = []
-            self._parser.inline.parse(text, self._parser, {} if env is None else env, inner)
+            self._parser.inline.parse(text, self._parser, env, inner)
             self._inline(inner, out)
-
-    def code(self, text: str, language: str) -> str:
-        """A block of code."""
-        return _block(text, language)
-
-    def anything(self, text: str) -> str:
-        """Any Markdown."""
-        drawn: str = self._parser.render(text)
-        return drawn
 
     def _inline(self, tokens: Sequence[Token], out: list[str]) -> None:
         links: list[str] = []  # how each of those that are open is closed
