@@ -19,6 +19,7 @@ from hansard.config import Settings
 from hansard.web.app import make_app
 from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard, LoginFile
 from hansard.web.params import Params
+from hansard.web.responses import refusal
 from hansard.web.static_files import address
 from tests.web.by_hand import check, host
 from tests.web.serving import Site, elsewhere, site
@@ -111,6 +112,13 @@ def test_pages_and_answers_say_what_a_browser_may_do(demo: Site) -> None:
     assert "unsafe" not in policy
     assert policy.startswith("default-src 'none';")
     assert "*" not in policy
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 500, 503])
+def test_refusals_have_a_title_in_plain_words(status: int) -> None:
+    body = bytes(refusal("/sessions", status, "code", "why").body).decode()
+    (title,) = re.findall(r"<h1>(.*)</h1>", body)
+    assert title not in ("Request failed", "HttpError", "")
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/api/nowhere", "/api", "/apiary", "/static/x/y.css", "/sessions/a/b/c"])

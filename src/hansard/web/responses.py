@@ -36,9 +36,16 @@ _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
 _WORDS = {
     400: "Invalid request",
     401: "Not signed in",
+    403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
+    408: "Timed out",
+    409: "Ambiguous",
+    413: "Too large",
+    415: "Wrong content type",
+    421: "Wrong address",
     500: "Internal error",
+    503: "Not available",
 }
 
 
@@ -98,7 +105,7 @@ def refusal(path: str, status: int, code: str, message: str) -> Response:
     """What is said instead of an answer, in the language of who asked."""
     if path == "/api" or path.startswith("/api/"):
         return Json({"error": {"status": status, "code": code, "message": message}}, status)
-    title = _WORDS.get(status, "HttpError")
+    title = _WORDS.get(status, "Request failed")
     return HTMLResponse(
         page("refusal.html", title=title, status=status, message=message, bare=status in (401, 421)), status
     )
