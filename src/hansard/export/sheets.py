@@ -14,7 +14,7 @@ from hansard.model.serialize import plain
 from hansard.render.text import clean
 
 if TYPE_CHECKING:
-    from hansard.model.ledger import UsageRow
+    from hansard.model.ledger import UsageReport, UsageRow
 
 # A cell that begins so is a formula, or becomes one when its white space is cut off.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -54,9 +54,15 @@ def cell(value: Any) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def names_of(rows: Iterable[dict[str, Any]]) -> list[str]:
-    """All columns that rows have, in the order in which they come first."""
-    return list(dict.fromkeys(name for row in rows for name in row))
+def records(rows: Sequence[dict[str, Any]], empty: Iterable[str]) -> Iterator[bytes]:
+    """A sheet of rows that name their cells; the columns are all that any of them has, or `empty` where there is no row."""
+    names = list(dict.fromkeys(name for row in rows for name in row)) or list(empty)
+    return sheet(names, ([row.get(name) for name in names] for row in rows))
+
+
+def usage_sheet(report: UsageReport) -> Iterator[bytes]:
+    """The rows of a report, without its total."""
+    return records([flat(row) for row in report.rows], dict.fromkeys([*report.by, *flat(report.totals)]))
 
 
 def flat(row: UsageRow) -> dict[str, Any]:

@@ -289,8 +289,8 @@ def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> I
 
 
 def _write_csv(answer: _Answer) -> None:
-    from hansard.cli.output.csv import write_csv
-    from hansard.export.sheets import flat, names_of
+    from hansard.cli.output.pager import write_bytes
+    from hansard.export.sheets import flat, records
 
     rows = []
     for block in answer.blocks:
@@ -311,7 +311,7 @@ def _write_csv(answer: _Answer) -> None:
                     "remaining_minutes": block.remaining_minutes,
                 }
             )
-    write_csv(names_of(rows) or ["start", "end"], rows)
+    write_bytes(records(rows, ("start", "end")))
 
 
 _ENTER = "\x1b[?1049h\x1b[?25l"  # the other screen, without a cursor

@@ -127,7 +127,10 @@ def usage(
 
         cli.emit({**plain(report), "budgets": budgets} if settings.limits else report)
     elif as_csv:
-        _write_csv(report)
+        from hansard.cli.output.pager import write_bytes
+        from hansard.export.sheets import usage_sheet
+
+        write_bytes(usage_sheet(report))
     elif found and kind is None:
         _show(cli, report, budgets, when, filter_line(query, since=since, until=until, project=project, model=model))
         if found > len(report.rows):
@@ -206,11 +209,3 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
         cli.say(budget_table(budgets, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
         raise click.exceptions.Exit(1)
-
-
-def _write_csv(report: UsageReport) -> None:
-    from hansard.cli.output.csv import write_csv
-    from hansard.export.sheets import flat, names_of
-
-    rows = [flat(row) for row in report.rows]
-    write_csv(names_of(rows or [dict.fromkeys(report.by), flat(report.totals)]), rows)

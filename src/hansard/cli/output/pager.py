@@ -1,4 +1,4 @@
-"""Long text goes through a pager, as git does it; only ever in a terminal."""
+"""What goes to stdout: long text through a pager, as git does it and only in a terminal; bytes as they are."""
 
 from __future__ import annotations
 
@@ -56,3 +56,9 @@ def _command() -> str | None:
 def _write(lines: Iterator[str]) -> None:
     while some := list(islice(lines, _AT_ONCE)):
         click.echo("\n".join(some), color=True)  # the colours were decided before
+
+
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Write an answer for programs to stdout, as it is."""
+    sys.stdout.buffer.writelines(pieces)
+    sys.stdout.buffer.flush()

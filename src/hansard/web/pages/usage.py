@@ -112,12 +112,9 @@ async def download(request: Request) -> Response:
     wish = parse_report_request(request)
 
     def answer(h: Hansard) -> bytes:
-        from hansard.export.sheets import flat, names_of, sheet
+        from hansard.export.sheets import usage_sheet
 
-        report = wish.report(h, request.app.state.cache)
-        rows = [flat(row) for row in report.rows]
-        names = names_of(rows or [dict.fromkeys(report.by), flat(report.totals)])
-        return b"".join(sheet(names, ([row.get(name) for name in names] for row in rows)))
+        return b"".join(usage_sheet(wish.report(h, request.app.state.cache)))
 
     content: bytes = await request.app.state.engines.read(answer)
     name = "-".join(("usage", *wish.by))
