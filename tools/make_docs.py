@@ -89,11 +89,11 @@ def tui_page() -> str:
     """The page on the terminal app, as it should be."""
     from hansard.tui.actions import SessionActions
     from hansard.tui.app import HansardApp
+    from hansard.tui.dialogs import bindings_of
     from hansard.tui.frame import TABS, key_name
-    from hansard.tui.help import bindings_of
     from hansard.tui.line_list import LineList
+    from hansard.tui.line_view import TextView
     from hansard.tui.query_input import QueryInput
-    from hansard.tui.text_view import TextView
     from hansard.tui.thread_view import ThreadView
     from hansard.tui.views.list_view import ListView
 

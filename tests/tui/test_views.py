@@ -11,8 +11,8 @@ from hansard.model.ledger import UsageRow
 from hansard.tui.dialogs import InputDialog, MenuDialog, TextDialog
 from hansard.tui.frame import TABS, View
 from hansard.tui.line_list import LineList
+from hansard.tui.line_view import TextView
 from hansard.tui.query_input import QueryInput
-from hansard.tui.text_view import TextView
 from hansard.tui.thread_view import ThreadView
 from hansard.tui.views.reader import ReaderView
 from tests.cli.conftest import OTHER, SESSION

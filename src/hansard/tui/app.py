@@ -259,8 +259,7 @@ class HansardApp(App[Outcome | None]):
 
     def action_keys(self) -> None:
         """Show all keys of the screen."""
-        from hansard.tui.dialogs import TextDialog
-        from hansard.tui.help import key_lines
+        from hansard.tui.dialogs import TextDialog, key_lines
 
         bindings = self.screen.active_bindings
         self.push_screen(TextDialog("Keys", lambda columns: key_lines(bindings, columns)))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hansard.tui.ansi import strip_of
-from hansard.tui.keys import PAGE_KEYS
+from hansard.tui.line_view import PAGE_KEYS, LineView
 
 if TYPE_CHECKING:
     from textual.events import Click
@@ -22,11 +20,10 @@ T = TypeVar("T")
 _AHEAD = 100  # items behind the cursor, below which more are asked for
 
 
-class LineList(ScrollView, Generic[T], can_focus=True):
+class LineList(LineView, Generic[T]):
     """Items of equal height; `draw` gives an item's lines for a width, `is_heading` says which ones the cursor passes over."""
 
     DEFAULT_CSS = """
-    LineList { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }
     LineList > .line-list--cursor { background: $block-cursor-background; color: $block-cursor-foreground; }
     LineList > .line-list--cursor-blurred { text-style: reverse; }
     """
@@ -117,8 +114,7 @@ class LineList(ScrollView, Generic[T], can_focus=True):
 
     def _changed(self) -> None:
         self._drawn.clear()
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._items) * self._height)
-        self.refresh()
+        self.set_count(len(self._items) * self._height)
 
     # -- lines
 
@@ -180,7 +176,7 @@ class LineList(ScrollView, Generic[T], can_focus=True):
             self.post_message(self.NearEnd(self))
 
     def _show_cursor(self) -> None:
-        high = self.scrollable_content_region.height
+        high = self.page_height
         top = self._cursor * self._height
         if self._cursor and self._is_heading(self._items[self._cursor - 1]):
             top -= self._height
@@ -198,7 +194,7 @@ class LineList(ScrollView, Generic[T], can_focus=True):
     def action_page(self, pages: float) -> None:
         """Move by pages."""
         self._wants_last = False
-        step = max(1, int(abs(pages) * self.scrollable_content_region.height) // self._height)
+        step = max(1, int(abs(pages) * self.page_height) // self._height)
         self.move_to(self._cursor + (step if pages > 0 else -step), 1 if pages > 0 else -1)
 
     def action_end(self, which: int) -> None:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hansard.tui.ansi import plain, strip_of
-from hansard.tui.keys import PAGE_KEYS
+from hansard.tui.line_view import PAGE_KEYS, LineView
 from hansard.tui.thread_lines import Look, ThreadLines
 
 if TYPE_CHECKING:
@@ -26,10 +24,9 @@ _BAR = Style.parse("bold")
 _MARK = Style.parse("reverse")
 
 
-class ThreadView(ScrollView, can_focus=True):
+class ThreadView(LineView):
     """A conversation."""
 
-    DEFAULT_CSS = "ThreadView { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Next item", show=False),
         Binding("up,k", "move(-1)", "Previous item", show=False),
@@ -80,13 +77,13 @@ class ThreadView(ScrollView, can_focus=True):
     @property
     def is_at_end(self) -> bool:
         """Whether the last line can be seen."""
-        return self.scroll_offset.y + self.scrollable_content_region.height >= len(self.content.lines)
+        return self.scroll_offset.y + self.page_height >= len(self.content.lines)
 
     def fit(self) -> None:
         """Take other content, or the same at another width."""
         top = self._top_anchor()
         self.content.draw_as(self.content.look._replace(columns=self.columns))
-        self._resize()
+        self.set_count(len(self.content.lines))
         if self._is_held:
             self.call_after_refresh(self._hold)
         elif top is not None:
@@ -95,12 +92,11 @@ class ThreadView(ScrollView, can_focus=True):
 
     def changed(self, shift: int = 0) -> None:
         """Show lines that came or went; `shift` of them at the top."""
-        self._resize()
+        self.set_count(len(self.content.lines))
         if self._is_held:
             self.call_after_refresh(self._hold)
         elif shift:
             self._scroll(max(0, self.scroll_offset.y + shift))
-        self.refresh()
 
     def _scroll(self, y: int) -> None:
         """Scroll to a line; again when the layout knows of lines that have just come."""
@@ -118,10 +114,6 @@ class ThreadView(ScrollView, can_focus=True):
         if self._is_held:
             self._scroll(len(self.content.lines))
 
-    def _resize(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self.content.lines))
-        self.refresh()
-
     def _top_anchor(self) -> tuple[str, int] | None:
         owners, top = self.content.owners, self.scroll_offset.y
         if top < len(owners):
@@ -135,12 +127,10 @@ class ThreadView(ScrollView, can_focus=True):
 
     # -- lines
 
-    def render_line(self, y: int) -> Strip:
-        """One line of what is visible."""
-        columns, place = self.scrollable_content_region.width, y + self.scroll_offset.y
-        base = self.rich_style
+    def line_at(self, place: int) -> Strip | None:
+        """A line, with a bar before those of the current item."""
         if place >= len(self.content.lines):
-            return Strip.blank(columns, base)
+            return None
         line = self.content.lines[place]
         strip = strip_of(line)
         if self._found is not None:
@@ -149,7 +139,7 @@ class ThreadView(ScrollView, can_focus=True):
         bar = strip_of("▌ " if is_here else "  ")
         if is_here:
             bar = bar.apply_style(_BAR if self.has_focus else Style(dim=True))
-        return Strip.join([bar, strip]).crop_extend(0, columns, None).apply_style(base)
+        return Strip.join([bar, strip])
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Ask for more before an end comes into view."""
@@ -162,7 +152,7 @@ class ThreadView(ScrollView, can_focus=True):
             return
         if self.scroll_offset.y < _AHEAD and self.content.start > 0:
             self.post_message(self.Needed(before=True))
-        bottom = self.scroll_offset.y + self.scrollable_content_region.height
+        bottom = self.scroll_offset.y + self.page_height
         if bottom > len(self.content.lines) - _AHEAD and self.content.end is not None:
             self.post_message(self.Needed(before=False))
 
@@ -175,7 +165,7 @@ class ThreadView(ScrollView, can_focus=True):
         self._is_held = False
         self.cursor = anchor
         start, end = self.content.span_of(anchor)
-        high = self.scrollable_content_region.height
+        high = self.page_height
         if top:
             self._scroll(max(0, start - 1))
         elif start < self.scroll_offset.y or end > self.scroll_offset.y + high:
@@ -202,7 +192,7 @@ class ThreadView(ScrollView, can_focus=True):
             self.go_to(self._visible() or anchors[0], top=False)
             return
         start, end = self.content.span_of(self.cursor)
-        top, high = self.scroll_offset.y, self.scrollable_content_region.height
+        top, high = self.scroll_offset.y, self.page_height
         if step > 0 and end > top + high and start <= top + 1:
             self._scroll(top + max(1, high // 2))
             return
@@ -217,14 +207,14 @@ class ThreadView(ScrollView, can_focus=True):
     def _visible(self) -> str | None:
         """The first item that begins in view."""
         owners, top = self.content.owners, self.scroll_offset.y
-        for place in range(top, min(len(owners), top + self.scrollable_content_region.height)):
+        for place in range(top, min(len(owners), top + self.page_height)):
             if self.content.line_of(owners[place]) >= top:
                 return owners[place]
         return owners[top] if top < len(owners) else None
 
     def action_page(self, pages: float) -> None:
         """Scroll by pages; the cursor comes along."""
-        self.action_lines(int(pages * max(1, self.scrollable_content_region.height - 2)))
+        self.action_lines(int(pages * max(1, self.page_height - 2)))
 
     def action_lines(self, lines: int) -> None:
         """Scroll by lines; the cursor comes along."""
@@ -234,7 +224,7 @@ class ThreadView(ScrollView, can_focus=True):
 
     def _follow_scroll(self) -> None:
         start, end = self.content.span_of(self.cursor) if self.cursor else (0, 0)
-        top, high = self.scroll_offset.y, self.scrollable_content_region.height
+        top, high = self.scroll_offset.y, self.page_height
         if end <= top or start >= top + high:
             found = self._visible()
             if found is not None:

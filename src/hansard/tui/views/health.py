@@ -13,7 +13,7 @@ from hansard.render.terminal.health import doctor_lines, status_lines
 from hansard.render.terminal.spans import BOLD, painted
 from hansard.render.text import Paint, wrap
 from hansard.tui.frame import View
-from hansard.tui.text_view import TextView
+from hansard.tui.line_view import TextView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

@@ -17,8 +17,8 @@ from hansard.render.text import fit, one_line
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import problem_text
 from hansard.tui.line_list import LineList
+from hansard.tui.line_view import TextView
 from hansard.tui.query_input import QueryInput
-from hansard.tui.text_view import TextView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

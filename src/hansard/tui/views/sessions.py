@@ -19,10 +19,10 @@ from hansard.render.text import fit, one_line
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import Heading, View, problem_text
 from hansard.tui.line_list import LineList
+from hansard.tui.line_view import TextView
 from hansard.tui.query_input import QueryInput
 from hansard.tui.session_filter import GROUPS, PAGE, SORTS, Filter, project_of
 from hansard.tui.session_rows import Group, RowStyle, group_row, heading, session_row
-from hansard.tui.text_view import TextView
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult

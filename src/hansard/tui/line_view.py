@@ -1,0 +1,91 @@
+"""Lines that are scrolled, of which only the visible ones are drawn: the base of lists and threads, and plain texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from hansard.tui.ansi import strip_of
+
+PAGE_KEYS: list[BindingType] = [
+    Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
+    Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
+    Binding("ctrl+d", "page(0.5)", "Half a page down", show=False),
+    Binding("ctrl+u", "page(-0.5)", "Half a page up", show=False),
+]
+
+
+class LineView(ScrollView, can_focus=True):
+    """Lines of any number; `line_at` draws one."""
+
+    DEFAULT_CSS = "LineView { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }"
+
+    @property
+    def page_height(self) -> int:
+        """How many lines are visible."""
+        return self.scrollable_content_region.height
+
+    def line_at(self, place: int) -> Strip | None:
+        """A line; None below the last."""
+        raise NotImplementedError
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is visible."""
+        columns = self.scrollable_content_region.width
+        strip = self.line_at(y + self.scroll_offset.y)
+        if strip is None:
+            return Strip.blank(columns, self.rich_style)
+        return strip.crop_extend(0, columns, None).apply_style(self.rich_style)
+
+    def set_count(self, count: int) -> None:
+        """Draw anew, with so many lines."""
+        self.virtual_size = Size(self.scrollable_content_region.width, count)
+        self.refresh()
+
+
+class TextView(LineView):
+    """Lines that do not change: previews, explanations, raw lines, help."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "scroll_by(1)", "Down", show=False),
+        Binding("up,k", "scroll_by(-1)", "Up", show=False),
+        *PAGE_KEYS,
+        Binding("home,g", "end(0)", "Top", show=False),
+        Binding("end,G", "end(1)", "Bottom", show=False),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's name
+        super().__init__(id=id)
+        self._lines: Sequence[str] = ()
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """What is shown."""
+        return self._lines
+
+    def show(self, lines: Sequence[str], *, at_end: bool = False) -> None:
+        """Other lines, from the top or at their end."""
+        self._lines = lines
+        self.set_count(len(lines))
+        self.scroll_to(y=max(0, len(lines) - self.page_height) if at_end else 0, animate=False)
+
+    def line_at(self, place: int) -> Strip | None:
+        """A line in our own colours."""
+        return strip_of(self._lines[place]) if place < len(self._lines) else None
+
+    def action_scroll_by(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
+
+    def action_page(self, pages: float) -> None:
+        """Scroll by pages."""
+        self.action_scroll_by(int(pages * max(1, self.page_height - 1)))
+
+    def action_end(self, which: int) -> None:
+        """Scroll to the top or to the bottom."""
+        self.scroll_to(y=len(self._lines) if which else 0, animate=False)
