@@ -1125,14 +1125,12 @@ class Hansard:
         """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
         from hansard.export import export
         from hansard.ledger.calendar import find_zone
-        from hansard.render.format import use_project_names
         from hansard.thread.store import ThreadStore
 
         chosen = (
             None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
         )
         own = [place for root in self.roots for place in (root.path, root.transcripts, root.config) if place]
-        use_project_names(self.project_names())
         return export(
             ThreadStore(self.reader, self.record),
             self.sessions(limit=None).sessions if chosen is None else chosen,
@@ -1143,6 +1141,7 @@ class Hansard:
             tables=tables,
             whole=chosen is None,
             zone=find_zone(timezone),
+            names=self.project_names(),
             force=force,
             prune=prune,
             progress=progress,

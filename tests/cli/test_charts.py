@@ -133,7 +133,7 @@ def by_model(found: UsageReport) -> UsageReport:
 
 
 def drawn(kind: str, found: UsageReport, columns: int = 80, paint: Paint = PLAIN, today: date = TODAY) -> list[str]:
-    return draw(kind, found, columns, paint, today, blocks=True)
+    return draw(kind, found, {}, columns, paint, today, blocks=True)
 
 
 CASES = {
@@ -221,7 +221,7 @@ def test_no_line_is_wider_than_the_terminal(
     needed = {"bars": {"hour", "day", "week", "month"}, "calendar": {"day"}}.get(kind)
     if needed is not None and needed.isdisjoint(found.by):
         kind = "share"
-    for line in draw(kind, found, columns, Paint(enabled=colour), TODAY, blocks=blocks):
+    for line in draw(kind, found, {}, columns, Paint(enabled=colour), TODAY, blocks=blocks):
         text = re.sub("\x1b\\[[0-9;]+m", "", line)
         assert width(text) <= columns
         assert clean(text) == text
@@ -232,7 +232,7 @@ def test_no_line_is_wider_than_the_terminal(
 @settings(max_examples=80, deadline=None)
 @given(reports(times=False), st.integers(2, 15))
 def test_shares_add_up_to_the_whole(found: UsageReport, most: int) -> None:
-    shares = shares_of(found, most)
+    shares = shares_of(found, most, {})
     assert len(shares) <= most
     parts = [share.part for share in shares if share.part is not None]
     if any((measure_of(found).of(item).value or 0) > 0 for item in found.rows):
@@ -246,7 +246,7 @@ def test_shares_add_up_to_the_whole(found: UsageReport, most: int) -> None:
 @settings(max_examples=80, deadline=None)
 @given(reports(times=True), st.integers(3, 80))
 def test_bars_lose_nothing(found: UsageReport, most: int) -> None:
-    line = timeline(found, TODAY, most)
+    line = timeline(found, TODAY, most, {})
     assert len(line.bars) <= most + 1  # and one for what has no time
     if not line.earlier:
         measure = measure_of(found)
@@ -436,7 +436,7 @@ def test_shares_with_a_tail() -> None:
 
 def test_names_that_look_alike_are_told_apart() -> None:
     found = report([row("2", project="/a/app"), row("1", project="/b/app"), row("1", project=None)])
-    assert [share.name for share in shares_of(found, 9)] == ["/a/app", "/b/app", "no project"]
+    assert [share.name for share in shares_of(found, 9, {})] == ["/a/app", "/b/app", "no project"]
 
 
 def test_shares_of_what_has_no_price_are_tokens() -> None:
@@ -464,7 +464,7 @@ def test_blocks_only_where_the_terminal_has_them(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     for kind in KINDS:
         found = by_model(months_of_work()) if kind == "share" else months_of_work()
-        text = "\n".join(draw(kind, found, 80, PLAIN, TODAY))
+        text = "\n".join(draw(kind, found, {}, 80, PLAIN, TODAY))
         assert text.isascii() != has_blocks
 
 

@@ -46,7 +46,7 @@ MARK = re.compile("\x1b\\[1;33m(.*?)\x1b\\[0m", re.DOTALL)
 
 def grouped(*hits: Hit, columns: int = 80, paint: Paint = PLAIN) -> list[str]:
     session = SessionHits(SESSION, "/src/tide", "High water", NOW, HIT.timestamp, len(hits), 1.0, hits)
-    return list(session_lines([session], HitStyle(columns, paint, NOW)))
+    return list(session_lines([session], HitStyle(columns, paint, NOW, {})))
 
 
 def test_a_session_and_its_hit() -> None:
@@ -112,7 +112,7 @@ def test_without_a_session_there_is_nothing_to_open() -> None:
     assert grouped(replace(HIT, session_id=""))[1] == "  Claude  10:00"
     assert grouped(replace(HIT, project="", title=""))[1] == "  Claude  10:00"
     nowhere = SessionHits("", "", "", None, None, 1, 1.0, (HIT,))
-    header, *_ = session_lines([nowhere], HitStyle(60, PLAIN, NOW))
+    header, *_ = session_lines([nowhere], HitStyle(60, PLAIN, NOW, {}))
     assert header == "-  -  (of no session)                     Fri 10:00  1 match"
 
 
@@ -148,7 +148,7 @@ def test_context_stands_around_the_snippet() -> None:
 
 def test_hits_in_a_row_name_their_session_when_it_changes() -> None:
     other = replace(HIT, session_id="22222222-b", title="")
-    lines = list(hit_lines([HIT, HIT, other], HitStyle(80, PLAIN, NOW)))
+    lines = list(hit_lines([HIT, HIT, other], HitStyle(80, PLAIN, NOW, {})))
     assert [line for line in lines if not line.startswith(" ")] == [
         "3f2a91c0  tide  High water",
         "",
@@ -246,7 +246,7 @@ HITS = st.builds(
 
 @given(st.lists(HITS, max_size=3), st.integers(40, 200))
 def test_no_line_is_too_long_and_none_is_obeyed(hits: list[Hit], columns: int) -> None:
-    look = HitStyle(columns, PLAIN, NOW)
+    look = HitStyle(columns, PLAIN, NOW, {})
     lines = list(hit_lines(hits, look))
     for hit in hits:
         session = SessionHits(hit.session_id, hit.project, hit.title, None, hit.timestamp, 1234, 1.0, (hit,))
@@ -274,7 +274,7 @@ FACETS = Facets(
 
 
 def test_facets() -> None:
-    assert list(facet_lines(FACETS, HitStyle(80, PLAIN, NOW))) == [
+    assert list(facet_lines(FACETS, HitStyle(80, PLAIN, NOW, {}))) == [
         "Projects  and 2 more",
         "  tide              12  ████████████████████████",
         "  雨雲               6  ████████████",
@@ -301,6 +301,6 @@ COUNTS = st.lists(st.tuples(NASTY, st.integers(1, 10**9)), max_size=10).map(tupl
 def test_facets_fit_and_are_harmless(
     projects: tuple[tuple[str, int], ...], tools: tuple[tuple[str, int], ...], columns: int
 ) -> None:
-    lines = list(facet_lines(Facets(projects, tools, (), (), 1, truncated=False), HitStyle(columns, PLAIN, NOW)))
+    lines = list(facet_lines(Facets(projects, tools, (), (), 1, truncated=False), HitStyle(columns, PLAIN, NOW, {})))
     assert all(width(line) <= columns for line in lines)
     assert all(is_harmless(character) and character not in "\n\t" for line in lines for character in line)

@@ -59,7 +59,7 @@ def test_exports(run: Run, tmp_path: Path, form: str) -> None:
 
 def test_plots(tmp_path: Path) -> None:
     picture = tmp_path / "usage.svg"
-    plots.save(str(picture), "bars", months_of_work(), TODAY)
+    plots.save(str(picture), "bars", months_of_work(), {}, TODAY)
     assert stat.S_IMODE(picture.stat().st_mode) == 0o600
 
 

@@ -17,7 +17,7 @@ START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
 def rows(*sessions: object, form: str = "markdown", zone: str = "UTC") -> list[str]:
     listed = [(about, f"{number}.md") for number, about in enumerate(sessions)]
-    text = b"".join(draw_index(form, listed, ZoneInfo(zone))).decode()  # type: ignore[arg-type]
+    text = b"".join(draw_index(form, listed, ZoneInfo(zone), {})).decode()  # type: ignore[arg-type]
     return [line for line in text.splitlines() if "](" in line] if form == "markdown" else [text]
 
 

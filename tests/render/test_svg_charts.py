@@ -248,7 +248,7 @@ def test_bars_of_a_report_lead_to_its_rows() -> None:
         row({"day": "2026-05-20", "model": "claude-a"}, "2"),
         row({"day": None, "model": "claude-a"}, "4"),
     ]
-    drawn = draw_spending(report(("day", "model"), rows), TODAY, measure=Measure(is_money=True), explain=explain)
+    drawn = draw_spending(report(("day", "model"), rows), TODAY, {}, measure=Measure(is_money=True), explain=explain)
 
     chart = parsed(drawn.chart)
     groups = [group for group in chart.iter("g") if group.get("class") == "column"]
@@ -279,7 +279,7 @@ def test_many_series_become_others_and_many_days_weeks() -> None:
     rows = [row({"day": day.isoformat(), "model": f"m{number}"}, "0.01") for day in days for number in range(9)]
     given_ = report(("day", "model"), rows)
 
-    drawn = draw_spending(given_, TODAY, measure=measure_of(given_), explain=explain, most=60)
+    drawn = draw_spending(given_, TODAY, {}, measure=measure_of(given_), explain=explain, most=60)
 
     assert drawn.step == "week"
     chart = parsed(drawn.chart)
@@ -291,13 +291,13 @@ def test_many_series_become_others_and_many_days_weeks() -> None:
 def test_a_span_has_all_its_bars() -> None:
     rows = [row({"day": "2026-05-10"}, "1")]
 
-    line = timeline(report(("day",), rows), TODAY, 100, span=(date(2026, 4, 21), TODAY))
+    line = timeline(report(("day",), rows), TODAY, 100, {}, span=(date(2026, 4, 21), TODAY))
 
     assert len(line.bars) == 30
     assert line.bars[0].start == datetime(2026, 4, 21, tzinfo=UTC)
     assert line.bars[-1].start == datetime(2026, 5, 20, tzinfo=UTC)
     empty = draw_spending(
-        report(("day",), []), TODAY, measure=Measure(is_money=True), explain=explain, span=(TODAY, TODAY)
+        report(("day",), []), TODAY, {}, measure=Measure(is_money=True), explain=explain, span=(TODAY, TODAY)
     )
     assert empty.is_empty
 
@@ -305,7 +305,7 @@ def test_a_span_has_all_its_bars() -> None:
 def test_tokens_are_drawn_where_they_are_asked_for() -> None:
     rows = [row({"day": "2026-05-10"}, "1", 7), row({"day": "2026-05-11"}, None, 1_000_000)]
 
-    drawn = draw_spending(report(("day",), rows), TODAY, measure=Measure(is_money=False), explain=explain)
+    drawn = draw_spending(report(("day",), rows), TODAY, {}, measure=Measure(is_money=False), explain=explain)
 
     chart = parsed(drawn.chart)
     assert [rect.get("data-value") for rect in rects(chart)] == ["7", "1000000"]

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hansard.errors import HansardError, NotFound, StoreBusy, StoreUnusable, UsageError
-from hansard.render.format import use_project_names
 from hansard.render.text import PIPED, Paint, clean
 
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.model.coverage import Coverage
+    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
     from hansard.sync.report import SyncReport
 
 SLOW_SECONDS = 1.0  # what takes longer is told
@@ -43,6 +44,7 @@ class Context:
         self.no_pager = False
         self.wait: bool | None = None
         self.coverage: Coverage | None = None  # of the answer, where it cannot be complete yet
+        self.names: ProjectNames = {}  # of the projects of the store
         self.syncing = False  # in the background or another process
         self._is_told = False
 
@@ -93,6 +95,12 @@ class Context:
         """The columns of what is drawn across the whole width."""
         return min(self.width(), _CHART)
 
+    def cells(self) -> CellContext:
+        """What the cells of tables depend on."""
+        from hansard.render.cells import CellContext
+
+        return CellContext(now(), self.names)
+
     # -- the engine
 
     def settings(self) -> Settings:
@@ -125,7 +133,7 @@ class Context:
             if has_store(h):
                 with contextlib.suppress(HansardError):  # the command itself tells what is wrong
                     self.coverage = h.coverage()
-                    use_project_names(h.project_names())
+                    self.names = h.project_names()
             progress = h.sync_progress() if self.no_sync or self.coverage is not None else None
             self.syncing = self.syncing or progress is not None
             if not early:

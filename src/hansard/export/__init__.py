@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hansard.export.result import Exported
     from hansard.ledger.calendar import Zone
     from hansard.model.sessions import Session
+    from hansard.render.format import ProjectNames
     from hansard.thread.store import ThreadStore
 
 
@@ -27,6 +28,7 @@ def export(
     tables: Sequence[str] = (),
     whole: bool = False,
     zone: Zone,
+    names: ProjectNames,
     force: bool = False,
     prune: bool = False,
     wait_seconds: float = 10.0,
@@ -51,7 +53,7 @@ def export(
     chosen = list({session.session_id: session for session in sessions}.values())
     if not chosen and not whole:
         raise NotFound("no sessions to export")
-    work = Export(store, to, found, home=home, zone=_info(zone), force=force)
+    work = Export(store, to, found, home=home, zone=_info(zone), names=names, force=force)
 
     def run() -> Exported:
         if found in TABULAR:

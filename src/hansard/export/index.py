@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from hansard.render.format import many, model_name, project_name
+from hansard.render.format import ProjectNames, many, model_name, project_name
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -17,21 +17,21 @@ SessionLink = Sequence[tuple["Session", str]]
 """Sessions with the addresses of their files."""
 
 
-def draw_index(form: str, listed: SessionLink, zone: tzinfo) -> Iterator[bytes]:
+def draw_index(form: str, listed: SessionLink, zone: tzinfo, names: ProjectNames) -> Iterator[bytes]:
     """The page in HTML or Markdown, in pieces."""
     if form == "html":
         from hansard.render.html import SessionLink as Entry
         from hansard.render.html import index_page
 
         entries = [Entry(session, name) for session, name in listed]
-        for piece in index_page(entries, zone=zone):
+        for piece in index_page(entries, zone=zone, names=names):
             yield piece.encode("utf-8", "replace")
     else:
-        for line in _markdown(listed, zone):
+        for line in _markdown(listed, zone, names):
             yield line.encode("utf-8", "replace") + b"\n"
 
 
-def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
+def _markdown(listed: SessionLink, zone: tzinfo, names: ProjectNames) -> Iterator[str]:
     from hansard.render.format import listed_cost
     from hansard.render.markdown_text import escape
 
@@ -41,7 +41,7 @@ def _markdown(listed: SessionLink, zone: tzinfo) -> Iterator[str]:
     for session, name in sorted(listed, key=lambda entry: entry[0].ended_at or _NEVER, reverse=True):
         projects.setdefault(session.project, []).append((session, name))
     for project, entries in projects.items():
-        yield f"\n## {escape(project_name(project)) or '(no project)'}\n"
+        yield f"\n## {escape(project_name(project, names)) or '(no project)'}\n"
         yield "| when | session | prompts | tool calls | cost | model |"
         yield "|---|---|--:|--:|--:|---|"
         for session, name in entries:

@@ -32,6 +32,7 @@ from hansard.sources.names import printable
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
+    from hansard.render.format import ProjectNames
     from hansard.thread.store import ThreadStore
 
 Progress = Callable[[int, int], None]
@@ -52,12 +53,14 @@ class Export:
         *,
         home: str,
         zone: tzinfo = UTC,
+        names: ProjectNames,
         force: bool = False,
     ) -> None:
         self.store = store
         self.to = os.path.abspath(to)
         self.form = form
         self.zone = zone
+        self._names = names
         self.force = force
         self.single = formats.is_file(self.to, form)
         self._refuse_odd_place()
@@ -196,7 +199,9 @@ class Export:
         listed.sort(key=lambda entry: (entry[0].started_at is not None, entry[0].started_at, entry[1]), reverse=True)
         fingerprint = f"{self.form} {self.zone} {self.fingerprints.of_list(listed)}"
         self.write_one(
-            path, fingerprint, lambda: self._write(path, "", fingerprint, draw_index(self.form, listed, self.zone))
+            path,
+            fingerprint,
+            lambda: self._write(path, "", fingerprint, draw_index(self.form, listed, self.zone, self._names)),
         )
 
     def _known(self, session_id: str) -> Session | None:

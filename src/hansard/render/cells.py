@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from hansard.model.table import Kind
-from hansard.render.format import cost, dollars, duration, model_name, project_name, short, titled, tool_name, when
+from hansard.render.format import (
+    ProjectNames,
+    cost,
+    dollars,
+    duration,
+    model_name,
+    project_name,
+    short,
+    titled,
+    tool_name,
+    when,
+)
 from hansard.render.text import one_line
 
 _UNKNOWN = {Kind.TIME: "-", Kind.MONEY: "?"}
@@ -16,7 +28,6 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.LABEL: str,
     Kind.TITLE: titled,
     Kind.ID: lambda value: one_line(value[:8]),
-    Kind.PROJECT: project_name,
     Kind.MODEL: model_name,
     Kind.TOOL: tool_name,
     Kind.COUNT: lambda value: f"{value:,}",
@@ -30,10 +41,19 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 }
 
 
-def cell(value: Any, kind: Kind, now: datetime | None = None) -> str:
-    """A value as text; times are seen from `now`."""
+class CellContext(NamedTuple):
+    """What cells depend on beside their values: the moment that times are seen from, and the names of projects."""
+
+    now: datetime
+    names: ProjectNames = MappingProxyType({})
+
+
+def cell(value: Any, kind: Kind, context: CellContext | None = None) -> str:
+    """A value as text."""
     if value is None:
         return _UNKNOWN.get(kind, "")
     if kind is Kind.TIME:
-        return when(value, now or value)
+        return when(value, context.now if context is not None else value)
+    if kind is Kind.PROJECT:
+        return project_name(value, context.names if context is not None else {})
     return _WRITERS[kind](value)

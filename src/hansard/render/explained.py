@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.render.format import exact, many, project_name
+from hansard.render.format import ProjectNames, exact, many, project_name
 from hansard.render.text import fit, one_line
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ def known_cost(amount: Decimal | None) -> str:
     return "no known cost" if amount is None else exact(amount)
 
 
-def belongs(message: ExplainedMessage) -> str:
+def belongs(message: ExplainedMessage, names: ProjectNames) -> str:
     """Whose message it is."""
     parts = [f"session {one_line(message.session_id)[:8]} {fit(one_line(message.title), 60)}".rstrip()]
     if message.agent_id:
         parts.append(f"subagent {one_line(message.agent_type)} {one_line(message.agent_id)}".replace("  ", " "))
-    parts += [f"project {project_name(message.project)}"] if message.project else []
+    parts += [f"project {project_name(message.project, names)}"] if message.project else []
     parts += [f"branch {one_line(message.branch)}"] if message.branch else []
     parts += [f"calls {one_line(message.tool)}"] if message.tool else []
     return ", ".join(parts)

@@ -7,7 +7,7 @@ cannot show a sign it shows a question mark, and that means something here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
@@ -16,8 +16,6 @@ from hansard.model.time import DAYS, MONTHS
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hansard.model.display import CallFacts
     from hansard.model.ledger import Budget, Tokens, UsageRow
     from hansard.model.problems import Problem
@@ -303,16 +301,11 @@ def session_cost(session: Session) -> str:
     return f"{'at least ' if is_more else ''}{dollars(session.cost_usd)}"
 
 
-_names: Mapping[str, str] = {}
+ProjectNames = Mapping[str, str]
+"""What the projects of a store are called, by their paths: `Hansard.project_names()`."""
 
 
-def use_project_names(names: Mapping[str, str]) -> None:
-    """Call projects so from now on; one that is not among them is called by the last part of its path."""
-    global _names  # noqa: PLW0603 - a front end has one store
-    _names = names
-
-
-def project_name(path: str) -> str:
-    """What a project is called: its shortest unique suffix among the projects of the store."""
-    name = _names.get(path) or path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+def project_name(path: str, names: ProjectNames) -> str:
+    """What a project is called: its shortest unique suffix among the projects of the store, else the last part of its path."""
+    name = names.get(path) or path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
     return one_line(name) or one_line(path) or "-"

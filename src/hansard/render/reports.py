@@ -16,6 +16,7 @@ from hansard.render.text import one_line
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageRow, Work
+    from hansard.render.format import ProjectNames
 
 
 PERIODS = {"day": "today", "week": "this week", "month": "this month"}
@@ -121,7 +122,7 @@ def pause(blocks: Sequence[BillingBlock], number: int) -> str:
 # -- keys
 
 
-def key_names(dimension: str, values: Iterable[str], zone: Zone) -> dict[str, str]:
+def key_names(dimension: str, values: Iterable[str], zone: Zone, projects: ProjectNames) -> dict[str, str]:
     """What keys are called: as short as can be told apart."""
     values = list(values)
     match dimension:
@@ -137,7 +138,7 @@ def key_names(dimension: str, values: Iterable[str], zone: Zone) -> dict[str, st
             return _apart(values, lambda key: one_line(key)[:10], one_line)
         case "project":
             names = shortest_names(values)
-            return _apart(values, project_name, lambda key: one_line(names[key]), one_line)
+            return _apart(values, lambda key: project_name(key, projects), lambda key: one_line(names[key]), one_line)
         case "model":
             return _apart(values, model_name, lambda key: one_line(key).removeprefix("claude-"), one_line)
         case _:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.model import time
-from hansard.render.format import cost, dollars, model_name, project_name, tool_name
+from hansard.render.format import ProjectNames, cost, dollars, model_name, project_name, tool_name
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _HOUR = 3600
 _MILLION = 1_000_000  # dollars: from here on, cents say nothing
 _UNITS = ("", "k", "M", "G", "T", "P", "E")
 _UNKNOWN = {"tool": "no tool", "branch": "no branch", "project": "no project", "model": "no model"}
-_NAMES = {"model": model_name, "project": project_name, "tool": tool_name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +189,7 @@ def timeline(
     report: UsageReport,
     today: date,
     most: int,
+    projects: ProjectNames,
     measure: Measure | None = None,
     span: tuple[date, date] | None = None,
 ) -> Timeline:
@@ -202,7 +202,7 @@ def timeline(
         raise UsageError(f"bars need a time; choose among --by {', '.join(STEPS[:-1])}")
     measure, zone = measure or measure_of(report), zone_of(report)
     second = next((name for name in report.by if name != asked), None)
-    names, places, keys = series_of(report, measure, second)
+    names, places, keys = series_of(report, measure, second, projects)
     rows: list[tuple[datetime | None, int, Amount]] = [
         (_start(asked, row.key[asked]), places[row.key[second]] if second else 0, measure.of(row))
         for row in report.rows
@@ -237,14 +237,14 @@ def timeline(
 
 
 def series_of(
-    report: UsageReport, measure: Measure, dimension: str | None
+    report: UsageReport, measure: Measure, dimension: str | None, projects: ProjectNames
 ) -> tuple[tuple[str, ...], dict[Key, int], tuple[Key, ...]]:
     """The names of the series, the greatest first, the place of every key of the dimension among them, and their keys."""
     if dimension is None:
         return (), {}, ()
     sums = _sums(report, measure, dimension)
     shown = sums if len(sums) <= _SERIES else sums[: _SERIES - 1]
-    names = names_of(dimension, [key for key, _ in shown])
+    names = names_of(dimension, [key for key, _ in shown], projects)
     places = {key: min(place, len(names)) for place, (key, _) in enumerate(sums)}
     more = (f"{OTHERS} ({len(sums) - len(shown)})",) if len(sums) > len(shown) else ()
     return (*names, *more), places, tuple(key for key, _ in shown)
@@ -406,13 +406,13 @@ class Share:
     is_rest: bool = False
 
 
-def shares_of(report: UsageReport, most: int) -> list[Share]:
+def shares_of(report: UsageReport, most: int, projects: ProjectNames) -> list[Share]:
     """What each key has of the whole, the greatest first, the tail as one; parts are of what has a price."""
     measure = measure_of(report)
     rows = sorted(report.rows, key=lambda row: (measure.of(row).value is None, -measure.of(row).size, -row.tokens))
     shown = rows if len(rows) <= most else rows[: most - 1]
     whole = sum((measure.of(row).size for row in rows), Decimal(0))
-    names = _row_names(report.by, shown)
+    names = _row_names(report.by, shown, projects)
     found = [
         Share(name, amount, row.tokens, None if amount.value is None else ratio(amount.size, whole))
         for name, row in zip(names, shown, strict=True)
@@ -433,20 +433,21 @@ def percent(part: float) -> str:
     return "<0.1%" if 0 < part < 0.0005 else f"{part * 100:.1f}%"
 
 
-def _row_names(by: Sequence[str], rows: Sequence[UsageRow]) -> list[str]:
+def _row_names(by: Sequence[str], rows: Sequence[UsageRow], projects: ProjectNames) -> list[str]:
     columns = [
         [one_line(row.about.get("title", "")) or name for row, name in zip(rows, names, strict=True)]
         if dimension == "session"
         else names
         for dimension in by
-        for names in (names_of(dimension, [row.key.get(dimension) for row in rows]),)
+        for names in (names_of(dimension, [row.key.get(dimension) for row in rows], projects),)
     ]
     return [" · ".join(parts) for parts in zip(*columns, strict=True)]
 
 
-def names_of(dimension: str, keys: Sequence[Key]) -> list[str]:
+def names_of(dimension: str, keys: Sequence[Key], projects: ProjectNames) -> list[str]:
     """Keys as short as they can be told apart, clean."""
-    shorten = _NAMES.get(dimension, one_line)
+    known = {"model": model_name, "project": lambda path: project_name(path, projects), "tool": tool_name}
+    shorten = known.get(dimension, one_line)
     brief = {key: shorten(key) or "(no name)" for key in keys if key is not None}
     every = list(brief.values())
     names = {key: name if every.count(name) == 1 else one_line(key) or name for key, name in brief.items()}

@@ -238,7 +238,7 @@ class SessionActions(View):
             return
         from hansard.render.terminal.explanation import lay_out
 
-        zone = self.hansard.zone
+        zone, names, colours = self.hansard.zone, self.hansard.names, Paint(enabled=True)
         self.app.push_screen(
-            TextDialog(f"Cost of {title}", lambda columns: lay_out(explanation, zone, columns, Paint(enabled=True)))  # type: ignore[arg-type]
+            TextDialog(f"Cost of {title}", lambda columns: lay_out(explanation, zone, names, columns, colours))  # type: ignore[arg-type]
         )

@@ -16,7 +16,6 @@ from textual.screen import ModalScreen
 
 from hansard.errors import HansardError
 from hansard.files import write_private
-from hansard.render.format import use_project_names
 from hansard.tui.engine_thread import EngineThread
 from hansard.tui.frame import TABS, View
 from hansard.tui.state import State, changed, load_state, save_state
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.ledger.calendar import Zone
     from hansard.model.sessions import Session
+    from hansard.render.format import ProjectNames
 
 THEMES = ("ansi-dark", "ansi-light", "textual-dark", "textual-light")
 """The terminal's own colours, for a dark and a light background, and colours of our own."""
@@ -84,6 +84,7 @@ class HansardApp(App[Outcome | None]):
         self.state = State() if setup.purpose else load_state(setup.home)
         self.engine = EngineThread(setup.open_engine)
         self._watch: StoreWatch | None = None
+        self.names: ProjectNames = {}  # of the projects of the store
         self.is_syncing = False
         self.interrupted = False
         self._came_from = "sessions"
@@ -158,7 +159,7 @@ class HansardApp(App[Outcome | None]):
     def _name_projects(self) -> None:
         async def name() -> None:
             with suppress(HansardError):  # the screens tell what is wrong
-                use_project_names(await self.engine.ask(lambda h: h.project_names()))
+                self.names = await self.engine.ask(lambda h: h.project_names())
 
         self.run_worker(name(), exclusive=False)
 

@@ -39,11 +39,11 @@ class QuerySuggester(Suggester):
         known: Iterable[str] = getattr(FIELDS[field], "values", ())
         if not known:
             try:
-                known = await self._engine.ask(lambda h: h.field_values(field))
+                known, projects = await self._engine.ask(lambda h: (h.field_values(field), h.project_names()))
             except HansardError:  # the list tells what is wrong
                 return None
             if field == "project":  # by its name, which is enough
-                known = [project_name(path) for path in known]
+                known = [project_name(path, projects) for path in known]
         values = (text for text in known if text.startswith(beginning) and text != beginning and " " not in text)
         return next((value + text[len(beginning) :] for text in values), None)
 

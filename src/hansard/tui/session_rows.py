@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.render.format import cost, listed_cost, many, project_name, short, title_of, when
+from hansard.render.format import ProjectNames, cost, listed_cost, many, project_name, short, title_of, when
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, RED, YELLOW, painted
 from hansard.render.text import fit, one_line, pad, width
 
@@ -35,6 +36,7 @@ class RowStyle(NamedTuple):
 
     now: datetime
     cleanup: Mapping[str, int]  # days after which the client of a root deletes
+    names: ProjectNames = MappingProxyType({})  # of projects
     live: frozenset[str] = frozenset()  # sessions that are going on
 
 
@@ -61,7 +63,7 @@ def session_row(session: Session, style: RowStyle, columns: int) -> str:
     errors = session.tool_errors + session.api_errors
     kept, kept_style = _kept(session, style)
     right = [short(errors) if errors else "", short(session.prompts), listed_cost(session), kept]
-    texts = (when(session.ended_at, style.now), project_name(session.project), title)
+    texts = (when(session.ended_at, style.now), project_name(session.project, style.names), title)
     cells = _cells(texts, right, columns)
     styles = [
         DIM,

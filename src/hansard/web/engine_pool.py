@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from hansard.errors import HansardError
-from hansard.render.format import use_project_names
 from hansard.thread.store import ThreadCache
 from hansard.web.page_cache import before_reading
 from hansard.web.responses import HttpError
@@ -19,6 +18,7 @@ from hansard.web.responses import HttpError
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
+    from hansard.render.format import ProjectNames
 
 _Answer = TypeVar("_Answer")
 _FILES = ("index.db", "text.db", "record.db")
@@ -40,6 +40,7 @@ class EnginePool:
         self._opened: list[Hansard] = []
         self.threads = ThreadCache()
         self.waiting = 0
+        self.names: ProjectNames = {}  # of the projects of the store, as the last question found them
 
     def engine(self) -> Hansard:
         """A new engine on the store; whoever asks for it closes it."""
@@ -96,7 +97,7 @@ class EnginePool:
         with h.at_once():
             with contextlib.suppress(HansardError):  # raised again for questions that need the full text
                 self._own.is_whole = h.has_text()
-            use_project_names(h.project_names())
+            self.names = h.project_names()
             return question(h)
 
     def _mine(self) -> Hansard:

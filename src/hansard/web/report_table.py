@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hansard.model.table import Column, Cost, Kind
 from hansard.model.time import BLOCK
 from hansard.render.cells import cell
-from hansard.render.format import exact, tool_name
+from hansard.render.format import ProjectNames, exact, tool_name
 from hansard.render.reports import figures, key_names
 from hansard.render.series import date_text
 from hansard.render.text import one_line
@@ -78,13 +78,18 @@ class Table:
 
 
 def make_table(
-    report: UsageReport, wish: ReportRequest, *, most: int, more: Mapping[str, str] = MappingProxyType({})
+    report: UsageReport,
+    wish: ReportRequest,
+    projects: ProjectNames,
+    *,
+    most: int,
+    more: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
     """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times."""
     names = [name for name in report.by if name != "total"]
     shown = report.rows[wish.skip : wish.skip + most] if names else ()
     shown_figures = list(figures((*report.rows, report.totals)))
-    columns = [list(_keys(name, shown, wish, more)) for name in names]
+    columns = [list(_keys(name, shown, wish, projects, more)) for name in names]
     lines = tuple(
         Line(
             tuple(column[place_] for column in columns),
@@ -134,10 +139,12 @@ def _exact(amount: Decimal | None) -> str:
 # -- what rows are about
 
 
-def _keys(name: str, rows: Sequence[UsageRow], wish: ReportRequest, more: Mapping[str, str]) -> Iterator[Key]:
+def _keys(
+    name: str, rows: Sequence[UsageRow], wish: ReportRequest, projects: ProjectNames, more: Mapping[str, str]
+) -> Iterator[Key]:
     values = [row.key[name] for row in rows]
     zone = wish.chosen.span.zone
-    names = key_names(name, {value for value in values if value is not None}, zone)
+    names = key_names(name, {value for value in values if value is not None}, zone, projects)
     for value, row in zip(values, rows, strict=True):
         if value is None:
             yield Key(f"(no {name})")

@@ -17,12 +17,13 @@ from hansard import __version__
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
 from hansard.model.serialize import encoded
 from hansard.render import format as formatting
-from hansard.render.format import dollars, project_name
+from hansard.render.format import dollars
 from hansard.render.html.escaping import cut_line, visible
 from hansard.web.static_files import address
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from jinja2.runtime import Context
     from starlette.requests import Request
 
 _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
@@ -97,6 +98,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
         "progress": news.progress,
         "trouble": news.trouble,
         "revision": news.revision,
+        "names": state.engines.names,
     }
     return HTMLResponse(page(template, **told, **values), status)
 
@@ -146,7 +148,7 @@ def page(template: str, **values: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
     env = Environment(
         loader=PackageLoader("hansard.web"),
@@ -173,7 +175,7 @@ def _environment() -> Environment:
         short=formatting.short,
         size=formatting.size,
         duration=formatting.duration,
-        project_name=project_name,
+        project_name=pass_context(_project_name),
         model_name=formatting.model_name,
         tool_name=formatting.tool_name,
         full=formatting.full,
@@ -186,6 +188,11 @@ def _environment() -> Environment:
         segment=lambda text: quote(str(text), safe=""),
     )
     return env
+
+
+def _project_name(context: Context, path: str) -> str:
+    """What a project is called, by the names that were given to the page."""
+    return formatting.project_name(path, context["names"])
 
 
 def _shown(value: Any) -> Any:

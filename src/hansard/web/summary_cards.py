@@ -13,7 +13,7 @@ from markupsafe import Markup
 from hansard.model.time import BLOCK
 from hansard.query.activity import PAUSE
 from hansard.render.charts.scale import per_cent
-from hansard.render.format import budget_cost, cost, duration, many, project_name, row_cost, short
+from hansard.render.format import ProjectNames, budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS
 from hansard.render.series import date_text
@@ -225,9 +225,9 @@ def _block_times(start: datetime, end: datetime, zone: Zone, now: datetime) -> d
     }
 
 
-def budget_of(item: Budget) -> dict[str, Any]:
+def budget_of(item: Budget, names: ProjectNames) -> dict[str, Any]:
     """A limit and how much of it is spent."""
-    name = PERIODS[item.period] + (f" in {project_name(item.project)}" if item.project is not None else "")
+    name = PERIODS[item.period] + (f" in {project_name(item.project, names)}" if item.project is not None else "")
     by = place("/usage", by="day", since=item.since.isoformat().replace("+00:00", "Z"), project=item.project)
     return {
         "name": name[:1].upper() + name[1:],

@@ -312,7 +312,7 @@ def test_the_list_of_sessions_can_be_filtered_and_sorted(chromium: Browser, page
         for number in range(20)
     ]
     path = pages / "index.html"
-    path.write_text("".join(index_page(entries)), encoding="utf-8")
+    path.write_text("".join(index_page(entries, names={})), encoding="utf-8")
     for scheme in SCHEMES:
         with opened(chromium, path, width=width, color_scheme=scheme) as watched:
             assert watched.run(CONTRAST) == []

@@ -32,7 +32,8 @@ def test_sessions_stand_by_project_and_month_with_their_totals() -> None:
                 listed(2, "/src/gauge", 3),
                 listed(3, "/src/tide", 2),
                 listed(4, "/src/tide", 2, None),
-            ]
+            ],
+            names={},
         )
     )
     found = read(html)
@@ -56,15 +57,15 @@ def test_sessions_stand_by_project_and_month_with_their_totals() -> None:
 
 def test_what_the_user_marked_is_told() -> None:
     about = session(title="x", tags=("release", "<b>"), pinned=True)
-    text = read("".join(index_page([SessionLink(about, "x.html")]))).text
+    text = read("".join(index_page([SessionLink(about, "x.html")], names={}))).text
     assert "pinned" in text
     assert "release" in text
     assert "<b>" in text
 
 
 def test_no_sessions_and_sessions_without_anything() -> None:
-    assert "No sessions" in read("".join(index_page([]))).text
-    found = read("".join(index_page([SessionLink(session(title="", project="", cost_usd=None), "x.html")])))
+    assert "No sessions" in read("".join(index_page([], names={}))).text
+    found = read("".join(index_page([SessionLink(session(title="", project="", cost_usd=None), "x.html")], names={})))
     assert "5e551011" in found.text
     assert "no price known" in found.text
 
@@ -72,5 +73,5 @@ def test_no_sessions_and_sessions_without_anything() -> None:
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_payloads_are_only_text(payload: str) -> None:
     about = session(title=payload, project=payload, models=(payload,), tags=(payload,), session_id=payload)
-    found = read("".join(index_page([SessionLink(about, "x.html")], title=payload)))
+    found = read("".join(index_page([SessionLink(about, "x.html")], title=payload, names={})))
     assert found.tags["script"] == found.tags["style"] == 1

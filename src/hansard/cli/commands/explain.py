@@ -72,7 +72,7 @@ def explain(
         return
     from hansard.render.terminal.explanation import lay_out
 
-    cli.say(lay_out(explanation, when.zone, cli.width(), cli.paint()))
+    cli.say(lay_out(explanation, when.zone, cli.names, cli.width(), cli.paint()))
     hidden = explanation.figure.api_messages - len(explanation.messages)
     if hidden and explanation.messages:
         note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows them all")

@@ -15,6 +15,7 @@ from hansard.cli.list_options import limit_option, more_note, page_options, read
 from hansard.errors import NotFound, UsageError
 from hansard.model.table import Column, Kind
 from hansard.query.files import SORTS
+from hansard.render.cells import CellContext
 from hansard.render.format import short
 from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
@@ -99,7 +100,7 @@ def files(
     if cli.as_json:
         cli.emit(found)
     elif found.files:
-        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint(), now()))
+        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint(), cli.cells()))
         if found.next_cursor is not None:
             note(more_note(len(found.files), f"{found.total:,}", "files", page))
     if not found.files:
@@ -183,7 +184,7 @@ def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff
         )
         for number, call in enumerate(calls)
     ]
-    header, *lines = table(_HISTORY, rows, columns, paint, now())
+    header, *lines = table(_HISTORY, rows, columns, paint, CellContext(now()))
     yield header
     for line, call in zip(lines, calls, strict=True):
         yield line

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hansard.model.coverage import Coverage
     from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
+    from hansard.render.cells import CellContext
 
 _RECENT = 10
 _NEXT = ("show @last", "sessions", "usage", "status", "--help")
@@ -63,7 +64,7 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
     if cli.as_json:
         cli.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})
     else:
-        cli.say(_lines(page, answer, counts, moment, cli.width(), cli.paint(), demo=demo, coverage=cli.coverage))
+        cli.say(_lines(page, answer, counts, cli.cells(), cli.width(), cli.paint(), demo=demo, coverage=cli.coverage))
     if demo:
         from shlex import quote
 
@@ -83,13 +84,14 @@ def _lines(
     page: SessionPage,
     answer: Status,
     counts: dict[str, Activity],
-    moment: datetime,
+    cells: CellContext,
     columns: int,
     paint: Paint,
     *,
     demo: bool,
     coverage: Coverage | None,
 ) -> Iterator[str]:
+    moment = cells.now
     title = "Hansard (demo)" if demo else "Hansard"
     facts = f"{many(answer.sessions, 'session')} in {many(answer.projects, 'project')}, {size(answer.kept_bytes)} kept, synced {ago(answer.last_sync, moment)}"
     if coverage is not None:
@@ -112,7 +114,7 @@ def _lines(
     yield from table(_COUNTS, rows, min(columns, 100), paint)
     yield ""
     if page.sessions:
-        yield from session_table(page.sessions, moment, columns, paint)
+        yield from session_table(page.sessions, cells, columns, paint)
         if page.total > len(page.sessions):
             more = f"and {page.total - len(page.sessions):,} more"
             yield paint(more if demo else f"{more}: {program()} sessions", "dim")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, sort_options
 from hansard.model.table import Column, Kind
@@ -34,7 +34,7 @@ _PROJECTS = (
 
 _SORTS: dict[str, Callable[[Project], Any]] = {
     "last": lambda item: item.last_at,
-    "project": lambda item: project_name(item.project).casefold(),
+    "project": lambda item: item.project,
     "sessions": lambda item: item.sessions,
     "prompts": lambda item: item.prompts,
     "tools": lambda item: item.tool_calls,
@@ -74,13 +74,18 @@ def projects(
     with cli.reading() as h:
         found = h.projects(since=since, until=until, text=text)
     if sort != "last":
-        found.sort(key=_SORTS[sort], reverse=sort != "project")
+        names = cli.names
+        by_name = sort == "project"
+        found.sort(
+            key=(lambda item: project_name(item.project, names).casefold()) if by_name else _SORTS[sort],
+            reverse=not by_name,
+        )
     total = len(found)
     found = (found[::-1] if reverse else found)[: limit or None]
     if cli.as_json:
         cli.emit({"projects": found})
     elif found:
-        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint(), now()))
+        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint(), cli.cells()))
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:

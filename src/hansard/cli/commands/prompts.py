@@ -23,6 +23,8 @@ from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.prompts import Prompt, PromptPage
+    from hansard.render.cells import CellContext
+    from hansard.render.format import ProjectNames
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
@@ -93,9 +95,9 @@ def prompts(
     if cli.as_json:
         cli.emit(found)
     elif found.prompts and full:
-        cli.say(_texts(found.prompts, cli.width(), cli.paint(), _words(query)))
+        cli.say(_texts(found.prompts, cli.names, cli.width(), cli.paint(), _words(query)))
     elif found.prompts:
-        cli.say(_table(found.prompts, cli.width(), cli.paint(), _words(query), unique=unique))
+        cli.say(_table(found.prompts, cli.cells(), cli.width(), cli.paint(), _words(query), unique=unique))
     if found.prompts and found.next_cursor is not None and not cli.as_json:
         note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
     if not found.prompts:
@@ -126,7 +128,13 @@ def _excerpt(text: str, words: re.Pattern[str] | None) -> str:
 
 
 def _table(
-    found: Sequence[Prompt], columns: int, paint: Paint, words: re.Pattern[str] | None, *, unique: bool
+    found: Sequence[Prompt],
+    context: CellContext,
+    columns: int,
+    paint: Paint,
+    words: re.Pattern[str] | None,
+    *,
+    unique: bool,
 ) -> list[str]:
     shown = [column for column in _COLUMNS if unique or column.title != "TIMES"]
     if words is not None:
@@ -144,20 +152,22 @@ def _table(
             "": None if prompt.session_kept else "lost",
         }
         rows.append([cells[column.title] for column in shown])
-    return table(shown, rows, columns, paint, now())
+    return table(shown, rows, columns, paint, context)
 
 
 def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:
     return words.sub(lambda match: paint(match[0], "match"), text)
 
 
-def _texts(found: Sequence[Prompt], columns: int, paint: Paint, words: re.Pattern[str] | None) -> Iterator[str]:
+def _texts(
+    found: Sequence[Prompt], names: ProjectNames, columns: int, paint: Paint, words: re.Pattern[str] | None
+) -> Iterator[str]:
     for number, prompt in enumerate(found):
         if number:
             yield ""
         facts = [
             in_full(prompt.at),
-            project_name(prompt.project),
+            project_name(prompt.project, names),
             one_line(prompt.session_id or "")[:8],
             prompt.source if prompt.source not in ("prompt", "history") else "",
             f"typed {many(prompt.times, 'time')}" if prompt.times > 1 else "",

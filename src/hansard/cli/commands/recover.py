@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option
 from hansard.errors import UsageError
@@ -73,7 +73,7 @@ def _list(cli: Context, project: str | None, since: datetime | None, until: date
     if cli.as_json:
         cli.emit(found)
     elif found.sessions:
-        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), now()))
+        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.cells()))
         if found.total > len(found.sessions):
             note(f"{len(found.sessions):,} of {found.total:,} lost sessions; -n 0 lists all")
         note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")

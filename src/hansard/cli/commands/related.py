@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.session_argument import choose_session
 from hansard.model.table import Column, Kind
@@ -18,6 +17,7 @@ from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.related import Related
+    from hansard.render.cells import CellContext
 
 _COLUMNS = (
     Column("WHEN", Kind.TIME),
@@ -55,16 +55,16 @@ def related(cli: Context, session: str | None, limit: int) -> None:
     if cli.as_json:
         cli.emit({"session": chosen, "related": found})
     elif found:
-        cli.say(_lines(found, now(), cli.width(), cli.paint()))
+        cli.say(_lines(found, cli.cells(), cli.width(), cli.paint()))
     if not found:
         title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
         note(f"hansard: no session is related to {title!r}")
         raise click.exceptions.Exit(1)
 
 
-def _lines(found: Sequence[Related], moment: datetime, columns: int, paint: Paint) -> Iterator[str]:
+def _lines(found: Sequence[Related], context: CellContext, columns: int, paint: Paint) -> Iterator[str]:
     rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
-    header, *lines = table(_COLUMNS, rows, columns, paint, moment)
+    header, *lines = table(_COLUMNS, rows, columns, paint, context)
     yield header
     for line, item in zip(lines, found, strict=True):
         yield line
@@ -74,7 +74,7 @@ def _lines(found: Sequence[Related], moment: datetime, columns: int, paint: Pain
 def _why(item: Related) -> str:
     reasons = [_RELATIONS.get(relation, one_line(relation)) for relation in item.links]
     if item.files:
-        names = ", ".join(project_name(path) for path in item.files[:_NAMES])
+        names = ", ".join(project_name(path, {}) for path in item.files[:_NAMES])
         reasons.append(f"{many(item.shared_files, 'file')}: {names}")
     if item.words:
         reasons.append(f"words: {' '.join(one_line(word) for word in item.words)}")

@@ -136,7 +136,7 @@ def _count(cli: Context, total: int) -> None:
 def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
     from hansard.render.terminal.hits import HitStyle, facet_lines, hit_lines, session_lines
 
-    look = HitStyle(cli.width(), cli.paint(), moment)
+    look = HitStyle(cli.width(), cli.paint(), moment, cli.names)
     lines = list(session_lines(page.sessions, look) if page.sessions else hit_lines(page.hits, look))
     if page.facets is not None:
         lines += ["", *facet_lines(page.facets, look)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.context import Context, note, pass_context, reads
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.cli.output.session_table import session_table
 from hansard.cli.query_arguments import QueryCommand
@@ -61,7 +61,7 @@ def sessions(
     if cli.as_json:
         cli.emit(found)
     elif found.sessions:
-        cli.say(session_table(found.sessions, now(), cli.width(), cli.paint()))
+        cli.say(session_table(found.sessions, cli.cells(), cli.width(), cli.paint()))
         if found.next_cursor is not None:
             note(more_note(len(found.sessions), f"{found.total:,}", "sessions", page))
     if not found.sessions:

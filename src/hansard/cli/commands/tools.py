@@ -16,6 +16,7 @@ from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
 from hansard.model.table import Column, Kind
+from hansard.render.cells import CellContext
 from hansard.render.format import tool_name
 from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
@@ -148,7 +149,7 @@ def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) 
     rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
     if total:
         rows.append(_row(report.totals, "Total"))
-    return table(_TOOLS, rows, columns, paint, now())
+    return table(_TOOLS, rows, columns, paint, CellContext(now()))
 
 
 def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
@@ -180,4 +181,4 @@ def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
         )
         for call in calls
     ]
-    return table(shown, rows, columns, paint, now())
+    return table(shown, rows, columns, paint, CellContext(now()))

@@ -169,9 +169,9 @@ def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period
     from hansard.render.terminal.usage_table import usage_table
 
     columns, paint = cli.width(), cli.paint()
-    lines = usage_table(report, when.zone, columns, paint)
+    lines = usage_table(report, when.zone, cli.names, columns, paint)
     if urgent := [item for item in budgets if item.state != "ok"]:
-        lines += ["", *budget_table(urgent, columns, paint)]
+        lines += ["", *budget_table(urgent, cli.names, columns, paint)]
     more = [*filters, *([f"times of {report.timezone}"] if when.timezone is not None else [])]
     cli.say([*lines, "", *notes(report.pricing, report.totals, columns, paint, more)])
 
@@ -181,12 +181,12 @@ def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: s
     if path is not None:
         from hansard.cli.output.plots import save
 
-        save(path, kind, report, today)
+        save(path, kind, report, cli.names, today)
         note(f"written to {path}")
     if shown:
         from hansard.render.terminal.charts import draw
 
-        cli.say(draw(kind, report, cli.chart_width(), cli.paint(), today))
+        cli.say(draw(kind, report, cli.names, cli.chart_width(), cli.paint(), today))
 
 
 def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bool) -> None:
@@ -206,6 +206,6 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
     else:
         from hansard.render.terminal.cost_table import budget_table
 
-        cli.say(budget_table(budgets, cli.width(), cli.paint()))
+        cli.say(budget_table(budgets, cli.names, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
         raise click.exceptions.Exit(1)

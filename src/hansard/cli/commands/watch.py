@@ -21,8 +21,8 @@ from hansard.cli.context import (
     pass_context,
     warn,
 )
-from hansard.render.format import local, many, project_name, size
-from hansard.render.text import fit, one_line
+from hansard.render.format import local, many, project_name, size, titled
+from hansard.render.text import fit
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -93,12 +93,10 @@ def _happened(cli: Context, report: SyncReport, touched: list[tuple[str, str, in
         return [f"{paint(at, 'dim')}  {what}" + (f", {report.gone} gone" if report.gone else "")]
     lines = []
     for project, title, grown in touched:
-        name = fit(project_name(project), 24)
+        name = fit(project_name(project, cli.names), 24)
         change = f"+{size(grown)}" if grown > 0 else "changed"
         rest = cli.width() - len(at) - len(change) - len(name) - 6
-        lines.append(
-            f"{paint(at, 'dim')}  {paint(name, 'green')}  {fit(one_line(title[:400]) or '(untitled)', rest)}  {paint(change, 'dim')}"
-        )
+        lines.append(f"{paint(at, 'dim')}  {paint(name, 'green')}  {fit(titled(title), rest)}  {paint(change, 'dim')}")
     return lines
 
 

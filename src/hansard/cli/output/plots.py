@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from datetime import date
 
     from hansard.model.ledger import UsageReport
+    from hansard.render.format import ProjectNames
 
 ENDINGS = (".png", ".svg")
 _ZOOM = 2  # pixels of a PNG for each of the SVG
 
 
-def save(path: str, kind: str, report: UsageReport, today: date) -> None:
+def save(path: str, kind: str, report: UsageReport, projects: ProjectNames, today: date) -> None:
     """Draw a report into a file that ends in .png or .svg, which appears when it is complete."""
     ending = os.path.splitext(path)[1].lower()
     if ending not in ENDINGS:
@@ -27,7 +28,7 @@ def save(path: str, kind: str, report: UsageReport, today: date) -> None:
         raise UsageError("no usage to plot")
     from hansard.render.charts.figure import FIGURES
 
-    drawing = FIGURES[kind](report, today)
+    drawing = FIGURES[kind](report, projects, today)
     content = _png(drawing) if ending == ".png" else drawing.encode()
     try:
         write_file(path, [content])

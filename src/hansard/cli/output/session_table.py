@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
@@ -14,6 +13,7 @@ from hansard.render.text import Paint, fit, one_line, width
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Remarks, Session
+    from hansard.render.cells import CellContext
 
 
 _SESSIONS = (
@@ -32,7 +32,7 @@ _SESSIONS = (
 )
 
 
-def session_table(found: Sequence[Session], moment: datetime, columns: int, paint: Paint) -> list[str]:
+def session_table(found: Sequence[Session], context: CellContext, columns: int, paint: Paint) -> list[str]:
     """The lines of a table of sessions."""
     rows = [
         (
@@ -52,7 +52,7 @@ def session_table(found: Sequence[Session], moment: datetime, columns: int, pain
         for session in found
     ]
     shown = _SESSIONS if any(session.tags for session in found) else _SESSIONS[:-1]
-    return table(shown, rows, columns, paint, moment)
+    return table(shown, rows, columns, paint, context)
 
 
 PINNED = "◆"

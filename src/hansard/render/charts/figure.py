@@ -39,6 +39,7 @@ from hansard.render.text import fit, one_line, width
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport
+    from hansard.render.format import ProjectNames
     from hansard.render.series import Timeline
 
 _WIDTH, _MARGIN = 800, 32
@@ -61,10 +62,10 @@ text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", "Noto San
 """
 
 
-def draw_bars(report: UsageReport, today: date) -> str:
+def draw_bars(report: UsageReport, projects: ProjectNames, today: date) -> str:
     """Bars over time, stacked by the second dimension."""
     measure = measure_of(report)
-    line = timeline(report, today, _BARS)
+    line = timeline(report, today, _BARS, projects)
     line = replace(line, bars=tuple(sorted(line.bars, key=lambda bar: (bar.start is None, bar.start))))
     drawn = stacked_bars(
         _columns(line, measure), number=measure.number, height=260, whole=not measure.is_money, labels=7
@@ -101,7 +102,7 @@ def _columns(line: Timeline, measure: Measure) -> list[Column]:
     ]
 
 
-def draw_calendar(report: UsageReport, today: date) -> str:
+def draw_calendar(report: UsageReport, _projects: ProjectNames, today: date) -> str:
     """A year of days, darker where more was used."""
     days = days_of(report)
     measure = measure_of(report)
@@ -149,9 +150,9 @@ def _calendar_figures(days: dict[date, Amount], measure: Measure, today: date) -
     return figures
 
 
-def draw_shares(report: UsageReport, _today: date) -> str:
+def draw_shares(report: UsageReport, projects: ProjectNames, _today: date) -> str:
     """Each name's part of the whole."""
-    found = shares_of(report, _SHARES)
+    found = shares_of(report, _SHARES, projects)
     measure = measure_of(report)
     names = [fit(share.name, 36) for share in found]
     left = _MARGIN + max(_length(name, 12) for name in names) + 12
@@ -171,7 +172,7 @@ def draw_shares(report: UsageReport, _today: date) -> str:
     return _document(report, f"{measure.title} by {', '.join(report.by)}", _facts(report, measure), down, body)
 
 
-FIGURES: dict[str, Callable[[UsageReport, date], str]] = {
+FIGURES: dict[str, Callable[[UsageReport, ProjectNames, date], str]] = {
     "bars": draw_bars,
     "calendar": draw_calendar,
     "share": draw_shares,

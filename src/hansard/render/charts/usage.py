@@ -30,6 +30,7 @@ from hansard.render.series import (
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport
+    from hansard.render.format import ProjectNames
     from hansard.render.series import Bar, Timeline
 
 
@@ -57,6 +58,7 @@ class UsageChart:
 def draw_spending(
     report: UsageReport,
     today: date,
+    projects: ProjectNames,
     *,
     measure: Measure,
     explain: Explain,
@@ -64,7 +66,7 @@ def draw_spending(
     most: int = _MOST,
 ) -> UsageChart:
     """Bars over the report's time, stacked by its other dimension."""
-    line = timeline(report, today, most, measure, span)
+    line = timeline(report, today, most, projects, measure, span)
     columns = columns_of(line, measure, explain)
     label = f"{measure.title} by {line.step}" + (f", stacked by {line.split}" if line.split else "")
     chart = stacked(columns, label=label, number=measure.number, whole=not measure.is_money)
@@ -215,11 +217,13 @@ def draw_week_hours(hours: Mapping[tuple[int, int], Amount], measure: Measure) -
     return week_hours(cells, label=f"{measure.title} by weekday and hour{busiest}")
 
 
-def draw_groups(report: UsageReport, *, measure: Measure, explain: Explain, most: int = _GROUPS) -> UsageChart:
+def draw_groups(
+    report: UsageReport, projects: ProjectNames, *, measure: Measure, explain: Explain, most: int = _GROUPS
+) -> UsageChart:
     """One bar for each key of a report's first dimension, the greatest first, stacked by its second one."""
     by = report.by[0]
     split = report.by[1] if len(report.by) > 1 else None
-    names, places, keys = series_of(report, measure, split)
+    names, places, keys = series_of(report, measure, split, projects)
     sums: dict[str | None, dict[int, Amount]] = {}
     titles: dict[str | None, str] = {}
     for row in report.rows:
@@ -231,7 +235,7 @@ def draw_groups(report: UsageReport, *, measure: Measure, explain: Explain, most
     ordered = sorted(sums, key=lambda key: (-whole[key].size, key or ""))
     shown, rest = ordered[:most], ordered[most:]
     top = max((whole[key].size for key in shown), default=Decimal(0)) or Decimal(1)
-    called = [titles[key] or name for key, name in zip(shown, names_of(by, shown), strict=True)]
+    called = [titles[key] or name for key, name in zip(shown, names_of(by, shown, projects), strict=True)]
     rows = []
     for key, name in zip(shown, called, strict=True):
         at, bars = Decimal(0), []

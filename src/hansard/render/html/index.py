@@ -9,7 +9,19 @@ from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hansard.render.format import cost, lasting, local, machine, many, model_name, month, project_name, short, title_of
+from hansard.render.format import (
+    ProjectNames,
+    cost,
+    lasting,
+    local,
+    machine,
+    many,
+    model_name,
+    month,
+    project_name,
+    short,
+    title_of,
+)
 from hansard.render.html.document import document, marks_of
 from hansard.render.html.escaping import element_id, escaped, one_line
 
@@ -28,7 +40,12 @@ class SessionLink:
 
 
 def index_page(
-    entries: Iterable[SessionLink], *, title: str = "Sessions", now: datetime | None = None, zone: tzinfo = UTC
+    entries: Iterable[SessionLink],
+    *,
+    title: str = "Sessions",
+    now: datetime | None = None,
+    zone: tzinfo = UTC,
+    names: ProjectNames,
 ) -> Iterator[str]:
     """The pieces of a page that lists sessions, the newest first in every project."""
     from hansard.render.html.document import footer
@@ -41,7 +58,7 @@ def index_page(
         {
             "title": one_line(title, 200),
             "totals": _totals([entry.session for entry in listed], zone),
-            "sessions": _projects(listed, zone),
+            "sessions": _projects(listed, zone, names),
             "footer": footer(now, zone),
         },
     )
@@ -67,7 +84,7 @@ def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
     )
 
 
-def _projects(entries: Sequence[SessionLink], zone: tzinfo) -> Iterator[str]:
+def _projects(entries: Sequence[SessionLink], zone: tzinfo, names: ProjectNames) -> Iterator[str]:
     if not entries:
         yield '<p class="empty">No sessions.</p>'
     by_project: dict[str, list[SessionLink]] = {}
@@ -78,7 +95,7 @@ def _projects(entries: Sequence[SessionLink], zone: tzinfo) -> Iterator[str]:
         spent = f", {cost}" if cost else ""
         place = element_id("p", project)
         yield (
-            f'<section class="group" aria-labelledby="{place}"><h2 id="{place}">{escaped(project_name(project))}'
+            f'<section class="group" aria-labelledby="{place}"><h2 id="{place}">{escaped(project_name(project, names))}'
             f" <small>{one_line(project, 300)}, {many(len(own), 'session')}{escaped(spent)}</small></h2>"
         )
         for name, stretch in groupby(own, key=lambda entry: _month(entry.session, zone)):

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Kind
+from hansard.render.cells import CellContext
 from hansard.render.format import dollars, many, model_name, titled, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
@@ -205,4 +206,4 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
         )
         for commit in commits
     ]
-    return table(_COMMITS, rows, columns, paint, now)
+    return table(_COMMITS, rows, columns, paint, CellContext(now))

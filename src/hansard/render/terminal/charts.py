@@ -44,6 +44,7 @@ from hansard.render.text import Paint, fit, pad, width, wrap
 
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport
+    from hansard.render.format import ProjectNames
 
 KINDS = {
     "bars": "a bar for each hour, day, week or month, stacked by the second dimension",
@@ -82,17 +83,25 @@ class ChartStyle:
     glyphs: Glyphs
     today: date
     measure: Measure
+    projects: ProjectNames
 
 
 def draw(
-    kind: str, report: UsageReport, columns: int, paint: Paint, today: date, *, blocks: bool | None = None
+    kind: str,
+    report: UsageReport,
+    projects: ProjectNames,
+    columns: int,
+    paint: Paint,
+    today: date,
+    *,
+    blocks: bool | None = None,
 ) -> list[str]:
     """A picture of a report with its legend, prices and doubts; `blocks` only where stdout can have them, unless said."""
     if kind not in KINDS:
         raise UsageError(f"unknown chart {kind!r}; choose one of {', '.join(KINDS)}")
     has_blocks = _has_blocks() if blocks is None else blocks
     glyphs = _BLOCKS if has_blocks else _ASCII
-    look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report))
+    look = ChartStyle(min(columns, _WIDEST), paint, glyphs, today, measure_of(report), projects)
     make = {"bars": _bars, "calendar": _calendar, "share": _share}[kind]
     lines = [*make(report, look), *_footer(report, look)] if report.rows else ["No usage."]
     return lines if has_blocks else [line.replace("…", "~").replace("·", "-") for line in lines]
@@ -144,7 +153,7 @@ def _column(amounts: Sequence[Amount | None], measure: Measure) -> list[str]:
 
 
 def _bars(report: UsageReport, look: ChartStyle) -> Iterator[str]:
-    found = timeline(report, look.today, _BARS)
+    found = timeline(report, look.today, _BARS, look.projects)
     paint, measure = look.paint, look.measure
     per = f"{measure.title} per {found.step}" + (f" by {found.split}" if found.split else "")
     yield from _header(per, [measure.text(measure.of(report.totals)), _range(report)], look)
@@ -354,7 +363,7 @@ def _facts(days: dict[date, Amount], shown: dict[date, Amount], look: ChartStyle
 
 
 def _share(report: UsageReport, look: ChartStyle) -> Iterator[str]:
-    found = shares_of(report, _SHARES)
+    found = shares_of(report, _SHARES, look.projects)
     measure = look.measure
     facts = [measure.text(measure.of(report.totals)), _range(report)]
     yield from _header(f"{measure.title} by {', '.join(report.by)}", facts, look)

@@ -14,6 +14,7 @@ from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Budget, PriceData, Pricing, UsageRow
+    from hansard.render.format import ProjectNames
 
 _BAR = 12
 _STATES = {"ok": "green", "near": "yellow", "over": "red"}
@@ -33,12 +34,12 @@ def bar(share: Decimal | float, columns: int) -> str:
     return "█" * full + "░" * (columns - full)
 
 
-def budget_table(budgets: Sequence[Budget], columns: int, paint: Paint) -> list[str]:
+def budget_table(budgets: Sequence[Budget], names: ProjectNames, columns: int, paint: Paint) -> list[str]:
     """Budgets with how much of each is spent, in the colour of its state."""
     spent = aligned([budget_cost(item) for item in budgets])
     rows = [
         (
-            PERIODS[item.period] + (f" in {project_name(item.project)}" if item.project is not None else ""),
+            PERIODS[item.period] + (f" in {project_name(item.project, names)}" if item.project is not None else ""),
             bar(item.share, _BAR),
             amount,
             item.limit_usd,

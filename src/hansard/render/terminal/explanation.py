@@ -31,13 +31,14 @@ from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, Explanation
+    from hansard.render.format import ProjectNames
 
 _MANY_LINES = 8
 
 
-def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) -> list[str]:
+def lay_out(explanation: Explanation, zone: Zone, names: ProjectNames, columns: int, paint: Paint) -> list[str]:
     """The lines of the answer."""
-    sheet = _Layout(zone, columns, paint)
+    sheet = _Layout(zone, names, columns, paint)
     return [
         *sheet.head(explanation),
         *notes(explanation.pricing, explanation.figure, columns, paint),
@@ -47,8 +48,9 @@ def lay_out(explanation: Explanation, zone: Zone, columns: int, paint: Paint) ->
 
 
 class _Layout:
-    def __init__(self, zone: Zone, columns: int, paint: Paint) -> None:
+    def __init__(self, zone: Zone, names: ProjectNames, columns: int, paint: Paint) -> None:
         self.zone = zone
+        self.names = names
         self.columns = columns
         self.paint = paint
 
@@ -120,7 +122,7 @@ class _Layout:
         yield paint(head, "green") + paint(at, "dim") + paint(model, "cyan")
         indent = "   "
         yield fit(f"{indent}{one_line(message.key)}", self.columns)
-        yield from self._wrapped(belongs(message), indent)
+        yield from self._wrapped(belongs(message, self.names), indent)
         yield from self._wrapped(counted_once(message), indent)
         yield from self._lines(message.lines, indent + "  ")
         yield from self._classes(message, indent)

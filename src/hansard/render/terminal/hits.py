@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
-from hansard.render.format import clock, local, many, project_name, tool_name, when
+from hansard.render.format import ProjectNames, clock, local, many, project_name, tool_name, when
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ class HitStyle(Struct, frozen=True):
     columns: int
     paint: Paint
     now: datetime
+    names: ProjectNames
 
     def readable(self) -> HitStyle:
         """Not too wide to read; into a pipe nothing is cut."""
-        return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.now)
+        return self if self.is_piped else HitStyle(min(self.columns, _WIDEST), self.paint, self.now, self.names)
 
     @property
     def is_piped(self) -> bool:
@@ -80,7 +81,7 @@ def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look
     paint = look.paint
     name = one_line(session_id[:8]) or "-"
     title = one_line(title[:_TITLE]) or ("(untitled)" if session_id else "(of no session)")
-    project = fit(project_name(path), max(8, look.columns // 4))
+    project = fit(project_name(path, look.names), max(8, look.columns // 4))
     least = min(width(title), _TITLE_LEAST)
     ways = [(project, "  ".join(facts)), (project, "".join(facts[:1])), ("", "".join(facts[:1]))]
     rooms = [look.columns - sum(width(text) + 2 for text in (name, *way) if text) for way in ways]
@@ -282,7 +283,7 @@ def _marked(text: str, start: int, end: int, spans: Sequence[tuple[int, int]], p
 def facet_lines(facets: Facets, look: HitStyle) -> Iterator[str]:
     """How the places spread, as bars: the most frequent of each sort, and the latest months."""
     paths = [path for path, _ in facets.project[:_FACETS]]
-    names = [project_name(path) for path in paths]
+    names = [project_name(path, look.names) for path in paths]
     projects = tuple(
         (name if names.count(name) == 1 else one_line(path), count)
         for name, path, (_, count) in zip(names, paths, facets.project, strict=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hansard.model.table import Column, Kind
@@ -13,6 +12,7 @@ from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
     from hansard.model.recovery import LostSession, Reconstruction, RecoveredPaste
+    from hansard.render.cells import CellContext
 
 _SHOWN = 400  # characters of a title
 _PASTE_LINES = 12  # of a paste; Markdown and JSON have all of it
@@ -28,7 +28,7 @@ _COLUMNS = (
 )
 
 
-def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, now: datetime) -> list[str]:
+def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, context: CellContext) -> list[str]:
     """The list of lost sessions."""
     rows = [
         [
@@ -41,7 +41,7 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, now:
         ]
         for lost in sessions
     ]
-    return table(_COLUMNS, rows, columns, paint, now)
+    return table(_COLUMNS, rows, columns, paint, context)
 
 
 def short_name(lost: LostSession) -> str:

@@ -6,11 +6,10 @@ Our own because a warm command has 150 ms, and rich's tables take half of that t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from hansard.model.table import Column, Kind
-from hansard.render.cells import cell
+from hansard.render.cells import CellContext, cell
 from hansard.render.text import Paint, fit, pad, width
 
 _GAP = 2
@@ -24,12 +23,12 @@ def table(
     rows: Sequence[Sequence[Any]],
     columns_wide: int,
     paint: Paint,
-    now: datetime | None = None,
+    context: CellContext | None = None,
     *,
     header: bool = True,
 ) -> list[str]:
-    """The lines of a table, none wider than the terminal; times are seen from `now`."""
-    rows = written(columns, rows, now)
+    """The lines of a table, none wider than the terminal; `context` is needed for times and projects."""
+    rows = written(columns, rows, context)
     natural = [
         max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
         for place, column in enumerate(columns)
@@ -53,9 +52,11 @@ def table(
     return lines
 
 
-def written(columns: Sequence[Column], rows: Sequence[Sequence[Any]], now: datetime | None = None) -> list[list[str]]:
+def written(
+    columns: Sequence[Column], rows: Sequence[Sequence[Any]], context: CellContext | None = None
+) -> list[list[str]]:
     """The cells as text; the digits of costs stand below each other, their marks behind them."""
-    by_column = [[cell(row[place], column.kind, now) for row in rows] for place, column in enumerate(columns)]
+    by_column = [[cell(row[place], column.kind, context) for row in rows] for place, column in enumerate(columns)]
     for place, column in enumerate(columns):
         if column.kind is Kind.COST:
             by_column[place] = aligned(by_column[place])

@@ -16,6 +16,7 @@ from hansard.render.text import Paint, clean, fit, one_line, width
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
     from hansard.model.ledger import UsageReport, UsageRow
+    from hansard.render.format import ProjectNames
 
 _TITLE = 48  # columns of a title that decide whether figures are written out
 _INDENT = "  "
@@ -32,9 +33,9 @@ class _Key(Struct, frozen=True):
     cells: list[str]
 
 
-def usage_table(report: UsageReport, zone: Zone, columns: int, paint: Paint) -> list[str]:
+def usage_table(report: UsageReport, zone: Zone, projects: ProjectNames, columns: int, paint: Paint) -> list[str]:
     """The lines of a report: its rows, below each what it used of every model where that was asked for, and the total."""
-    keys = [key for name in report.by if name != "total" for key in _keys(name, report.rows, zone)]
+    keys = [key for name in report.by if name != "total" for key in _keys(name, report.rows, zone, projects)]
     labels: list[list[str]] = []
     rows: list[UsageRow] = []
     for number, row in enumerate(report.rows if keys else ()):
@@ -88,9 +89,9 @@ def _fitted(
 # -- what rows are about
 
 
-def _keys(name: str, rows: Sequence[UsageRow], zone: Zone) -> Iterator[_Key]:
+def _keys(name: str, rows: Sequence[UsageRow], zone: Zone, projects: ProjectNames) -> Iterator[_Key]:
     values = [row.key[name] for row in rows]
-    names = key_names(name, {value for value in values if value is not None}, zone)
+    names = key_names(name, {value for value in values if value is not None}, zone, projects)
     cells = [names[value] if value is not None else f"(no {name})" for value in values]
     least = None if name in _TIMES or name in _ABOUT else 16 if name == "project" else 12
     yield _Key(Column(name.upper(), Kind.LABEL, least=least, style=_STYLES.get(name)), cells)

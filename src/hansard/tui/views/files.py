@@ -86,7 +86,7 @@ class FilesView(ListView):
         """What a call changed; of a file, the last changes."""
         if isinstance(item, ChangedFile):
             history = h.file_history(item.path, limit=_RECENT)
-            lines = [painted([(DIM, f"last changed in {project_name(item.project)}")]), ""]
+            lines = [painted([(DIM, f"last changed in {project_name(item.project, self.hansard.names)}")]), ""]
             for call in history.page.calls:
                 lines += [*self.draw(call, columns), *_diff(h, call, columns, most=12), ""]
             return lines, 0

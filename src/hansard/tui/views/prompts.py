@@ -46,7 +46,7 @@ class PromptsView(ListView):
         """When, where and how it begins."""
         mark = "" if item.source in ("prompt", "queued") else f"[{item.source}] "
         times = f"{item.times}x " if item.times > 1 else ""
-        project = pad(fit(project_name(item.project), 16), 16)
+        project = pad(fit(project_name(item.project, self.hansard.names), 16), 16)
         time = pad(when(item.at, datetime.now(UTC)), 10)
         text = fit(one_line(item.text[:_LONGEST]), max(8, columns - 30 - len(mark) - len(times)))
         return [

@@ -267,7 +267,7 @@ class ReaderView(SessionActions, View):
         total = f"/{facts.turns:,}" if facts is not None else ""
         place = f"turn {turn.number:,}{total}" if turn is not None else ""
         figures = [
-            project_name(session.project),
+            project_name(session.project, self.hansard.names),
             place,
             cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False) + " this turn"
             if turn is not None and turn.api_messages

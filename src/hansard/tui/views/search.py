@@ -68,7 +68,7 @@ class SearchView(ListView):
         now = datetime.now(UTC)
         label = tool_name(item.tool) if item.tool else item.kind
         time = when(item.timestamp, now)
-        left = f"{project_name(item.project)}  "
+        left = f"{project_name(item.project, self.hansard.names)}  "
         room = columns - width(left) - width(label) - width(time) - 4
         title = fit(titled(item.title), max(8, room))
         space = " " * max(1, columns - width(left) - width(title) - width(label) - width(time) - 3)

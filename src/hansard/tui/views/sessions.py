@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 
 from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
-from hansard.render.format import day, many, project_name
+from hansard.render.format import ProjectNames, day, many, project_name
 from hansard.render.text import fit, one_line
 from hansard.tui.actions import SessionActions
 from hansard.tui.frame import Heading, View, problem_text
@@ -169,7 +169,9 @@ class SessionsView(SessionActions, View):
         for session in page.sessions:
             if (new := self._key(session)) != key:
                 key = new
-                rows.append(self._groups.get(new) or Group(_group_name(new, self._filter.group), None))
+                rows.append(
+                    self._groups.get(new) or Group(_group_name(new, self._filter.group, self.hansard.names), None)
+                )
             rows.append(session)
         return rows
 
@@ -204,12 +206,13 @@ class SessionsView(SessionActions, View):
     # -- what is drawn
 
     def _draw(self, row: Session | Group, columns: int) -> list[str]:
-        return [group_row(row, columns) if isinstance(row, Group) else session_row(row, self._style, columns)]
+        style = self._style._replace(names=self.hansard.names)  # which come after the first list
+        return [group_row(row, columns) if isinstance(row, Group) else session_row(row, style, columns)]
 
     def _draw_head(self) -> None:
         wanted = self._filter
         scope = {
-            "project": f"in {project_name(wanted.project or '')}",
+            "project": f"in {project_name(wanted.project or '', self.hansard.names)}",
             "all": "in all projects",
             "pinned": "pinned",
             "deleted": "deleted by the client, kept here",
@@ -377,16 +380,18 @@ def _read(h: Hansard, wanted: Filter, count: int, timezone: str | None) -> tuple
         page = replace(more, sessions=(*page.sessions, *more.sessions))
     if not wanted.group:
         return page, {}
+    names = h.project_names() if wanted.group == "project" else {}
     query, title = wanted.query()
     is_whole = title is None and wanted.scope not in ("project", "everything")
     found = h.session_groups(query, by=wanted.group, each=1, limit=5_000, timezone=timezone)
     named = {
-        group.key: Group(_group_name(group.key, wanted.group), group if is_whole else None) for group in found.groups
+        group.key: Group(_group_name(group.key, wanted.group, names), group if is_whole else None)
+        for group in found.groups
     }
     return page, named
 
 
-def _group_name(key: str, by: str) -> str:
+def _group_name(key: str, by: str, names: ProjectNames) -> str:
     if by == "project":
-        return project_name(key) if key else "(no project)"
+        return project_name(key, names) if key else "(no project)"
     return day(datetime.fromisoformat(key)) if key else "(no date)"

@@ -58,7 +58,7 @@ class UsageView(ListView):
         report = h.usage(text.strip() or None, by=by, sort=sort, ascending=ascending)
         self._report = report
         zone = self.hansard.zone
-        self._names = key_names(by, [row.key[by] or "" for row in report.rows], zone)
+        self._names = key_names(by, [row.key[by] or "" for row in report.rows], zone, self.hansard.names)
         totals = report.totals
         head = f"by {by}: {row_cost(totals)}, {short(totals.tokens)} tokens, {many(totals.api_messages, 'message')}"
         return Rows(report.rows, None, head if report.rows else "no usage matches")
@@ -70,7 +70,7 @@ class UsageView(ListView):
         if self._by == "session":
             return one_line(row.about.get("title", "")[:400]) or value[:8]
         if self._by == "project":
-            return project_name(value)
+            return project_name(value, self.hansard.names)
         return model_name(value) if self._by == "model" else self._names.get(value, value)
 
     def draw(self, item: UsageRow, columns: int) -> Sequence[str]:
@@ -104,9 +104,9 @@ class UsageView(ListView):
                 if self._by in ("day", "week", "month") and kind != "calendar"
                 else h.usage(self._text(), by="day")
             )
-            lines += draw_chart(kind, shown, columns, _COLOURS, today, blocks=True)
+            lines += draw_chart(kind, shown, self.hansard.names, columns, _COLOURS, today, blocks=True)
         else:
-            lines += draw_chart("share", report, columns, _COLOURS, today, blocks=True)
+            lines += draw_chart("share", report, self.hansard.names, columns, _COLOURS, today, blocks=True)
         parts = [
             ("input", item.input_tokens),
             ("output", item.output_tokens),

@@ -24,7 +24,7 @@ from hansard.render.explained import (
     together,
     used,
 )
-from hansard.render.format import exact, row_cost
+from hansard.render.format import ProjectNames, exact, row_cost
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
 from hansard.web.page_cache import shared
@@ -128,7 +128,7 @@ async def show(request: Request) -> Response:
             title="Explained",
             at="/usage",
             found=found,
-            heading=list(_heading(found, zone)),
+            heading=list(_heading(found, zone, request.app.state.engines.names)),
             chosen=chosen,
             figure=row_cost(found.figure),
             exactly=None if found.figure.cost_usd is None else exact(found.figure.cost_usd),
@@ -157,13 +157,13 @@ def _back(chosen: ReportFilters, names: Sequence[str]) -> str:
     return place("/usage", by=",".join(by) or "day", **asked)
 
 
-def _heading(found: Explanation, zone: Zone) -> Iterator[dict[str, str | None]]:
+def _heading(found: Explanation, zone: Zone, names: ProjectNames) -> Iterator[dict[str, str | None]]:
     """What is explained: each part of the key with its name, and where it leads."""
     for name, value in found.key.items():
         if value is None:
             yield {"name": name, "text": f"(no {name})", "title": "", "href": None}
             continue
-        text = value if name == "message" else key_names(name, [value], zone)[value]
+        text = value if name == "message" else key_names(name, [value], zone, names)[value]
         about = found.figure.about
         told = one_line(about.get("title", "") if name == "session" else about.get("description", ""))
         href = {

@@ -151,7 +151,10 @@ def _now(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
         "live": sum(item.live_at is not None for item in sessions),
         "pinned": [_listed(session, None) for session in h.sessions("is:pinned", limit=_PINNED).sessions],
         "block": block_of(current, zone, now),
-        "budgets": [budget_of(item) for item in h.budgets(settings.limits, timezone=settings.timezone, now=now)],
+        "budgets": [
+            budget_of(item, request.app.state.engines.names)
+            for item in h.budgets(settings.limits, timezone=settings.timezone, now=now)
+        ],
     }
 
 
@@ -270,6 +273,7 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str
     drawn = draw_spending(
         report,
         last,
+        request.app.state.engines.names,
         measure=measure,
         explain=lambda by, key: place("/explain", by=",".join(by), key=key, **when),
         span=(first, last),

@@ -16,7 +16,7 @@ from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.query.search.pages import SORTS
-from hansard.render.format import project_name, tool_name, when
+from hansard.render.format import ProjectNames, project_name, tool_name, when
 from hansard.render.html.escaping import cut_line
 from hansard.web.form_errors import FormError
 from hansard.web.page_cache import shared
@@ -154,29 +154,30 @@ async def palette(request: Request) -> Response:
     asked.done()
 
     def answer(h: Hansard) -> Response:
+        names = h.project_names()
         if query is None:
             projects = [
-                {"project": item.project, "name": project_name(item.project), "sessions": item.sessions}
+                {"project": item.project, "name": project_name(item.project, names), "sessions": item.sessions}
                 for item in h.projects()[:_RECENT]
             ]
-            return Json({"projects": projects, "sessions": _named(h.sessions(limit=_RECENT).sessions)})
+            return Json({"projects": projects, "sessions": _named(h.sessions(limit=_RECENT).sessions, names)})
         found = list(h.sessions(text=query, limit=_PALETTE).sessions)
         if _ID.fullmatch(query.lower()):
             found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
-        return Json({"sessions": _named(found[:_PALETTE]), "texts": _texts(h, query, _zone(request))})
+        return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, _zone(request))})
 
     told: Response = await request.app.state.engines.read(answer)
     return told
 
 
-def _named(sessions: Iterable[Session]) -> list[dict[str, str]]:
+def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, str]]:
     now = datetime.now(UTC)
 
     def named(session: Session) -> dict[str, str]:
         return {
             "session_id": session.session_id,
             "title": cut_line(session.title, 160) or "(untitled)",
-            "project": project_name(session.project),
+            "project": project_name(session.project, names),
             "when": when(session.ended_at, now),
         }
 
@@ -302,10 +303,10 @@ def _faceted(h: Hansard, looking: SearchRequest, zone: Zone) -> dict[str, Any]:
         found = h.facets(looking.q, most=_COUNTED, now=now, timezone=zone.asked)
     except QueryError:  # told with the results
         return {"facets": None, "chips": ()}
-    return {"facets": found, "chips": tuple(_chips(refining, found))}
+    return {"facets": found, "chips": tuple(_chips(refining, found, h.project_names()))}
 
 
-def _chips(refining: Refining, found: Facets) -> Iterator[tuple[str, list[Chip], int]]:
+def _chips(refining: Refining, found: Facets, names: ProjectNames) -> Iterator[tuple[str, list[Chip], int]]:
     """Each facet that can tell anything, with its chips."""
     days = found.month if len(found.month) > 1 else found.day
     for title, field, counts in (
@@ -318,27 +319,28 @@ def _chips(refining: Refining, found: Facets) -> Iterator[tuple[str, list[Chip],
         chips = [
             chip
             for value, count in counts[:_CHIPS]
-            if (chip := _chip(refining, field, value, count, counts)) is not None
+            if (chip := _chip(refining, field, value, count, counts, names)) is not None
         ]
         if len(counts) > 1 or any(chip.is_chosen for chip in chips):
             yield title, chips, len(counts) - len(chips)
 
 
-def _chip(refining: Refining, field: str, value: str, count: int, counts: tuple[tuple[str, int], ...]) -> Chip | None:
+def _chip(
+    refining: Refining, field: str, value: str, count: int, counts: tuple[tuple[str, int], ...], names: ProjectNames
+) -> Chip | None:
     if not value:
         return None
-    asked = _short(value, [other for other, _ in counts]) if field == "project" else value
+    asked = _short(project_name(value, names), value, [other for other, _ in counts]) if field == "project" else value
     chosen = refining.has(field, asked) or refining.has(field, value)
     query = refining.narrowed(field, asked) if chosen is None else chosen.rest
     if query is None:
         return None
-    name = {"project": project_name, "tool": tool_name}.get(field, str)(value)
+    name = project_name(value, names) if field == "project" else tool_name(value) if field == "tool" else value
     return Chip(name, count, value, query, chosen is not None)
 
 
-def _short(project: str, others: list[str]) -> str:
+def _short(name: str, project: str, others: list[str]) -> str:
     """A project's name, where no other one of the list is meant by it too."""
-    name = project_name(project)
     return name if sum(name in other for other in others) == 1 else project
 
 

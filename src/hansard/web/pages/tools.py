@@ -150,6 +150,7 @@ async def _one(request: Request, asked: Params, narrowed: ListFilters, wanted: d
         page = h.calls(**which, limit=_ROWS, subjects=True, outputs=chosen == "failed")
         return drawn(
             "tools_calls.html",
+            names=request.app.state.engines.names,
             report=report,
             sums=report.totals,
             chart=draw_calls(

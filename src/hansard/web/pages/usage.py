@@ -77,7 +77,7 @@ async def show(request: Request) -> Response:
             "usage_report.html",
             wish=wish,
             report=report,
-            table=make_table(report, wish, most=_MOST, more=blocks["pauses"]),
+            table=make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"]),
             most=_MOST,
             notes=marked_notes(report.pricing, report.totals),
             prices=data_words(report.pricing.data),
@@ -161,10 +161,12 @@ def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure
     report = h.usage(by=by, **wish.chosen.conditions)
     measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
     if by[0] not in STEPS:
-        return measure, draw_groups(report, measure=measure, explain=wish.chosen.explain)
+        return measure, draw_groups(report, h.project_names(), measure=measure, explain=wish.chosen.explain)
     span = wish.chosen.span
     days = span.days if report.rows else None
-    return measure, draw_spending(report, span.today, measure=measure, explain=wish.chosen.explain, span=days)
+    return measure, draw_spending(
+        report, span.today, h.project_names(), measure=measure, explain=wish.chosen.explain, span=days
+    )
 
 
 def _chart_by(wish: ReportRequest, report: UsageReport) -> tuple[str, ...]:
@@ -209,7 +211,8 @@ def _blocks(h: Hansard, wish: ReportRequest, request: Request) -> dict[str, Any]
 
 def _budgets(h: Hansard, wish: ReportRequest, request: Request) -> list[dict[str, Any]]:
     limits, timezone = request.app.state.settings.limits, wish.chosen.timezone
-    return [budget_of(item) for item in h.budgets(limits, timezone=timezone, now=wish.chosen.now)]
+    names = request.app.state.engines.names
+    return [budget_of(item, names) for item in h.budgets(limits, timezone=timezone, now=wish.chosen.now)]
 
 
 def _rates(h: Hansard) -> dict[str, Any]:

@@ -135,7 +135,13 @@ async def related(request: Request) -> Response:
 
     def found(h: Hansard, _: tzinfo) -> str:
         alike = h.related(session_id, limit=_RELATED)
-        return page("session_related.html", related=alike, commits=_commits(h, session_id), session_id=session_id)
+        return page(
+            "session_related.html",
+            related=alike,
+            commits=_commits(h, session_id),
+            session_id=session_id,
+            names=h.project_names(),
+        )
 
     return await _answer(request, found)
 
