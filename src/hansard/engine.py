@@ -22,13 +22,30 @@ from typing import TYPE_CHECKING, Self
 
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
+from hansard.model.requests import (
+    BlocksRequest,
+    CallsRequest,
+    Dated,
+    ExplainRequest,
+    FacetsRequest,
+    FileHistoryRequest,
+    FilesRequest,
+    FolderRequest,
+    ProjectsRequest,
+    PromptsRequest,
+    SearchRequest,
+    SessionGroupsRequest,
+    SessionsRequest,
+    ToolsRequest,
+    UsageRequest,
+    takes,
+)
 from hansard.query.reader import Reader
 from hansard.sources.roots import Root
 from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
 
 if TYPE_CHECKING:
     from datetime import tzinfo
-    from typing import Unpack
 
     from hansard.changes.journal import Journal, Undone
     from hansard.export.result import Exported
@@ -68,7 +85,6 @@ if TYPE_CHECKING:
     from hansard.query.activity import PeriodActivity
     from hansard.query.health import Diagnosis, Status
     from hansard.query.language import Node
-    from hansard.query.language.options import Conditions
     from hansard.query.messages import MessagePlace
     from hansard.record.restore import Restored
     from hansard.record.salvage import SalvageReport
@@ -295,77 +311,27 @@ class Hansard:
             self._record = Record.open(path, readonly=True)
         return self._record
 
-    def sessions(
-        self,
-        query: str | None = None,
-        *,
-        text: str | None = None,
-        debris: bool = False,
-        within: tuple[str, str] | None = None,
-        sort: str = "ended",
-        ascending: bool | None = None,
-        limit: int | None = 50,
-        cursor: str | None = None,
-        around: str | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> SessionPage:
-        """Sessions that fit the query and every other condition given, the newest first unless told otherwise.
-
-        `text` is words of the title or the first prompt; `within` is the kind and the key of one of `session_groups`;
-        `around` is the id of a session that the page should have in its middle.
-        """
+    @takes(SessionsRequest)
+    def sessions(self, request: SessionsRequest) -> SessionPage:
+        """Sessions that fit the query and every other condition given, the newest first unless told otherwise."""
         from hansard.query.sessions import SessionFilter, list_sessions
 
         group = None
-        if within is not None:
+        if request.within is not None:
             from hansard.query.session_groups import of_group
 
-            group = of_group(*within, _zone(timezone))
-        wanted = SessionFilter(self._query(query, timezone, **conditions), text, debris, group)
-        return list_sessions(
-            self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor, around=around
-        )
+            group = of_group(*request.within, _zone(request.timezone))
+        wanted = SessionFilter(_node(request.query, request), request.text, request.debris, group)
+        return list_sessions(self.reader, wanted, request)
 
-    def session_groups(
-        self,
-        query: str | None = None,
-        *,
-        by: str,
-        sort: str = "ended",
-        ascending: bool | None = None,
-        each: int = 8,
-        limit: int = 20,
-        cursor: str | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> SessionGroups:
+    @takes(SessionGroupsRequest)
+    def session_groups(self, request: SessionGroupsRequest) -> SessionGroups:
         """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
         from hansard.query.session_groups import list_groups
         from hansard.query.sessions import SessionFilter
 
-        return list_groups(
-            self.reader,
-            SessionFilter(self._query(query, timezone, **conditions)),
-            by=by,
-            zone=_zone(timezone),
-            sort=sort,
-            ascending=ascending,
-            each=each,
-            limit=limit,
-            cursor=cursor,
-        )
-
-    def _query(
-        self,
-        query: str | None = None,
-        timezone: str | None = None,
-        now: datetime | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> Node | None:
-        from hansard.query.language.options import make_query
-
-        return make_query(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
+        wanted = SessionFilter(_node(request.query, request))
+        return list_groups(self.reader, wanted, request, zone=_zone(request.timezone))
 
     def session(self, name: str, *, folder: str | None = None) -> Session:
         """The session with that id, beginning of an id, title, or `@last`; with `folder` only of projects at or below it."""
@@ -393,13 +359,13 @@ class Hansard:
             raise UsageError(f"no suggestions for {kind!r}; choose one of {', '.join(KINDS)}")
         return suggest(self.reader, kind, beginning, limit)
 
-    def projects(
-        self, *, since: datetime | None = None, until: datetime | None = None, text: str | None = None
-    ) -> list[Project]:
+    @takes(ProjectsRequest)
+    def projects(self, request: ProjectsRequest) -> list[Project]:
         """Projects and what happened in them, the most recent first."""
         from hansard.query.sessions import SessionFilter, list_projects
 
-        return list_projects(self.reader, SessionFilter(self._query(project=text, since=since, until=until)))
+        wanted = Dated(project=request.text, since=request.since, until=request.until)
+        return list_projects(self.reader, SessionFilter(_node(None, wanted)))
 
     def project_names(self) -> dict[str, str]:
         """What each project of the store is called: the last parts of its path that no other project ends in."""
@@ -485,79 +451,49 @@ class Hansard:
 
         return list_file_changes(self.reader, self._id(name), path)
 
-    def files(
-        self,
-        text: str | None = None,
-        *,
-        under: str | None = None,
-        sort: str = "last",
-        ascending: bool | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> FilePage:
-        """Files that tool calls changed, the last changed first unless told otherwise; `text` is words of the path."""
+    @takes(FilesRequest)
+    def files(self, request: FilesRequest) -> FilePage:
+        """Files that tool calls changed, the last changed first unless told otherwise."""
         from hansard.query.files import list_files
         from hansard.query.tool_calls import CallFilter
 
-        wanted = CallFilter(self._query(**conditions), text=text, under=under)
-        return list_files(self.reader, wanted, sort=sort, ascending=ascending, limit=limit, cursor=cursor)
+        wanted = CallFilter(_node(None, request), text=request.text, under=request.under)
+        return list_files(self.reader, wanted, request)
 
-    def folder(
-        self, under: str | None = None, *, text: str | None = None, **conditions: Unpack[Conditions]
-    ) -> FolderPage:
-        """The changed files of one folder, and the folders in it; `under` is a path with a slash at its end."""
+    @takes(FolderRequest)
+    def folder(self, request: FolderRequest) -> FolderPage:
+        """The changed files of one folder, and the folders in it."""
         from hansard.query.files import list_folder
         from hansard.query.tool_calls import CallFilter
 
-        return list_folder(self.reader, CallFilter(self._query(**conditions), text=text, under=under))
+        wanted = CallFilter(_node(None, request), text=request.text, under=request.under)
+        return list_folder(self.reader, wanted)
 
-    def file_history(
-        self,
-        path: str,
-        *,
-        reads: bool = False,
-        limit: int = 25,
-        cursor: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> FileHistory:
+    @takes(FileHistoryRequest)
+    def file_history(self, request: FileHistoryRequest) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
         from hansard.query.files import read_history
         from hansard.query.tool_calls import CallFilter
 
-        wanted = CallFilter(self._query(**conditions), path=path)
-        return read_history(self.reader, wanted, reads=reads, limit=limit, cursor=cursor)
+        return read_history(self.reader, CallFilter(_node(None, request), path=request.path), request)
 
-    def calls(
-        self,
-        query: str | None = None,
-        *,
-        kind: str = "all",
-        name: str | None = None,
-        text: str | None = None,
-        under: str | None = None,
-        sort: str = "newest",
-        subjects: bool = False,
-        outputs: bool = False,
-        limit: int = 50,
-        cursor: str | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> CallPage:
-        """Tool calls: `kind` is all, changes or errors, `name` the exact name of a tool, `text` words of the path.
+    @takes(CallsRequest)
+    def calls(self, request: CallsRequest) -> CallPage:
+        """Tool calls, the newest first unless told otherwise.
 
         `subjects` also says what each is about, and `outputs` how its result begins, which is read from the record.
         """
         from hansard.query.tool_calls import CallFilter, list_calls
 
-        asked = self._query(query, timezone, **conditions)
-        wanted = CallFilter(asked, kind=kind, name=name, text=text, under=under)
-        page = list_calls(self.reader, wanted, sort=sort, limit=limit, cursor=cursor)
-        if not (subjects or outputs) or not page.calls:
+        wanted = CallFilter(
+            _node(request.query, request), request.kind, request.name, text=request.text, under=request.under
+        )
+        page = list_calls(self.reader, wanted, sort=request.sort, limit=request.limit, cursor=request.cursor)
+        if not (request.subjects or request.outputs) or not page.calls:
             return page
         from hansard.thread.locate import with_subjects
 
-        return with_subjects(self.reader, self.record, page, outputs=outputs)
+        return with_subjects(self.reader, self.record, page, outputs=request.outputs)
 
     def tool_call(
         self,
@@ -589,34 +525,12 @@ class Hansard:
 
         return read_listed(self.reader, self.record, call)
 
-    def prompts(
-        self,
-        query: str | None = None,
-        *,
-        source: str | None = None,
-        unique: bool = False,
-        ascending: bool = False,
-        limit: int | None = 100,
-        cursor: str | None = None,
-        counted: bool = True,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> PromptPage:
-        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once.
-
-        Without `counted` the total tells only how many were looked at.
-        """
+    @takes(PromptsRequest)
+    def prompts(self, request: PromptsRequest) -> PromptPage:
+        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once."""
         from hansard.query.prompts import PromptFilter, list_prompts
 
-        return list_prompts(
-            self.reader,
-            PromptFilter(self._query(query, timezone, **conditions), source),
-            limit=limit,
-            cursor=cursor,
-            ascending=ascending,
-            unique=unique,
-            counted=counted,
-        )
+        return list_prompts(self.reader, PromptFilter(_node(request.query, request), request.source), request)
 
     def prompt_text(self, transcript: str, offset: int) -> str | None:
         """The prompt whose line begins at a byte of a transcript, which a `Prompt` names; None where there is none."""
@@ -743,48 +657,12 @@ class Hansard:
 
         return list_related(self.reader, self.session(name), limit=limit)
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        cursor: str | None = None,
-        group: bool = False,
-        sort: str = "best",
-        context: int = 0,
-        facets: bool = False,
-        width: int | None = None,
-        prepare: Callable[[str], str] | None = None,
-        command_output: bool = True,
-        now: datetime | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> SearchPage:
-        """What was ever said or done that answers a query, the best first; with `group` the best sessions.
+    @takes(SearchRequest)
+    def search(self, request: SearchRequest) -> SearchPage:
+        """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
+        from hansard.query.search.pages import Search
 
-        `prepare` is done to a whole text before its excerpt of `width` characters is cut; hits are then those that match in it, and
-        `total` counts them up to the first one behind the page. Without `command_output` nothing is found that commands printed
-        which a person typed.
-        """
-        from hansard.query.search.excerpts import WIDTH
-        from hansard.query.search.pages import Search, SearchRequest
-
-        request = SearchRequest(
-            query,
-            limit=limit,
-            cursor=cursor,
-            group=group,
-            sort=sort,
-            context=context,
-            facets=facets,
-            width=width or WIDTH,
-            prepare=prepare,
-            now=now,
-            zone=_zone(timezone),
-            conditions=conditions,
-            command_output=command_output,
-        )
-        return Search(self.reader, request).page(self._record_or_none())
+        return Search(self.reader, request, _zone(request.timezone)).page(self._record_or_none())
 
     def command_outputs(self, uuids: Collection[str]) -> set[str]:
         """Which of these messages are the output of a command that a person typed."""
@@ -792,38 +670,24 @@ class Hansard:
 
         return command_outputs(self.reader, uuids)
 
-    def count(
-        self,
-        query: str,
-        *,
-        now: datetime | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> int:
+    @takes(SearchRequest)
+    def count(self, request: SearchRequest) -> int:
         """How many places answer a query, copies in forks and former generations included."""
-        from hansard.query.search.pages import Search, SearchRequest
+        from hansard.query.search.pages import Search
 
-        request = SearchRequest(query, now=now, zone=_zone(timezone), conditions=conditions)
-        return Search(self.reader, request, exact=True).finder.count()
+        return Search(self.reader, request, _zone(request.timezone), exact=True).finder.count()
 
-    def facets(
-        self,
-        query: str,
-        *,
-        most: int = 20_000,
-        now: datetime | None = None,
-        timezone: str | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> Facets:
+    @takes(FacetsRequest)
+    def facets(self, request: FacetsRequest) -> Facets:
         """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
         from msgspec.structs import replace
 
         from hansard.query.search.facets import count_facets
-        from hansard.query.search.pages import Search, SearchRequest
+        from hansard.query.search.pages import Search
 
-        zone = _zone(timezone)
-        search = Search(self.reader, SearchRequest(query, now=now, zone=zone, conditions=conditions))
-        found = count_facets(self.reader, search.finder, most=most, zone=zone)
+        zone = _zone(request.timezone)
+        search = Search(self.reader, request, zone)
+        found = count_facets(self.reader, search.finder, most=request.most, zone=zone)
         return replace(found, truncated=True) if search.plan.is_cut else found
 
     def field_values(self, field: str, *, limit: int = 200) -> list[str]:
@@ -964,80 +828,47 @@ class Hansard:
 
     # -- the ledger
 
-    def usage(
-        self,
-        query: str | None = None,
-        *,
-        by: str | Sequence[str] = "day",
-        timezone: str | None = None,
-        mode: str = "auto",
-        breakdown: bool = False,
-        work: bool = False,
-        sort: str | None = None,
-        ascending: bool | None = None,
-        now: datetime | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> UsageReport:
+    @takes(UsageRequest)
+    def usage(self, request: UsageRequest) -> UsageReport:
         """What was used and what it cost, by one dimension or several; the rows add up to the totals."""
         from hansard.ledger.report import make_report
 
         with self.reader.at_once():
-            ledger = self._ledger(query, timezone, mode, now, **conditions)
-            return make_report(ledger, _names(by), breakdown=breakdown, work=work, sort=sort, ascending=ascending)
+            ledger = self._ledger(request, request.query, request.mode)
+            return make_report(
+                ledger,
+                _names(request.by),
+                breakdown=request.breakdown,
+                work=request.work,
+                sort=request.sort,
+                ascending=request.ascending,
+            )
 
-    def blocks(
-        self,
-        query: str | None = None,
-        *,
-        timezone: str | None = None,
-        mode: str = "auto",
-        now: datetime | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> Blocks:
+    @takes(BlocksRequest)
+    def blocks(self, request: BlocksRequest) -> Blocks:
         """Five-hour blocks in order, with the silences between them with a projection for the current one."""
         from hansard.ledger.blocks import make_blocks
 
         with self.reader.at_once():
-            return make_blocks(self._ledger(query, timezone, mode, now, **conditions))
+            return make_blocks(self._ledger(request, request.query, request.mode))
 
-    def tools(
-        self,
-        query: str | None = None,
-        *,
-        name: str | None = None,
-        timezone: str | None = None,
-        now: datetime | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> ToolReport:
-        """Every tool, or the one of that `name`: how often it was called, how long that took, how often it failed.
-
-        Calls are counted as in `usage`.
-        """
+    @takes(ToolsRequest)
+    def tools(self, request: ToolsRequest) -> ToolReport:
+        """How often each tool was called, how long that took, how often it failed; calls are counted as in `usage`."""
         from hansard.ledger.tool_usage import report_tools
 
         with self.reader.at_once():
-            return report_tools(self._ledger(query, timezone, "auto", now, **conditions), name)
+            return report_tools(self._ledger(request, request.query), request.name)
 
-    def explain(
-        self,
-        target: str | None = None,
-        query: str | None = None,
-        *,
-        by: str | Sequence[str] | None = None,
-        key: Sequence[str | None] = (),
-        timezone: str | None = None,
-        mode: str = "auto",
-        limit: int | None = 20,
-        now: datetime | None = None,
-        **conditions: Unpack[Conditions],
-    ) -> Explanation:
+    @takes(ExplainRequest)
+    def explain(self, request: ExplainRequest) -> Explanation:
         """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
         from hansard.ledger.explain import explain
 
-        names = _names(by) if by is not None else None
+        names = _names(request.by) if request.by is not None else None
         with self.reader.at_once():
-            ledger = self._ledger(query, timezone, mode, now, **conditions)
-            return explain(ledger, self.record, target, by=names, key=tuple(key), limit=limit)
+            ledger = self._ledger(request, request.query, request.mode)
+            return explain(ledger, self.record, request.target, by=names, key=tuple(request.key), limit=request.limit)
 
     def reconcile(
         self, *, peer: bytes | None = None, progress: Callable[[int, int], None] | None = None
@@ -1093,20 +924,15 @@ class Hansard:
         fetched = datetime.fromisoformat(book.fetched_at) if book.fetched_at else None
         return PriceData("genai-prices", book.version, book.dated, fetched, len(self.overrides))
 
-    def _ledger(
-        self,
-        query: str | None,
-        timezone: str | None,
-        mode: str,
-        now: datetime | None,
-        **conditions: Unpack[Conditions],
-    ) -> Ledger:
+    def _ledger(self, request: Dated, query: str | None, mode: str = "auto") -> Ledger:
         from hansard.ledger.calendar import find_zone
         from hansard.ledger.filters import usage_filter
         from hansard.ledger.report import Ledger
 
-        wanted = usage_filter(query, now=now or datetime.now(UTC), zone=_zone(timezone), **conditions)
-        return Ledger(self.reader, wanted, zone=find_zone(timezone), mode=mode, now=now, commits=self._commit_map)
+        now = request.now or datetime.now(UTC)
+        wanted = usage_filter(query, request, now=now, zone=_zone(request.timezone))
+        zone = find_zone(request.timezone)
+        return Ledger(self.reader, wanted, zone=zone, mode=mode, now=request.now, commits=self._commit_map)
 
     # -- files out
 
@@ -1371,6 +1197,13 @@ class Hansard:
             ):
                 return days
         return None
+
+
+def _node(query: str | None, request: Dated) -> Node | None:
+    """A query and the conditions beside it, parsed; None where nothing is asked."""
+    from hansard.query.language.options import make_query
+
+    return make_query(query, request, now=request.now or datetime.now(UTC), zone=_zone(request.timezone))
 
 
 def _zone(timezone: str | None) -> tzinfo | None:

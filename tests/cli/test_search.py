@@ -265,8 +265,8 @@ def test_what_is_not_indexed_yet_is_told(run: Run, monkeypatch: pytest.MonkeyPat
     facets = Facets((), (), (), (), 20_000, truncated=True)
     hits = Hansard.search
 
-    def partly(self: Hansard, query: str, **more: Any) -> SearchPage:
-        page = hits(self, query, **more)
+    def partly(self: Hansard, *query: Any, **more: Any) -> SearchPage:
+        page = hits(self, *query, **more)
         return SearchPage(page.hits, page.sessions, 7, True, "next", 1.0, 3 << 20, ("a note\x1b[2J",), facets)
 
     monkeypatch.setattr(Hansard, "search", partly)

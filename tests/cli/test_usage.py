@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hansard.directories import config_path
-from hansard.ledger.dimensions import DIMENSIONS
+from hansard.model.requests import DIMENSIONS
 from hansard.render.format import cost, dollars
 from hansard.render.terminal.tables import aligned
 from hansard.render.text import width

@@ -164,12 +164,12 @@ def test_every_line_of_real_histories_gives_what_the_ledger_has(public: Hansard)
 
 
 @pytest.mark.parametrize("conditions", [{"project": "tide"}, {"model": "opus"}, {"query": "tool:Bash"}])
-def test_conditions_are_those_of_the_report(demo: Hansard, conditions: dict[str, str]) -> None:
-    report = demo.usage(by="day", **conditions)  # type: ignore[arg-type]
+def test_conditions_are_those_of_the_report(demo: Hansard, conditions: dict[str, Any]) -> None:
+    report = demo.usage(by="day", **conditions)
     assert 0 < report.totals.api_messages < demo.usage(by="total").totals.api_messages
     for row in report.rows[:5]:
-        check(demo.explain(by="day", key=tuple(row.key.values()), limit=0, **conditions), row)  # type: ignore[arg-type]
-    assert demo.explain(limit=0, **conditions).figure.cost_usd == report.totals.cost_usd  # type: ignore[arg-type]
+        check(demo.explain(by="day", key=tuple(row.key.values()), limit=0, **conditions), row)
+    assert demo.explain(limit=0, **conditions).figure.cost_usd == report.totals.cost_usd
 
 
 def test_the_dearest_come_first(demo: Hansard) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.ledger.filters import Selection, UsageFilter
+from hansard.model.requests import Conditions
 from hansard.query.language import QueryError
 from hansard.query.language.options import make_query
 from tests.ledger.conftest import END, Kept, keep
@@ -231,7 +232,7 @@ def test_sums_are_used_where_they_suffice(demo: Kept) -> None:
     """Bounds on a quarter of an hour need no single messages; others do."""
 
     def source(query: str | None = None, **more: Any) -> str:
-        return Selection(demo.h.reader, UsageFilter(make_query(query, now=END, zone=UTC, **more))).source
+        return Selection(demo.h.reader, UsageFilter(make_query(query, Conditions(**more), now=END, zone=UTC))).source
 
     assert (
         source() == source(since=EDGE, until=EDGE + timedelta(hours=3), model="opus", query="is:subagent") == "spending"

@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hansard.engine import Hansard
-from hansard.ledger.dimensions import DIMENSIONS
 from hansard.model.ledger import Limit
+from hansard.model.requests import DIMENSIONS, MODES
 from hansard.model.serialize import plain
-from hansard.pricing.cost import MODES
 from hansard.pricing.rates import spellings
 from tests.ledger.conftest import keep
 from tests.ledger.making import HAIKU, ONE, OPUS, START, opened, said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hansard.ledger.dimensions import DIMENSIONS
+from hansard.model.requests import DIMENSIONS
 from tests.ledger.conftest import Kept
 from tests.ledger.test_report import assert_slowly
 from tests.ledger.test_sums import assert_adds_up, figures

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hansard.ledger.dimensions import DIMENSIONS
+from hansard.model.requests import DIMENSIONS
 from tests.ledger.conftest import Kept
 from tests.ledger.slowly import Keys, grouped, said, summed
 

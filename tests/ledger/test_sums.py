@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from hansard.errors import UsageError
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.report import SORTS
 from hansard.model.ledger import UsageReport, UsageRow, Work
-from hansard.pricing.cost import MODES, total
+from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
+from hansard.pricing.cost import total
 from tests.ledger.conftest import Kept
 from tests.ledger.making import opened, story
 from tests.sync.making import Tree
@@ -107,7 +106,7 @@ def test_an_empty_history(tree: Tree) -> None:
         assert h.rates() == []
 
 
-@pytest.mark.parametrize("sort", SORTS)
+@pytest.mark.parametrize("sort", USAGE_SORTS)
 @pytest.mark.parametrize("by", ["day,model", "session", "tool", "hour"])
 def test_orders(demo: Kept, by: str, sort: str) -> None:
     rows = demo.h.usage(by=by, sort=sort, timezone="UTC").rows

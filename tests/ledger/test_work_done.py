@@ -6,8 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from hansard.ledger.dimensions import DIMENSIONS
 from hansard.model.ledger import Work
+from hansard.model.requests import DIMENSIONS
 from tests.ledger.conftest import Kept
 from tests.ledger.making import FORK, HAIKU, ONE, START, TWO, of, opened, said, story
 from tests.ledger.slowly import values

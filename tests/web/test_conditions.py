@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import hansard
 from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.model.requests import SearchRequest
 from hansard.query import language as q
 from hansard.query.language.options import make_query
-from hansard.query.search.pages import Search, SearchRequest
+from hansard.query.search.pages import Search
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 from tests.cli.conftest import runner
 from tests.query.search import slowly
@@ -207,7 +208,7 @@ def test_calls(history: History, conditions: Conditions) -> None:
 @given(conditions=some(OF_SESSIONS), word=st.sampled_from(["", "the", "kind:prompt", "test OR file"]))
 def test_search(history: History, conditions: Conditions, word: str) -> None:
     query = word or "kind:prompt,reply,call,result,thinking,command,title,note"
-    node = make_query(query, now=NOW, **conditions)
+    node = make_query(query, SearchRequest(query, **conditions), now=NOW)
     assert node is not None
 
     def fits(node: q.Node, said: slowly.Said) -> bool:
@@ -221,7 +222,7 @@ def test_search(history: History, conditions: Conditions, word: str) -> None:
     wanted = {said.place for said in history.texts if fits(node, said)}
     reader = history.h.reader
     for request in (
-        SearchRequest(query, now=NOW, conditions=conditions),  # type: ignore[arg-type] # a plain dict of the strategies
+        SearchRequest(query, now=NOW, **conditions),
         SearchRequest(f"({query}) {as_text(conditions)}", now=NOW),
     ):
         ids = {id_ for id_ in Search(reader, request).finder.ids() if id_ < SNAPSHOT_TEXT}
@@ -276,4 +277,4 @@ def test_commands(history: History, conditions: Conditions) -> None:
 
 def test_an_unknown_condition_is_refused(history: History) -> None:
     with pytest.raises(TypeError, match="colour"):
-        history.h.sessions(colour="blue")  # type: ignore[call-arg]
+        history.h.sessions(colour="blue")  # type: ignore[call-overload]

@@ -18,8 +18,8 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.cli.app import hansard as command
-from hansard.ledger.dimensions import DIMENSIONS
 from hansard.model.ledger import Limit, PriceOverride
+from hansard.model.requests import DIMENSIONS
 from hansard.render.format import row_cost
 from hansard.web import answer_cache
 from tests.sync.making import FOLDER, assistant, raw, session, user

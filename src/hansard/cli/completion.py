@@ -133,7 +133,7 @@ def _sessions(ctx: click.Context, incomplete: str) -> Iterator[CompletionItem]:
 
 def _dimensions(_: click.Context, incomplete: str) -> Iterator[CompletionItem]:
     """What a report is split by: one dimension, or several with commas."""
-    from hansard.ledger.dimensions import DIMENSIONS
+    from hansard.model.requests import DIMENSIONS
 
     before = incomplete[: incomplete.rfind(",") + 1]
     yield from _matching(dict.fromkeys(DIMENSIONS, ""), incomplete.removeprefix(before), before)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from hansard.ledger.filters import usage_filter
 from hansard.ledger.report import Ledger, make_report
 from hansard.model.ledger import Budget
+from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -34,7 +35,7 @@ def period_start(period: str, zone: Zone, now: datetime) -> datetime:
 
 def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
     since = period_start(limit.period, zone, now)
-    wanted = usage_filter(None, now=now, project=limit.project, since=since)
+    wanted = usage_filter(None, Conditions(project=limit.project, since=since), now=now)
     totals = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
     spent = totals.cost_usd or Decimal(0)
     share = spent / limit.limit_usd

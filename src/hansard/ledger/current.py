@@ -11,6 +11,7 @@ from hansard.ledger.budgets import check_budgets
 from hansard.ledger.filters import UsageFilter, usage_filter
 from hansard.ledger.report import Ledger, make_report
 from hansard.model.current import CurrentTotal, CurrentUsage
+from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
     from hansard.ledger.calendar import Zone
@@ -30,7 +31,7 @@ def current_usage(
         return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
 
     def between(since: datetime, until: datetime) -> CurrentTotal:
-        return total(usage_filter(None, now=now, since=since, until=until))
+        return total(usage_filter(None, Conditions(since=since, until=until), now=now))
 
     session = total(UsageFilter(sessions=(session_id,))) if session_id is not None else None
     today = zone.local(now).date()

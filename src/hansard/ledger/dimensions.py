@@ -10,28 +10,11 @@ from msgspec import Struct
 
 from hansard.errors import UsageError
 from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of
+from hansard.model.requests import DIMENSIONS
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate
     from hansard.query.reader import Reader
-
-DIMENSIONS = {
-    "hour": "hours of your time zone",
-    "day": "days of your time zone",
-    "week": "weeks that begin on Monday, as 2026-W46",
-    "month": "months",
-    "block": "five-hour blocks, by the time they begin",
-    "session": "sessions, each with its subagents",
-    "project": "projects",
-    "model": "models",
-    "agent": "the main threads, and subagents by their type",
-    "subagent": "the main threads, and each subagent by itself",
-    "branch": "git branches",
-    "commit": "git commits, each with the messages whose work went into it",
-    "tool": "the first tool that a message calls",
-    "total": "nothing: one row",
-}
-"""Everything `--by` takes, with what the rows are."""
 
 TIMES = frozenset({"hour", "day", "week", "month", "block"})
 MAIN = "main"

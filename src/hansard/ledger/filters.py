@@ -6,11 +6,10 @@ import json
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.query.language.options import Conditions, make_query
+from hansard.query.language.options import make_query
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
+    from hansard.model.requests import Conditions
     from hansard.query.compile import Target
     from hansard.query.language import Node
     from hansard.query.reader import Reader
@@ -25,12 +24,9 @@ class UsageFilter(NamedTuple):
     sessions: tuple[str, ...] | None = None  # these ids only
 
 
-def usage_filter(
-    text: str | None, *, now: datetime, zone: tzinfo | None = None, **conditions: Unpack[Conditions]
-) -> UsageFilter:
+def usage_filter(text: str | None, conditions: Conditions, *, now: datetime, zone: tzinfo | None = None) -> UsageFilter:
     """What a query's text and the conditions beside it ask of the ledger."""
-    query = make_query(text, now=now, zone=zone, **conditions)
-    return UsageFilter(query, conditions.get("since"), conditions.get("until"))
+    return UsageFilter(make_query(text, conditions, now=now, zone=zone), conditions.since, conditions.until)
 
 
 class Selection:

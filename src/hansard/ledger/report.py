@@ -16,7 +16,8 @@ from hansard.ledger.calendar import Zone
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.filters import Selection, UsageFilter
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
-from hansard.pricing.cost import MODES, SUMS, Sums, data_of, rates_of
+from hansard.model.requests import MODES, USAGE_SORTS
+from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
 
 if TYPE_CHECKING:
@@ -24,14 +25,6 @@ if TYPE_CHECKING:
     from hansard.model.ledger import PriceData
     from hansard.query.reader import Reader
 
-
-SORTS = {
-    "key": "by what the rows are, times in order",
-    "cost": "by money",
-    "tokens": "by tokens",
-    "messages": "by how many messages",
-}
-"""What the rows can be ordered by."""
 
 RowKey = tuple[str | None, ...]
 
@@ -213,8 +206,8 @@ def _sorted(
 ) -> list[UsageRow]:
     if sort is None:
         sort = "key" if any(item.is_time for item in dimensions) else "cost"
-    if sort not in SORTS:
-        raise UsageError(f"cannot sort usage by {sort!r}; choose one of {', '.join(SORTS)}")
+    if sort not in USAGE_SORTS:
+        raise UsageError(f"cannot sort usage by {sort!r}; choose one of {', '.join(USAGE_SORTS)}")
     if ascending is None:
         ascending = sort == "key"
     rows = sorted(rows, key=lambda row: [(value is None, value or "") for value in row.key.values()])

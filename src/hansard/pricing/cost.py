@@ -110,13 +110,6 @@ SUMS = (
     "sum(messages), sum(lower_bounds), sum(input), sum(output), sum(cache_read), sum(cache_write_5m), sum(cache_write_1h),"
     " sum(web_searches), sum(recorded), sum(progress_only), min(CASE WHEN first_ts > 0 THEN first_ts END), max(last_ts)"
 )
-MODES = {
-    "auto": "what the client wrote that a message cost, where it did (before 1.0.9), else tokens times rates",
-    "calculate": "always tokens times rates",
-    "recorded": "only what the client wrote",
-}
-"""How money is found, by name."""
-
 Key = tuple[int, int]  # rate, has_recorded
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
+from hansard.model.requests import FileHistoryRequest, FilesRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.tool_calls import CallFilter, list_calls, once
@@ -35,27 +36,19 @@ _COLUMNS = (
 )
 
 
-def list_files(
-    reader: Reader,
-    wanted: CallFilter,
-    *,
-    sort: str = "last",
-    ascending: bool | None = None,
-    limit: int = 50,
-    cursor: str | None = None,
-) -> FilePage:
+def list_files(reader: Reader, wanted: CallFilter, request: FilesRequest) -> FilePage:
     """One page of the files that the wanted calls changed, the last changed first unless told otherwise."""
+    sort, limit = request.sort, request.limit
     if sort not in SORTS:
         raise UsageError(f"cannot sort files by {sort!r}; choose one of {', '.join(SORTS)}")
-    if limit < 1:
+    if limit is not None and limit < 1:
         raise UsageError("a page has at least one file")
-    if ascending is None:
-        ascending = sort == "path"
+    ascending = sort == "path" if request.ascending is None else request.ascending
     where, values = once(reader, replace(wanted, kind="changes"))
     key, listed = SORTS[sort], ["files", sort, ascending]
     after = "1"
-    if cursor is not None:
-        value, path = read_cursor(cursor, listed, str if sort == "path" else int, str)
+    if request.cursor is not None:
+        value, path = read_cursor(request.cursor, listed, str if sort == "path" else int, str)
         after = f"({key} {'>' if ascending else '<'} ? OR ({key} = ? AND path > ?))"
         values += [value, value, path]
     rows = list(
@@ -63,12 +56,12 @@ def list_files(
             f"{_FILES.format(where=where)}, totals AS (SELECT count(*), sum(changes), sum(added), sum(removed) FROM files)"
             f" SELECT * FROM totals LEFT JOIN (SELECT {_COLUMNS}, {key} FROM files f WHERE {after}"
             f" ORDER BY {key} {'ASC' if ascending else 'DESC'}, path LIMIT ?)",
-            (*values, limit + 1),
+            (*values, -1 if limit is None else limit + 1),
         )
     )
     total, changes, added, removed = (number or 0 for number in rows[0][:4])
     found = [row[4:] for row in rows if row[4] is not None]
-    more = len(found) > limit
+    more = limit is not None and len(found) > limit
     found = found[:limit]
     return FilePage(
         tuple(map(_file, found)),
@@ -128,9 +121,7 @@ def _folder(first: str, last: str) -> str:
     return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
 
 
-def read_history(
-    reader: Reader, wanted: CallFilter, *, reads: bool = False, limit: int = 25, cursor: str | None = None
-) -> FileHistory:
+def read_history(reader: Reader, wanted: CallFilter, request: FileHistoryRequest) -> FileHistory:
     """What was done to the file that the filter's `path` names, the newest first; `reads` also lists what changed nothing."""
     where, values = once(reader, replace(wanted, kind="all"))
     row = reader.one(
@@ -143,8 +134,8 @@ def read_history(
     calls, changes, added, removed, sessions, first_at, last_at = row
     if not calls:
         raise NotFound(f"no tool call names the file {wanted.path}")
-    listed, total = ("all", calls) if reads else ("changes", changes)
-    page = list_calls(reader, replace(wanted, kind=listed), limit=limit, cursor=cursor, total=total)
+    listed, total = ("all", calls) if request.reads else ("changes", changes)
+    page = list_calls(reader, replace(wanted, kind=listed), limit=request.limit, cursor=request.cursor, total=total)
     newest = page.calls or list_calls(reader, replace(wanted, kind="all"), limit=1).calls
     return FileHistory(
         path=wanted.path or "",

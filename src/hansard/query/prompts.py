@@ -13,6 +13,7 @@ from hansard.errors import UsageError
 from hansard.model.files import FileChange
 from hansard.model.moves import follow_moves
 from hansard.model.prompts import Prompt, PromptPage
+from hansard.model.requests import PROMPT_SOURCES, PromptsRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
 from hansard.query.reader import Reader, like
@@ -22,7 +23,6 @@ from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from hansard.query.language import Node
 
-SOURCES = ("prompt", "queued", "command", "bash", "history")
 
 _OF_SESSION = (
     f"SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
@@ -43,7 +43,7 @@ class PromptFilter:
     """Which prompts are wanted; everything given must hold."""
 
     query: Node | None = None
-    source: str | None = None  # one of SOURCES
+    source: str | None = None  # one of PROMPT_SOURCES
 
     def where(self, reader: Reader) -> tuple[str, list[Any]]:
         """A condition over `prompts`, and its values."""
@@ -57,8 +57,10 @@ class PromptFilter:
                 terms.append(asked.sql)
                 values += asked.values
         if self.source is not None:
-            if self.source not in SOURCES:
-                raise UsageError(f"{self.source!r} is not a source of prompts; choose one of {', '.join(SOURCES)}")
+            if self.source not in PROMPT_SOURCES:
+                raise UsageError(
+                    f"{self.source!r} is not a source of prompts; choose one of {', '.join(PROMPT_SOURCES)}"
+                )
             terms.append("source = ?")
             values.append(self.source)
         return " AND ".join(terms), values
@@ -84,28 +86,20 @@ class Typed(NamedTuple):
         return (*time, self.path, self.root, self.id & OFFSET_MASK)
 
 
-def list_prompts(
-    reader: Reader,
-    wanted: PromptFilter,
-    *,
-    limit: int | None = 100,
-    cursor: str | None = None,
-    ascending: bool = False,
-    unique: bool = False,
-    counted: bool = True,
-) -> PromptPage:
+def list_prompts(reader: Reader, wanted: PromptFilter, request: PromptsRequest) -> PromptPage:
     """One page of everything typed, the newest first; each prompt once, whatever number of transcripts have it.
 
     All prompts are gone through, since the page tells how many there are, but only the page is held; without `counted` not
     more than the page, unless how often equal texts were typed must be known. A line of history.jsonl counts only where no
     transcript has the prompt itself.
     """
+    limit, ascending, unique = request.limit, request.ascending, request.unique
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one prompt; no limit gives all of them")
     listed = ["prompts", ascending, unique]
-    after = None if cursor is None else read_cursor(cursor, listed, bool, int, str, str, int)
+    after = None if request.cursor is None else read_cursor(request.cursor, listed, bool, int, str, str, int)
     texts = unique or limit is None
-    hurried = not (counted or unique)
+    hurried = not (request.counted or unique)
     page: list[tuple[Typed, int]] = []
     times: dict[int, int] = {}
     total = 0

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from hansard.errors import UsageError
+from hansard.model.requests import SessionGroupsRequest
 from hansard.model.sessions import SessionGroup, SessionGroups
 from hansard.model.time import from_milliseconds, moment_at
 from hansard.query.compile import ALL_TOKENS, Condition
@@ -34,31 +35,23 @@ class _Group(NamedTuple):
 
 
 def list_groups(
-    reader: Reader,
-    wanted: SessionFilter,
-    *,
-    by: str,
-    zone: tzinfo | None = None,
-    sort: str = "ended",
-    ascending: bool | None = None,
-    each: int = 8,
-    limit: int = 20,
-    cursor: str | None = None,
+    reader: Reader, wanted: SessionFilter, request: SessionGroupsRequest, *, zone: tzinfo | None = None
 ) -> SessionGroups:
     """One page of groups, the latest first, each with the first sessions in an order; days are those of the zone."""
+    by, limit = request.by, request.limit
     if by not in GROUPS:
         raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
-    if limit < 1 or each < 1:
+    if limit < 1 or request.each < 1:
         raise UsageError("a page has at least one group, and a group one session")
     found = sorted(_days(reader, wanted, zone) if by == "day" else _projects(reader, wanted))
-    after = None if cursor is None else read_cursor(cursor, ["groups", by], int, str)
+    after = None if request.cursor is None else read_cursor(request.cursor, ["groups", by], int, str)
     left = found if after is None else [group for group in found if group[:2] > after]
-    shown = tuple(_shown(reader, by, group, sort, ascending, each) for group in left[:limit])
+    shown = tuple(_shown(reader, request, group) for group in left[:limit])
     more = write_cursor(["groups", by], left[limit - 1][:2]) if len(left) > limit else None
     return SessionGroups(shown, more, len(found), sum(len(group.ids) for group in found))
 
 
-def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | None, each: int) -> SessionGroup:
+def _shown(reader: Reader, request: SessionGroupsRequest, group: _Group) -> SessionGroup:
     among = Condition("session_id IN (SELECT value FROM json_each(?))", (json.dumps(group.ids),))
     *sums, api_messages, is_lower_bound, costs = reader.one(
         f"SELECT {_SUMS} FROM sessions LEFT JOIN session_costs c USING (session_id) {REPEATED} WHERE {among.sql}",
@@ -66,8 +59,18 @@ def _shown(reader: Reader, by: str, group: _Group, sort: str, ascending: bool | 
     )
     cost = together(json.loads(costs), messages=api_messages)
     last_at = from_milliseconds(-group.age) if group.age else None
-    sessions, next_cursor = in_order(reader, *among, sort=sort, ascending=ascending, limit=each)
-    made: Any = (by, group.key, len(group.ids), *sums, last_at, cost, bool(is_lower_bound), sessions, next_cursor)
+    sessions, next_cursor = in_order(reader, *among, sort=request.sort, ascending=request.ascending, limit=request.each)
+    made: Any = (
+        request.by,
+        group.key,
+        len(group.ids),
+        *sums,
+        last_at,
+        cost,
+        bool(is_lower_bound),
+        sessions,
+        next_cursor,
+    )
     return SessionGroup(*made)
 
 

@@ -18,6 +18,7 @@ from hansard.storage.cursors import read_cursor, write_cursor
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from hansard.model.requests import SessionsRequest
     from hansard.query.compile import Condition
     from hansard.query.language import Node
 
@@ -82,20 +83,18 @@ class SessionFilter(NamedTuple):
         return " AND ".join(terms) or "1", values
 
 
-def list_sessions(
-    reader: Reader,
-    wanted: SessionFilter,
-    *,
-    sort: str = "ended",
-    ascending: bool | None = None,
-    limit: int | None = 50,
-    cursor: str | None = None,
-    around: str | None = None,
-) -> SessionPage:
+def list_sessions(reader: Reader, wanted: SessionFilter, request: SessionsRequest) -> SessionPage:
     """One page of sessions, the newest first unless told otherwise; the one that has a session in its middle, or the first, where it is none of them."""
     where, values = wanted.where(reader)  # once: words are looked up here
     found, next_cursor = in_order(
-        reader, where, values, sort=sort, ascending=ascending, limit=limit, cursor=cursor, around=around
+        reader,
+        where,
+        values,
+        sort=request.sort,
+        ascending=request.ascending,
+        limit=request.limit,
+        cursor=request.cursor,
+        around=request.around,
     )
     total = reader.one(f"SELECT count(*) FROM sessions WHERE {where}", tuple(values))[0]
     return SessionPage(found, next_cursor, total)

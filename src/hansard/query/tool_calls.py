@@ -80,14 +80,14 @@ def list_calls(
     wanted: CallFilter,
     *,
     sort: str = "newest",
-    limit: int = 50,
+    limit: int | None = 50,
     cursor: str | None = None,
     total: int | None = None,
 ) -> CallPage:
     """One page of calls, the newest or the slowest first; they are counted unless it is known how many there are."""
     if sort not in SORTS:
         raise UsageError(f"cannot sort calls by {sort!r}; choose one of {', '.join(SORTS)}")
-    if limit < 1:
+    if limit is not None and limit < 1:
         raise UsageError("a page has at least one call")
     where, values = once(reader, wanted)
     source = f"tool_calls c{'' if wanted.path is not None else ' NOT INDEXED'}"
@@ -99,10 +99,11 @@ def list_calls(
         values += read_cursor(cursor, ["calls", sort], int, int)
     rows = list(
         reader.rows(
-            f"SELECT c.id, {key} FROM {source} WHERE {where} ORDER BY 2 DESC, 1 DESC LIMIT ?", (*values, limit + 1)
+            f"SELECT c.id, {key} FROM {source} WHERE {where} ORDER BY 2 DESC, 1 DESC LIMIT ?",
+            (*values, -1 if limit is None else limit + 1),
         )
     )
-    more = len(rows) > limit
+    more = limit is not None and len(rows) > limit
     rows = rows[:limit]
     found = {row[0]: _call(row) for row in reader.rows(_DETAILS, (json.dumps([row[0] for row in rows]),))}
     return CallPage(

@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.report import SORTS
-from hansard.pricing.cost import MODES
+from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
 from hansard.web.params import Params
 from hansard.web.period import Period, parse_period
 from hansard.web.urls import place
@@ -175,7 +173,7 @@ def parse_report_request(request: Request) -> ReportRequest:
         asked.flag("work"),
         asked.choice("stack", STACKS, "model"),
         asked.choice("measure", MEASURES, "") or None,
-        asked.choice("sort", SORTS, usual_sort(by)),
+        asked.choice("sort", USAGE_SORTS, usual_sort(by)),
         asked.choice("order", ORDERS, "desc"),
         asked.number("skip", 0, 0, 1_000_000),
         asked.text("stack") is not None,

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from hansard.engine import Hansard
 from hansard.errors import UsageError
+from hansard.model.requests import SearchRequest
 from hansard.query.language import QueryError
-from hansard.query.search.pages import Search, SearchRequest
+from hansard.query.search.pages import Search
 
 WRITTEN = """
     " ' ` * ** - -- ( ) () (( )) : :: , ; . .. / \\ | || & && + ++ # ## ^ ~ $ % @ ! ? = < > [ ] { } _ OR AND NOT NEAR or not

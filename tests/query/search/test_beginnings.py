@@ -16,9 +16,10 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import UsageError
+from hansard.model.requests import SearchRequest
 from hansard.query.language import parse
 from hansard.query.search import vocabulary
-from hansard.query.search.pages import Search, SearchRequest
+from hansard.query.search.pages import Search
 from hansard.query.search.plan import make_plan
 from hansard.query.search.spellings import Spelling, as_typed, begun_spellings, inflections, spellings
 from hansard.query.search.vocabulary import IndexedWords

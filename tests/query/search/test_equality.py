@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from hansard.engine import Hansard
 from hansard.index.schema import SNAPSHOT_TEXT
+from hansard.model.requests import SearchRequest
 from hansard.query import language as q
-from hansard.query.search.pages import Search, SearchRequest
+from hansard.query.search.pages import Search
 from hansard.query.search.plan import FRIENDLY_WORDS, without_empty
 from hansard.storage.ids import OFFSET_MASK
 from tests.query.search.slowly import Said, everything, fits
@@ -61,7 +62,7 @@ def slow(demo: Hansard) -> Slowly:
 
 
 def quickly(h: Hansard, query: str) -> set[tuple[int, int]]:
-    finder = Search(h.reader, SearchRequest(query, now=NOW, zone=UTC)).finder
+    finder = Search(h.reader, SearchRequest(query, now=NOW), UTC).finder
     ids = list(finder.ids())
     assert len(ids) == len(set(ids)) == finder.count()
     return {(id_ >> 40, id_ & OFFSET_MASK) for id_ in ids if id_ < SNAPSHOT_TEXT}

@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from hansard.engine import Hansard
+from hansard.model.requests import SearchRequest
 from hansard.query.search import candidates
-from hansard.query.search.pages import Search, SearchRequest
+from hansard.query.search.pages import Search
 
 QUERIES = [
     "the",

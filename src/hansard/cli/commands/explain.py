@@ -7,8 +7,7 @@ import click
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.list_options import limit_option
 from hansard.cli.usage_options import counts, period
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.pricing.cost import MODES
+from hansard.model.requests import DIMENSIONS, MODES
 
 
 @click.command(cls=Command)

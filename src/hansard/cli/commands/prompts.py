@@ -14,8 +14,8 @@ from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.dates import Moment
 from hansard.cli.list_options import limit_option, more_note, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
+from hansard.model.requests import PROMPT_SOURCES
 from hansard.model.table import Column, Kind
-from hansard.query.prompts import SOURCES
 from hansard.render.format import full as in_full
 from hansard.render.format import many, project_name
 from hansard.render.terminal.tables import table
@@ -44,7 +44,7 @@ _COLUMNS = (
 @click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
 @click.option("--since", type=Moment(), help="Typed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
 @click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
-@click.option("--source", type=click.Choice(SOURCES), help="Only one kind; history: only history.jsonl has it.")
+@click.option("--source", type=click.Choice(PROMPT_SOURCES), help="Only one kind; history: only history.jsonl has it.")
 @click.option("--unique", is_flag=True, help="List equal prompts once, with how often they were typed.")
 @click.option("--reverse", is_flag=True, help="Reverse the order: oldest first.")
 @click.option("--full", is_flag=True, help="Show whole prompts instead of one line each.")

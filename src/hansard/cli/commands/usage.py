@@ -13,9 +13,7 @@ from hansard.cli.list_options import limit_option, sort_options
 from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.usage_options import counts, filter_line, period
 from hansard.errors import UsageError
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.report import SORTS
-from hansard.pricing.cost import MODES
+from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
 
 if TYPE_CHECKING:
     from hansard.cli.usage_options import Period
@@ -36,7 +34,7 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
 )
 @click.option("--breakdown", is_flag=True, help="Show each row by model below it.")
 @click.option("--work", is_flag=True, help="Add tool calls, errors, time and changed lines.")
-@sort_options(SORTS, None, text="Sort by this; by default times in order, everything else by cost.")
+@sort_options(USAGE_SORTS, None, text="Sort by this; by default times in order, everything else by cost.")
 @click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first.")
 @limit_option(0, text="Show at most this many rows; the total still covers all.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")

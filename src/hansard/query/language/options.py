@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
+    from hansard.model.requests import Conditions
     from hansard.query.language.nodes import Node
 
 
-class Conditions(TypedDict, total=False):
-    """What must hold beside the text of a query; each means what the field of that name means."""
-
-    project: str | None
-    folder: str | None
-    since: datetime | None  # at or after
-    until: datetime | None  # before: the field `before:`
-    branch: str | None
-    model: str | None
-    tool: str | None
-    version: str | None
-    client: str | None
-    file: str | None
-    tag: str | None
-    has_errors: bool  # is:error
-    pinned: bool  # is:pinned
-    source_state: str | None  # is:live, is:gone
-    filter: str | None  # a second query, read apart from the first: quotes and OR in one do not reach the other
-
-
 def make_query(
-    text: str | None, *, now: datetime, zone: tzinfo | None = None, **conditions: Unpack[Conditions]
+    text: str | None, conditions: Conditions | None = None, *, now: datetime, zone: tzinfo | None = None
 ) -> Node | None:
     """A query's text and the conditions beside it as one node; None where nothing is asked.
 
     Without conditions nothing of the language is imported.
     """
-    for name in conditions:
-        if name not in Conditions.__annotations__:
-            raise TypeError(f"unknown condition {name!r}")
-    given = {name: value for name, value in conditions.items() if value is not None and value is not False}
+    given = {} if conditions is None else conditions.given()
     if not given and not (text or "").strip():
         return None
     from hansard.model.time import to_milliseconds

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, tzinfo
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from hansard.errors import UsageError
+from hansard.model.requests import SEARCH_SORTS, SearchRequest
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
 from hansard.model.time import from_milliseconds, moment_at, to_milliseconds
 from hansard.query.compile import ROLES
 from hansard.query.language import And, Everything, Near, Not, Or, Phrase, Word, walk
-from hansard.query.language.options import Conditions, make_query
+from hansard.query.language.options import make_query
 from hansard.query.reader import Reader
 from hansard.query.search.blocks import NOT_PRINTED, TextBlock, Texts, describe, name_tools
 from hansard.query.search.candidates import PARTS, Finder, Stops
@@ -33,31 +34,12 @@ from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 if TYPE_CHECKING:
     from hansard.record.store import Record
 
-SORTS = ("best", "newest")
 HITS_PER_SESSION = 3
 _MORE_HITS = 0.08  # what each further hit in a session adds to it, for the first few
 _MOST_MORE = 5
 _GROUPED_SHOWN = 60  # hits that sessions are made of where each is looked at before it counts
 _GROUPED = 8  # so many hits for each session that a page by time is to show
 _LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
-
-
-class SearchRequest(Struct, frozen=True):
-    """What a page is to be like."""
-
-    query: str
-    limit: int = 10
-    cursor: str | None = None
-    group: bool = False
-    sort: str = "best"
-    context: int = 0
-    facets: bool = False
-    width: int = WIDTH
-    prepare: Callable[[str], str] | None = None
-    now: datetime | None = None
-    zone: tzinfo | None = None
-    conditions: Conditions = field(default_factory=Conditions)
-    command_output: bool = True  # False: nothing that a typed command printed
 
 
 class _Cursor(NamedTuple):
@@ -90,12 +72,14 @@ class Search:
 
     _screen: Screen | None = None
 
-    def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
+    def __init__(
+        self, reader: Reader, request: SearchRequest, zone: tzinfo | None = None, *, exact: bool = False
+    ) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
         if request.limit < 1:
             raise UsageError("a page has at least one hit")
-        if request.sort not in SORTS:
-            raise UsageError(f"cannot sort by {request.sort!r}; choose one of {', '.join(SORTS)}")
+        if request.sort not in SEARCH_SORTS:
+            raise UsageError(f"cannot sort by {request.sort!r}; choose one of {', '.join(SEARCH_SORTS)}")
         self._reader = reader
         self._request = request
         if request.cursor is None:
@@ -103,7 +87,7 @@ class Search:
         else:
             self._cursor = _read(request.cursor, request)
         asked_at = moment_at(self._cursor.now)
-        self.node = make_query(request.query, now=asked_at, zone=request.zone, **request.conditions) or Everything()
+        self.node = make_query(request.query, request, now=asked_at, zone=zone) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             wanted = self.node if request.prepare is None else without_exclusions(self.node)
@@ -359,7 +343,9 @@ class _HitBuilder:
                 text = self._screen.text(block)
             else:
                 text = self._texts.of(block) if self._texts is not None else ""
-            found[block.id] = self._marker.excerpt(text, width=self._request.width, context=self._request.context)
+            found[block.id] = self._marker.excerpt(
+                text, width=self._request.width or WIDTH, context=self._request.context
+            )
         return found
 
     def _hit(self, found: _Found, excerpt: Excerpt, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
@@ -452,7 +438,7 @@ def _made_for(request: SearchRequest) -> list[Any]:
         request.query,
         request.group,
         request.sort,
-        *(f"{name} {value}" for name, value in request.conditions.items() if value),
+        *(f"{name} {value}" for name, value in request.given().items()),
         *(() if request.command_output else ("no command output",)),
     ]
     return ["search", crc32(json.dumps(asked).encode("utf-8", "replace"))]

@@ -8,13 +8,11 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, defstruct
 from msgspec.structs import replace
 
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.ledger.report import SORTS
 from hansard.model.explain import Explanation
 from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
+from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
-from hansard.pricing.cost import MODES
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import (
     MODEL,
@@ -147,7 +145,7 @@ ENDPOINTS = (
             _MODE,
             Flag("breakdown", "Add each row's usage by model."),
             Flag("work", "Add tool calls, errors, time and changed lines."),
-            *sort_order(tuple(SORTS), None),
+            *sort_order(tuple(USAGE_SORTS), None),
             Number("limit", "Maximum number of rows; totals are of all.", 1, 10_000, 1_000),
         ),
     ),

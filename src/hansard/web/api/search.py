@@ -7,10 +7,9 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from hansard.model.prompts import PromptPage
+from hansard.model.requests import PROMPT_SOURCES, SEARCH_SORTS
 from hansard.model.search import Facets, SearchPage, SessionHits
 from hansard.model.serialize import plain
-from hansard.query.prompts import SOURCES
-from hansard.query.search.pages import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.api.parameters import CURSOR, PROJECT, QUERY, SINCE, UNTIL, Choice, Flag, Number, RequiredText
 
@@ -66,7 +65,7 @@ ENDPOINTS = (
             SINCE,
             UNTIL,
             Flag("group", "Group hits by session."),
-            Choice("sort", "Sort order.", SORTS, "best"),
+            Choice("sort", "Sort order.", SEARCH_SORTS, "best"),
             Number("context", "Lines of context around each hit.", 0, 100, 0),
             Flag("facets", "Add counts of matches by project, tool, kind and month."),
             Number("limit", "Maximum number of hits, or of sessions.", 1, 100, 20),
@@ -84,7 +83,7 @@ ENDPOINTS = (
             PROJECT,
             SINCE,
             UNTIL,
-            Choice("source", "Only one kind; history: in no transcript.", SOURCES),
+            Choice("source", "Only one kind; history: in no transcript.", PROMPT_SOURCES),
             Flag("unique", "Each text once, with a count."),
             Flag("reverse", "Oldest first."),
             Number("limit", "Maximum number.", 1, 500, 50),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route
 
 from hansard.errors import UsageError
-from hansard.ledger.dimensions import DIMENSIONS
 from hansard.model.explain import ExplainedClass
+from hansard.model.requests import DIMENSIONS
 from hansard.render.explained import (
     CLASSES,
     COPIES,

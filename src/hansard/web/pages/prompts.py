@@ -10,8 +10,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hansard.errors import NotFound
+from hansard.model.requests import PROMPT_SOURCES
 from hansard.query.language import QueryError
-from hansard.query.prompts import SOURCES
 from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.page_cache import shared
 from hansard.web.params import LAST_OFFSET, Params
@@ -71,7 +71,7 @@ async def show(request: Request) -> Response:
         asked.text("project"),
         asked.text("since"),
         asked.text("until"),
-        asked.choice("source", SOURCES, "") or None,
+        asked.choice("source", PROMPT_SOURCES, "") or None,
         asked.flag("unique"),
     )
     part, cursor = asked.choice("part", _PARTS, "page"), asked.text("cursor")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route
 
 from hansard.errors import UsageError
+from hansard.model.requests import SEARCH_SORTS
 from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
-from hansard.query.search.pages import SORTS
 from hansard.render.format import ProjectNames, project_name, tool_name, when
 from hansard.render.html.escaping import cut_line
 from hansard.web.form_errors import FormError
@@ -203,7 +203,9 @@ def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
 
 def _looking(asked: Params) -> SearchRequest:
     return SearchRequest(
-        asked.text("q"), asked.choice("group", ("session", "none"), "session"), asked.choice("sort", SORTS, "best")
+        asked.text("q"),
+        asked.choice("group", ("session", "none"), "session"),
+        asked.choice("sort", SEARCH_SORTS, "best"),
     )
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hansard.ledger.dimensions import DIMENSIONS
-from hansard.pricing.cost import MODES
+from hansard.model.requests import DIMENSIONS, MODES
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_groups, draw_spending
 from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells

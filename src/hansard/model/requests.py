@@ -1,0 +1,394 @@
+"""One request for each question: what can be asked, with its type, default, limits and description.
+
+The engine takes requests, or their fields as keywords. Command line options and HTTP parameters are generated from the fields, so an
+option, a parameter and a keyword of the same name have the same meaning. `Meta.extra` holds what differs between front ends:
+
+- `choices`: the values that a text may have;
+- `option`: the name on the command line, where it is not `--name`; `metavar`: the placeholder of its value there;
+- `http`: the name in a URL.
+
+A field without a description is for programs only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import cache, wraps
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+from msgspec import NODEFAULT, Meta, Struct
+
+if TYPE_CHECKING:
+    from typing import ParamSpec, Protocol, TypeVar, overload
+
+    _Fields = ParamSpec("_Fields")
+    _Request = TypeVar("_Request")
+    _RequestIn_contra = TypeVar("_RequestIn_contra", contravariant=True)
+    _Answer = TypeVar("_Answer")
+    _AnswerOut_co = TypeVar("_AnswerOut_co", covariant=True)
+
+    class Ask(Protocol[_Fields, _RequestIn_contra, _AnswerOut_co]):
+        """A bound method that takes a request, or the fields of one."""
+
+        @overload
+        def __call__(self, request: _RequestIn_contra, /) -> _AnswerOut_co: ...
+        @overload
+        def __call__(self, *values: _Fields.args, **fields: _Fields.kwargs) -> _AnswerOut_co: ...
+
+    class Question(Protocol[_Fields, _RequestIn_contra, _AnswerOut_co]):
+        """A method that takes a request, or the fields of one."""
+
+        @overload
+        def __get__(self, engine: None, owner: type) -> Callable[..., _AnswerOut_co]: ...
+        @overload
+        def __get__(self, engine: object, owner: type) -> Ask[_Fields, _RequestIn_contra, _AnswerOut_co]: ...
+
+
+SESSION_SORTS = tuple("ended started prompts messages tools files errors tokens output cost size title project".split())
+FILE_SORTS = ("last", "changes", "lines", "sessions", "path")
+CALL_SORTS = ("newest", "slowest")
+CALL_KINDS = ("all", "changes", "errors")
+SEARCH_SORTS = ("best", "newest")
+SOURCE_STATES = ("live", "gone", "rewritten")
+PROMPT_SOURCES = ("prompt", "queued", "command", "bash", "history")
+USAGE_SORTS = {
+    "key": "by what the rows are, times in order",
+    "cost": "by money",
+    "tokens": "by tokens",
+    "messages": "by how many messages",
+}
+MODES = {
+    "auto": "what the client wrote that a message cost, where it did (before 1.0.9), else tokens times rates",
+    "calculate": "always tokens times rates",
+    "recorded": "only what the client wrote",
+}
+"""How money is found, by name."""
+DIMENSIONS = {
+    "hour": "hours of your time zone",
+    "day": "days of your time zone",
+    "week": "weeks that begin on Monday, as 2026-W46",
+    "month": "months",
+    "block": "five-hour blocks, by the time they begin",
+    "session": "sessions, each with its subagents",
+    "project": "projects",
+    "model": "models",
+    "agent": "the main threads, and subagents by their type",
+    "subagent": "the main threads, and each subagent by itself",
+    "branch": "git branches",
+    "commit": "git commits, each with the messages whose work went into it",
+    "tool": "the first tool that a message calls",
+    "total": "nothing: one row",
+}
+"""Everything `--by` takes, with what the rows are."""
+
+
+def about(description: str, *, ge: int | None = None, le: int | None = None, **extra: object) -> Meta:
+    """The description of a field, its limits and what differs between front ends."""
+    return Meta(description=description, ge=ge, le=le, extra=extra)
+
+
+def at_or_after(when: str = "At") -> Meta:
+    """The description of `since`."""
+    return Meta(description=f"{when} or after: 2026-05-01, 7d, monday, '3 days ago'.")
+
+
+def before(when: str = "Before") -> Meta:
+    """The description of `until`."""
+    return Meta(description=f"{when} the end of that day, or before that time.")
+
+
+Order = Annotated[bool | None, about("Ascending or descending; the default depends on `sort`.", http="order")]
+Limit = Annotated[int | None, about("Maximum number.", ge=1, le=500)]
+Cursor = Annotated[str | None, about("Where the last page ended: `next_cursor` of that answer.")]
+Mode = Annotated[str, about("How costs are determined.", choices=MODES)]
+Under = Annotated[str | None, about("Only files below this folder: a path with a trailing slash.")]
+PathWords = Annotated[str | None, about("Only files with all these words in their path.")]
+ToolName = Annotated[str | None, about("Only this tool or MCP server; a trailing * matches a prefix.")]
+ModelName = Annotated[str | None, about("Of models whose name contains this.", metavar="TEXT")]
+Progress = Callable[[int, int], None]  # done, total
+
+
+class Conditions(Struct, frozen=True, kw_only=True):
+    """What must hold beside the text of a query; each means what the field of that name means."""
+
+    project: Annotated[str | None, about("Only in this project: a path or part of one.", metavar="TEXT")] = None
+    folder: str | None = None
+    since: Annotated[datetime | None, at_or_after()] = None
+    until: Annotated[datetime | None, before()] = None  # the field `before:`
+    branch: Annotated[str | None, about("On a git branch whose name contains this.", metavar="TEXT")] = None
+    model: Annotated[str | None, about("With a model whose name contains this.", metavar="TEXT")] = None
+    tool: Annotated[
+        str | None, about("That called this tool, or one of this MCP server; a star: begins so.", metavar="NAME")
+    ] = None
+    version: Annotated[
+        str | None,
+        about(
+            "Written by this version of the client: 2.1 is every 2.1.x.", option="--client-version", metavar="VERSION"
+        ),
+    ] = None
+    file: str | None = None
+    tag: Annotated[str | None, about("Only with this tag; a trailing * matches a prefix.")] = None
+    has_errors: Annotated[bool, about("In which a tool or the API failed.", option="--errors", http="errors")] = False
+    pinned: Annotated[bool, about("Only pinned sessions.")] = False
+    source_state: Annotated[
+        str | None,
+        about(
+            "Whether the transcript is on disk (live), deleted (gone) or shortened (rewritten).",
+            choices=("live", "gone", "rewritten"),
+            http="state",
+        ),
+    ] = None
+    filter: str | None = None  # a second query, read apart from the first: quotes and OR in one do not reach the other
+
+    def given(self) -> dict[str, Any]:
+        """The conditions that are set."""
+        named = ((name, getattr(self, name)) for name in Conditions.__struct_fields__)
+        return {name: value for name, value in named if value is not None and value is not False}
+
+
+class Dated(Conditions, frozen=True, kw_only=True):
+    """Conditions, and how dates in them are read."""
+
+    timezone: Annotated[
+        str | None, about("Time zone of days, e.g. Europe/Berlin; your own by default.", metavar="ZONE")
+    ] = None
+    now: datetime | None = None
+
+
+class Query(Dated, frozen=True):
+    """A query and the conditions beside it."""
+
+    query: Annotated[str | None, about("Words and fields in the query language of `hansard search`.", http="q")] = None
+
+
+class SessionsRequest(Query, frozen=True, kw_only=True):
+    """A page of sessions; `around` is the id of the one in its middle, `within` the kind and key of a group."""
+
+    since: Annotated[datetime | None, at_or_after("Active at")] = None
+    until: Annotated[datetime | None, before("Begun before")] = None
+    text: Annotated[str | None, about("With all these words in the title or the first prompt.", metavar="WORDS")] = None
+    debris: Annotated[bool, about("Include sessions in which nothing was said.", option="--all", http="all")] = False
+    within: tuple[str, str] | None = None
+    sort: Annotated[str, about("Sort by this.", choices=SESSION_SORTS)] = "ended"
+    ascending: Order = None
+    limit: Limit = 50
+    cursor: Cursor = None
+    around: str | None = None
+
+
+class SessionGroupsRequest(Query, frozen=True, kw_only=True):
+    """A page of sessions by project or by day, the latest first."""
+
+    by: str
+    sort: str = "ended"
+    ascending: bool | None = None
+    each: int = 8  # sessions of a group
+    limit: int = 20
+    cursor: str | None = None
+
+
+class ProjectsRequest(Struct, frozen=True, kw_only=True):
+    """All projects."""
+
+    text: Annotated[str | None, about("Part of the path.")] = None
+    since: Annotated[datetime | None, at_or_after("With sessions active at")] = None
+    until: Annotated[datetime | None, before("With sessions begun before")] = None
+
+
+class _Changes(Dated, frozen=True, kw_only=True):
+    since: Annotated[datetime | None, at_or_after("Changed at")] = None
+    until: Annotated[datetime | None, before("Changed before")] = None
+
+
+class _FilesText(_Changes, frozen=True):
+    text: PathWords = None
+
+
+class FilesRequest(_FilesText, frozen=True, kw_only=True):
+    """A page of the files that tool calls changed."""
+
+    under: Under = None
+    sort: Annotated[str, about("Sort by this.", choices=FILE_SORTS)] = "last"
+    ascending: Order = None
+    limit: Limit = 50
+    cursor: Cursor = None
+
+
+class _Folder(_Changes, frozen=True):
+    under: str | None = None
+
+
+class FolderRequest(_Folder, frozen=True, kw_only=True):
+    """The changed files of a folder, and its folders; `under` is a path with a slash at its end."""
+
+    text: str | None = None
+
+
+class _File(_Changes, frozen=True):
+    path: Annotated[str, about("The file's path as it is in the calls.")]
+
+
+class FileHistoryRequest(_File, frozen=True, kw_only=True):
+    """A page of what tool calls did to one file."""
+
+    reads: Annotated[bool, about("Include calls that did not change it.")] = False
+    limit: Annotated[int | None, about("Maximum number of calls.", ge=1, le=500)] = 25
+    cursor: Cursor = None
+
+
+class CallsRequest(Query, frozen=True, kw_only=True):
+    """A page of tool calls; `name` is the exact name of a tool."""
+
+    kind: Annotated[str, about("All calls, those that changed a file, or failed ones.", choices=CALL_KINDS)] = "all"
+    tool: ToolName = None
+    name: str | None = None
+    text: PathWords = None
+    under: Under = None
+    sort: Annotated[str, about("Sort by this.", choices=CALL_SORTS)] = "newest"
+    subjects: Annotated[bool, about("Add what each call is about.")] = False
+    outputs: Annotated[bool, about("Add the beginning of each result.")] = False
+    limit: Annotated[int | None, about("Maximum number.", ge=1, le=200)] = 50
+    cursor: Cursor = None
+
+
+class PromptsRequest(Query, frozen=True, kw_only=True):
+    """A page of prompts; without `counted` its total is the number examined."""
+
+    since: Annotated[datetime | None, at_or_after("Typed at")] = None
+    until: Annotated[datetime | None, before("Typed before")] = None
+    source: Annotated[
+        str | None, about("Only one kind; history: only history.jsonl has it.", choices=PROMPT_SOURCES)
+    ] = None
+    unique: Annotated[bool, about("List equal prompts once, with how often they were typed.")] = False
+    ascending: Annotated[bool, about("Oldest first.", http="reverse")] = False
+    limit: Limit = 100
+    cursor: Cursor = None
+    counted: bool = True
+
+
+class _Search(Dated, frozen=True):
+    query: Annotated[str, about("Words and fields in the query language of `hansard search`.", http="q")]
+
+
+class SearchRequest(_Search, frozen=True, kw_only=True):
+    """A page of hits.
+
+    `prepare` is applied to a whole text before its excerpt of `width` characters is cut; hits are then those that match in the
+    result, and `total` counts them up to the first one after the page. Without `command_output` the output of commands that a person
+    typed is not searched.
+    """
+
+    since: Annotated[datetime | None, at_or_after("Said at")] = None
+    until: Annotated[datetime | None, before("Said before")] = None
+    group: Annotated[bool, about("Group hits by session.")] = False
+    sort: Annotated[str, about("Sort by this.", choices=SEARCH_SORTS)] = "best"
+    context: Annotated[int, about("Show N lines around each hit.", ge=0, le=100, option="-C --context")] = 0
+    facets: Annotated[bool, about("Also count matches by project, tool, kind and month.")] = False
+    limit: Annotated[int, about("Maximum number of hits, or of sessions.", ge=1, le=100)] = 10
+    cursor: Cursor = None
+    width: int | None = None
+    prepare: Callable[[str], str] | None = None
+    command_output: bool = True
+
+
+class FacetsRequest(SearchRequest, frozen=True, kw_only=True):
+    """Counts of the newest matches, at most `most` of them."""
+
+    most: int = 20_000
+
+
+class _Ledger(Query, frozen=True, kw_only=True):
+    model: ModelName = None
+    mode: Mode = "auto"
+
+
+class UsageRequest(_Ledger, frozen=True, kw_only=True):
+    """A report of tokens and cost."""
+
+    by: Annotated[str | Sequence[str], about("What to group rows by; several with commas.", choices=DIMENSIONS)] = "day"
+    breakdown: Annotated[bool, about("Show each row by model below it.")] = False
+    work: Annotated[bool, about("Add tool calls, errors, time and changed lines.")] = False
+    sort: Annotated[
+        str | None, about("Sort by this; by default times in order, everything else by cost.", choices=USAGE_SORTS)
+    ] = None
+    ascending: Order = None
+
+
+class BlocksRequest(_Ledger, frozen=True, kw_only=True):
+    """Five-hour blocks."""
+
+
+class ToolsRequest(_Ledger, frozen=True, kw_only=True):
+    """Calls, durations and failures of every tool, or of the one called `name`."""
+
+    tool: ToolName = None
+    name: str | None = None
+
+
+class _Target(Dated, frozen=True):
+    target: Annotated[
+        str | None, about("A session, a time as reports show it, a message's id, or the uuid of a line.")
+    ] = None
+    query: Annotated[str | None, about("Only what matches, in the language of `hansard search`.", http="q")] = None
+
+
+class ExplainRequest(_Target, frozen=True, kw_only=True):
+    """What a figure consists of."""
+
+    model: ModelName = None
+    by: Annotated[str | Sequence[str] | None, about("The report that `key` is a row of.", choices=DIMENSIONS)] = None
+    key: Annotated[
+        Sequence[str | None],
+        about("The row's values in the order of `by`, one parameter each; empty means unknown."),
+    ] = ()
+    mode: Mode = "auto"
+    limit: Annotated[int | None, about("Maximum number of messages, the most expensive first.", ge=1, le=200)] = 20
+
+
+class RequestField(Struct, frozen=True):
+    """A field of a request, as front ends need it."""
+
+    name: str
+    type: Any  # without None
+    default: Any  # NODEFAULT: it must be given
+    meta: Meta
+    extra: dict[str, Any]
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that it may have; none if it may have any."""
+        return tuple(self.extra.get("choices", ()))
+
+
+@cache
+def field_of(request: type[Struct], name: str) -> RequestField:
+    """A described field of a request; only its own annotation is evaluated, which is what takes time."""
+    owner = next(one for one in request.__mro__ if name in getattr(one, "__annotations__", ()))
+    hint = eval(owner.__annotations__[name], sys.modules[owner.__module__].__dict__)  # noqa: S307 - our own source
+    kind, meta = hint.__origin__, hint.__metadata__[0]
+    if isinstance(kind, UnionType):
+        kind = next(one for one in get_args(kind) if one is not type(None))
+    place = request.__struct_fields__.index(name) - len(request.__struct_fields__)
+    defaults = request.__struct_defaults__
+    default = defaults[place] if -place <= len(defaults) else NODEFAULT
+    return RequestField(name, kind, default, meta, meta.extra or {})
+
+
+def takes(
+    request: Callable[_Fields, _Request],
+) -> Callable[[Callable[[Any, _Request], _Answer]], Question[_Fields, _Request, _Answer]]:
+    """Let a method that takes a request also be called with the fields of one."""
+
+    def decorate(answer: Callable[[Any, _Request], _Answer]) -> Question[_Fields, _Request, _Answer]:
+        @wraps(answer)
+        def ask(engine: Any, /, *values: Any, **fields: Any) -> _Answer:
+            if not fields and len(values) == 1 and isinstance(values[0], cast("type[Any]", request)):
+                return answer(engine, values[0])
+            return answer(engine, request(*values, **fields))
+
+        return cast("Question[_Fields, _Request, _Answer]", ask)
+
+    return decorate
