@@ -3,9 +3,9 @@
 The engine takes requests, or their fields as keywords. Command line options and HTTP parameters are generated from the fields, so an
 option, a parameter and a keyword of the same name have the same meaning. `Meta.extra` holds what differs between front ends:
 
-- `choices`: the values that a text may have;
+- `choices`: the values that a text may have; `several`: more than one of them, with commas;
 - `option`: the name on the command line, where it is not `--name`; `metavar`: the placeholder of its value there;
-- `http`: the name in a URL.
+- `http`: the name in a URL; `longest`: the characters of a text there.
 
 A field without a description is for programs only.
 """
@@ -108,6 +108,7 @@ Under = Annotated[str | None, about("Only files below this folder: a path with a
 PathWords = Annotated[str | None, about("Only files with all these words in their path.")]
 ToolName = Annotated[str | None, about("Only this tool or MCP server; a trailing * matches a prefix.")]
 ModelName = Annotated[str | None, about("Of models whose name contains this.", metavar="TEXT")]
+Timezone = Annotated[str | None, about("Time zone of days, e.g. Europe/Berlin; your own by default.", metavar="ZONE")]
 Progress = Callable[[int, int], None]  # done, total
 
 
@@ -152,9 +153,7 @@ class Conditions(Struct, frozen=True, kw_only=True):
 class Dated(Conditions, frozen=True, kw_only=True):
     """Conditions, and how dates in them are read."""
 
-    timezone: Annotated[
-        str | None, about("Time zone of days, e.g. Europe/Berlin; your own by default.", metavar="ZONE")
-    ] = None
+    timezone: Timezone = None
     now: datetime | None = None
 
 
@@ -162,6 +161,12 @@ class Query(Dated, frozen=True):
     """A query and the conditions beside it."""
 
     query: Annotated[str | None, about("Words and fields in the query language of `hansard search`.", http="q")] = None
+
+
+class SessionRequest(Struct, frozen=True, kw_only=True):
+    """One session."""
+
+    session: Annotated[str, about("The beginning of an id, words of a title, @last, or @2 for the one before it.")]
 
 
 class SessionsRequest(Query, frozen=True, kw_only=True):
@@ -308,7 +313,9 @@ class _Ledger(Query, frozen=True, kw_only=True):
 class UsageRequest(_Ledger, frozen=True, kw_only=True):
     """A report of tokens and cost."""
 
-    by: Annotated[str | Sequence[str], about("What to group rows by; several with commas.", choices=DIMENSIONS)] = "day"
+    by: Annotated[
+        str | Sequence[str], about("What to group rows by; several with commas.", choices=DIMENSIONS, several=True)
+    ] = "day"
     breakdown: Annotated[bool, about("Show each row by model below it.")] = False
     work: Annotated[bool, about("Add tool calls, errors, time and changed lines.")] = False
     sort: Annotated[
@@ -339,7 +346,9 @@ class ExplainRequest(_Target, frozen=True, kw_only=True):
     """What a figure consists of."""
 
     model: ModelName = None
-    by: Annotated[str | Sequence[str] | None, about("The report that `key` is a row of.", choices=DIMENSIONS)] = None
+    by: Annotated[
+        str | Sequence[str] | None, about("The report that `key` is a row of.", choices=DIMENSIONS, several=True)
+    ] = None
     key: Annotated[
         Sequence[str | None],
         about("The row's values in the order of `by`, one parameter each; empty means unknown."),

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.serialize import encoded
-from hansard.web.api.parameters import Number, Parameter, Text, Timezone
-from hansard.web.params import Params, checked, whole
+from hansard.web.api.parameter import Parameter, make_parameter
+from hansard.web.params import Params, checked
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
@@ -27,8 +30,11 @@ if TYPE_CHECKING:
     from hansard.web.live import Live
 
 JSON = "application/json"
-_NAMES = {"errors": "has_errors", "state": "source_state"}  # as an address says it, as the library does
-_CONDITIONS = frozenset("project since until branch model tool version tag errors pinned state".split())
+_SENDING = ("PUT", "POST")  # methods with a body
+
+
+class Nothing(Struct, frozen=True):
+    """The request of an endpoint without parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +42,14 @@ class Call:
     """A checked request, with the engine that answers it."""
 
     h: Hansard
-    given: Mapping[str, Any]
+    request: Any  # of the type that the endpoint names
     settings: Settings
     zone: tzinfo | None
     live: Live
     auth: Auth
 
-    @property
-    def conditions(self) -> dict[str, Any]:
-        """The parameters that are conditions, as the engine takes them."""
-        return {_NAMES.get(name, name): value for name, value in self.given.items() if name in _CONDITIONS}
 
-    @property
-    def ascending(self) -> bool | None:
-        """Which way round a list is wanted, None where nobody said."""
-        return None if self.given["order"] is None else bool(self.given["order"] == "asc")
-
-    @property
-    def timezone(self) -> str | None:
-        """The name of the zone whose days are meant."""
-        return self.given.get("timezone") or self.settings.timezone
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
     """A method at a path.
 
@@ -71,19 +62,38 @@ class Endpoint:
     summary: str
     handler: Callable[..., Any]
     answer: Any  # the type that describes what the handler gives
-    path_parameters: tuple[Text | Number, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    body: tuple[Text, ...] = ()  # the fields of the JSON object that must be sent
+    request: type[Struct] = Nothing
+    names: str = ""  # of the fields of the request that can be given; empty: all
     writes: bool = False
     steady: bool = False  # the same answer as long as the store is the same, whatever time it is
     kind: str = JSON
+
+    @cached_property
+    def path_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are parts of the path."""
+        return tuple(make_parameter(self.request, name) for name in re.findall(r"\{(\w+)", self.path))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters behind the question mark."""
+        return () if self.method in _SENDING else self._others()
+
+    @cached_property
+    def body(self) -> tuple[Parameter, ...]:
+        """The fields of the JSON object that must be sent."""
+        return self._others() if self.method in _SENDING else ()
+
+    def _others(self) -> tuple[Parameter, ...]:
+        names = self.names.split() or self.request.__struct_fields__
+        in_path = {one.name for one in self.path_parameters}
+        return tuple(make_parameter(self.request, name) for name in names if name not in in_path)
 
     async def respond(self, request: Request) -> Response:
         """Check, ask, answer."""
         state = request.app.state
         if self.writes and state.read_only:
             raise HttpError(403, "read_only", "this server is read-only (started with --read-only)")
-        given = self._given(request, state.zone.info) | await self._sent(request)
+        given = self.request(**self._given(request, state.zone.info), **await self._sent(request))
         if iscoroutinefunction(self.handler):
             other: Awaitable[Response] = self.handler(request, given)
             return await other
@@ -111,21 +121,17 @@ class Endpoint:
         return Response(found, media_type=JSON, headers={"etag": tag})
 
     def _given(self, request: Request, zone: tzinfo | None) -> dict[str, Any]:
-        given: dict[str, Any] = {}
-        for one in self.path_parameters:
-            value = request.path_params[one.name]
-            if isinstance(one, Number):
-                given[one.name] = whole(one.name, value, one.low, one.high)
-            else:
-                given[one.name] = checked(one.name, value, one.longest)
+        given: dict[str, Any] = {one.name: one.read_path(request.path_params[one.name]) for one in self.path_parameters}
         asked = Params(request)
-        for parameter in sorted(self.parameters, key=lambda one: not isinstance(one, Timezone)):
-            value = given[parameter.name] = parameter.read(asked, zone)
-            if isinstance(parameter, Timezone) and value is not None:
+        for parameter in sorted(self.parameters, key=lambda one: one.name != "timezone"):
+            value = given[parameter.field.name] = parameter.read(asked, zone)
+            if parameter.name == "timezone" and value is not None:
                 from hansard.ledger.calendar import find_zone
 
                 zone = find_zone(value).info
         asked.done()
+        if "timezone" in self.request.__struct_fields__ and given.get("timezone") is None:
+            given["timezone"] = request.app.state.settings.timezone
         return given
 
     async def _sent(self, request: Request) -> dict[str, str]:

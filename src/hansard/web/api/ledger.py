@@ -3,35 +3,52 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType, defstruct
 from msgspec.structs import replace
 
 from hansard.model.explain import Explanation
 from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
-from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
+from hansard.model.requests import BlocksRequest, ExplainRequest, Timezone, UsageRequest, about, at_or_after, before
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import (
-    MODEL,
-    PROJECT,
-    QUERY,
-    SINCE,
-    TIMEZONE,
-    UNTIL,
-    Choice,
-    ChoiceList,
-    Flag,
-    Number,
-    RepeatedText,
-    Text,
-    sort_order,
-)
 
-_COUNTED = (QUERY, PROJECT, MODEL, SINCE, UNTIL, TIMEZONE)
-_MODE = Choice("mode", "How cost is computed.", tuple(MODES), "auto")
+_COUNTED = "query project model since until timezone"
+
+
+class UsageParameters(UsageRequest, frozen=True, kw_only=True):
+    """A report of so many rows."""
+
+    limit: Annotated[int, about("Maximum number of rows; totals are of all.", ge=1, le=10_000)] = 1_000
+
+
+class BlocksParameters(BlocksRequest, frozen=True, kw_only=True):
+    """The latest blocks."""
+
+    active: Annotated[bool, about("Only the current one.")] = False
+    no_gaps: Annotated[bool, about("Leave out the pauses.")] = False
+    limit: Annotated[int, about("Maximum number, the latest.", ge=1, le=10_000)] = 1_000
+
+
+class BudgetsRequest(Struct, frozen=True, kw_only=True):
+    """All budgets."""
+
+    timezone: Timezone = None
+
+
+class PricesRequest(Struct, frozen=True, kw_only=True):
+    """The rates of some models."""
+
+    text: Annotated[str | None, about("Part of a model's name.")] = None
+
+
+class ActivityRequest(Struct, frozen=True, kw_only=True):
+    """What happened in a period."""
+
+    since: Annotated[datetime | None, at_or_after()] = None
+    until: Annotated[datetime | None, before()] = None
 
 
 class UsageAnswer(UsageReport, frozen=True):
@@ -56,43 +73,31 @@ class BlocksAnswer(Struct, frozen=True):
 
 
 def _usage(call: Call) -> dict[str, Any]:
-    given = call.given
-    report = call.h.usage(
-        given["q"],
-        **call.conditions,
-        timezone=call.timezone,
-        by=given["by"],
-        mode=given["mode"],
-        breakdown=given["breakdown"],
-        work=given["work"],
-        sort=given["sort"],
-        ascending=call.ascending,
-    )
-    left_out = max(0, len(report.rows) - given["limit"])
-    answer: dict[str, Any] = plain(replace(report, rows=report.rows[: given["limit"]]))
+    request: UsageParameters = call.request
+    report = call.h.usage(request)
+    left_out = max(0, len(report.rows) - request.limit)
+    answer: dict[str, Any] = plain(replace(report, rows=report.rows[: request.limit]))
     if left_out:
         answer["rows_left_out"] = left_out
     if call.settings.limits:
-        answer["budgets"] = call.h.budgets(call.settings.limits, timezone=call.timezone)
+        answer["budgets"] = call.h.budgets(call.settings.limits, timezone=request.timezone)
     return answer
 
 
 def _blocks(call: Call) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    found = call.h.blocks(call.given["q"], **call.conditions, timezone=call.timezone, now=now)
-    rows = call.h.usage(
-        call.given["q"], by=("block", "model"), sort="cost", **call.conditions, timezone=call.timezone, now=now
-    ).rows
+    request: BlocksParameters = replace(call.request, now=datetime.now(UTC))
+    found = call.h.blocks(request)
+    conditions: Any = {name: getattr(request, name) for name in ("query", "timezone", "now")} | request.given()
     models: dict[datetime, list[str]] = {}
-    for row in rows:
+    for row in call.h.usage(by=("block", "model"), sort="cost", **conditions).rows:
         if (start := row.key["block"]) is not None:
             models.setdefault(datetime.fromisoformat(start), []).append(row.key["model"] or "")
     shown = [
         block
         for block in found.blocks
-        if not (call.given["no_gaps"] and block.is_gap) and not (call.given["active"] and not block.is_active)
+        if not (request.no_gaps and block.is_gap) and not (request.active and not block.is_active)
     ]
-    left_out = max(0, len(shown) - call.given["limit"])
+    left_out = max(0, len(shown) - request.limit)
     answer: dict[str, Any] = {
         "blocks": [{**plain(block), "models": models.get(block.start, [])} for block in shown[left_out:]],
         "pricing": found.pricing,
@@ -102,34 +107,12 @@ def _blocks(call: Call) -> dict[str, Any]:
     return answer
 
 
-def _explain(call: Call) -> Explanation:
-    given = call.given
-    return call.h.explain(
-        given["target"],
-        given["q"],
-        by=given["by"] or None,
-        key=tuple(value or None for value in given["key"]),
-        **call.conditions,
-        timezone=call.timezone,
-        mode=given["mode"],
-        limit=given["limit"],
-    )
-
-
-def _budgets(call: Call) -> dict[str, Any]:
-    return {"budgets": call.h.budgets(call.settings.limits, timezone=call.timezone)}
-
-
 def _prices(call: Call) -> dict[str, Any]:
-    wanted = (call.given["text"] or "").lower()
+    wanted = (call.request.text or "").lower()
     rates = [
         rate for rate in call.h.rates() if wanted in rate.model.lower() or wanted in (rate.priced_as or "").lower()
     ]
     return {"rates": rates, "data": call.h.price_data()}
-
-
-def _activity(call: Call) -> Activity:
-    return call.h.activity(since=call.given["since"], until=call.given["until"])
 
 
 ENDPOINTS = (
@@ -139,15 +122,8 @@ ENDPOINTS = (
         "Tokens and money by any dimension; the rows add up to the totals",
         _usage,
         UsageAnswer,
-        parameters=(
-            *_COUNTED,
-            ChoiceList("by", "What to group rows by; several with commas.", tuple(DIMENSIONS), ("day",)),
-            _MODE,
-            Flag("breakdown", "Add each row's usage by model."),
-            Flag("work", "Add tool calls, errors, time and changed lines."),
-            *sort_order(tuple(USAGE_SORTS), None),
-            Number("limit", "Maximum number of rows; totals are of all.", 1, 10_000, 1_000),
-        ),
+        UsageParameters,
+        f"{_COUNTED} by mode breakdown work sort ascending limit",
     ),
     Endpoint(
         "GET",
@@ -155,35 +131,25 @@ ENDPOINTS = (
         "Five-hour blocks, the pauses between them, with a projection for the current one",
         _blocks,
         BlocksAnswer,
-        parameters=(
-            *_COUNTED,
-            Flag("active", "Only the current one."),
-            Flag("no_gaps", "Leave out the pauses."),
-            Number("limit", "Maximum number, the latest.", 1, 10_000, 1_000),
-        ),
+        BlocksParameters,
+        f"{_COUNTED} active no_gaps limit",
     ),
     Endpoint(
         "GET",
         "/api/explain",
         "The messages, lines, rates and arithmetic behind a figure",
-        _explain,
+        lambda call: call.h.explain(call.request),
         Explanation,
-        parameters=(
-            Text("target", "A session, a time as reports show it, a message's id, or the uuid of a line."),
-            *_COUNTED,
-            ChoiceList("by", "The report that `key` is a row of.", tuple(DIMENSIONS)),
-            RepeatedText("key", "The row's values in the order of `by`, one parameter each; empty means unknown."),
-            _MODE,
-            Number("limit", "Maximum number of messages, the most expensive first.", 1, 200, 20),
-        ),
+        ExplainRequest,
+        f"target {_COUNTED} by key mode limit",
     ),
     Endpoint(
         "GET",
         "/api/budgets",
         "How much of each configured limit is spent",
-        _budgets,
+        lambda call: {"budgets": call.h.budgets(call.settings.limits, timezone=call.request.timezone)},
         defstruct("Budgets", [("budgets", list[Budget])]),
-        parameters=(TIMEZONE,),
+        BudgetsRequest,
     ),
     Endpoint(
         "GET",
@@ -191,15 +157,15 @@ ENDPOINTS = (
         "The dated rates of the history's models, and where they come from",
         _prices,
         defstruct("Prices", [("rates", list[Rate]), ("data", PriceData)]),
-        parameters=(Text("text", "Part of a model's name."),),
+        PricesRequest,
         steady=True,
     ),
     Endpoint(
         "GET",
         "/api/activity",
         "How much happened between two times",
-        _activity,
+        lambda call: call.h.activity(since=call.request.since, until=call.request.until),
         Activity,
-        parameters=(SINCE, UNTIL),
+        ActivityRequest,
     ),
 )

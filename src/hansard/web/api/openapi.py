@@ -9,7 +9,7 @@ from typing import Any
 from hansard import __version__
 from hansard.model.schema import Schema, schema_components
 from hansard.web.api.endpoint import JSON, Call, Endpoint
-from hansard.web.api.parameters import ChoiceList, Number, Parameter, RepeatedText, Text
+from hansard.web.api.parameter import Parameter
 
 _PLACE = "#/components/schemas/"
 _REFUSALS = {
@@ -104,30 +104,31 @@ def _operation(endpoint: Endpoint, path: str, content: Schema) -> Schema:
     return told
 
 
-def _parameter(one: Parameter | Text | Number, place: str) -> Schema:
+def _parameter(one: Parameter, place: str) -> Schema:
     schema = one.schema()
     if place == "path" and schema["type"] == "string":
-        schema |= {"minLength": 1, "pattern": r"^[^\u0000-\u001f\u007f]+$"}
+        schema.pop("minLength", None)
+        schema |= {"pattern": r"^[^\u0000-\u001f\u007f]+$", "minLength": 1}
     told: Schema = {
         "name": one.name,
         "in": place,
         "required": place == "path" or one.required,
-        "description": one.help,
+        "description": one.field.meta.description,
         "schema": schema,
     }
     if place == "query" and not one.required:
         told["allowEmptyValue"] = True  # as if it were not given
-    if isinstance(one, ChoiceList):
+    if one.is_list:
         told |= {"style": "form", "explode": False}
-    if isinstance(one, RepeatedText):
+    if one.is_repeated:
         told |= {"style": "form", "explode": True}
     return told
 
 
-def _sent(fields: tuple[Text, ...]) -> Schema:
+def _sent(fields: tuple[Parameter, ...]) -> Schema:
     return {
         "type": "object",
-        "properties": {one.name: one.schema() | {"description": one.help} for one in fields},
+        "properties": {one.name: one.schema() | {"description": one.field.meta.description} for one in fields},
         "required": [one.name for one in fields],
         "additionalProperties": False,
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
 from starlette.responses import Response, StreamingResponse
 
 from hansard.errors import NotFound
+from hansard.model.requests import SessionRequest, about
 from hansard.web.api.endpoint import Endpoint
-from hansard.web.api.parameters import SESSION, Number, Text
-from hansard.web.params import LAST_OFFSET
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -22,7 +21,17 @@ _KIND = "application/octet-stream"  # a browser must not take it for a page
 _PIECE = 1 << 20
 
 
-async def _raw(request: Request, given: dict[str, Any]) -> Response:
+class RawRequest(SessionRequest, frozen=True, kw_only=True):
+    """A transcript, or a line of one."""
+
+    transcript: Annotated[str | None, about("The path of a transcript, the end of one, or a subagent's id.")] = None
+    generation: Annotated[
+        int | None, about("Another generation of a rewritten file; 1 is the first.", ge=1, le=10**6)
+    ] = None
+    offset: Annotated[int | None, about("Only the line that begins at this byte.", ge=0, le=1 << 40)] = None
+
+
+async def _raw(request: Request, given: RawRequest) -> Response:
     """A transcript from the first byte to the last, or one line of it; no more than a piece is in memory."""
     engines: EnginePool = request.app.state.engines
     transcript, start, end = await engines.read(lambda h: _place(h, given))
@@ -47,13 +56,13 @@ async def _raw(request: Request, given: dict[str, Any]) -> Response:
     return StreamingResponse(pieces(), media_type=_KIND, headers=headers)
 
 
-def _place(h: Hansard, given: dict[str, Any]) -> tuple[int, int, int]:
+def _place(h: Hansard, given: RawRequest) -> tuple[int, int, int]:
     """The transcript's id in the record, and from where to where it is wanted."""
-    session_id = h.session(given["session"]).session_id
-    transcript, about = h.find_transcript(given["transcript"] or session_id, generation=given["generation"])
+    session_id = h.session(given.session).session_id
+    transcript, about = h.find_transcript(given.transcript or session_id, generation=given.generation)
     if about.session_id != session_id:
-        raise NotFound(f"session {session_id} has no transcript {given['transcript']!r}")
-    size, offset = h.transcript_size(transcript), given["offset"]
+        raise NotFound(f"session {session_id} has no transcript {given.transcript!r}")
+    size, offset = h.transcript_size(transcript), given.offset
     if offset is None:
         return transcript, 0, size
     if offset >= size:
@@ -74,12 +83,7 @@ ENDPOINTS = (
         "The verbatim bytes of its main transcript, of another, or of one line",
         _raw,
         bytes,
-        (SESSION,),
-        (
-            Text("transcript", "The path of a transcript, the end of one, or a subagent's id."),
-            Number("generation", "Another generation of a rewritten file; 1 is the first.", 1, 10**6),
-            Number("offset", "Only the line that begins at this byte.", 0, LAST_OFFSET),
-        ),
+        RawRequest,
         kind=_KIND,
     ),
 )

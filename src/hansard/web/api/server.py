@@ -13,7 +13,7 @@ from hansard.model.fields import Timestamp
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
-from hansard.web.api.endpoint import Call, Endpoint
+from hansard.web.api.endpoint import Call, Endpoint, Nothing
 from hansard.web.live import News
 from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.responses import Json
@@ -43,7 +43,7 @@ def _revision(call: Call) -> News:
     return call.live.news(call.h.revision())
 
 
-async def _events(request: Request, given: dict[str, Any]) -> Response:  # noqa: ARG001 - there is nothing to ask with
+async def _events(request: Request, given: Nothing) -> Response:  # noqa: ARG001 - there is nothing to ask with
     """Server-sent events: `revision` with the `News`, at once and whenever they change."""
     live: Live = request.app.state.live
     if request.method == "HEAD":
@@ -63,7 +63,7 @@ def _event(news: News | None) -> bytes:
     return b": nothing new\n\n" if news is None else b"event: revision\ndata: " + encoded(news) + b"\n"
 
 
-async def _link(request: Request, given: dict[str, Any]) -> Json:  # noqa: ARG001 - there is nothing to ask with
+async def _link(request: Request, given: Nothing) -> Json:  # noqa: ARG001 - there is nothing to ask with
     auth: Auth = request.app.state.auth
     expires_at = datetime.now(UTC) + timedelta(seconds=LINK_SECONDS)
     return Json({"link": auth.link(auth.issue_token()), "expires_at": expires_at})

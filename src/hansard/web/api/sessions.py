@@ -2,85 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import defstruct
 
 from hansard.model.files import FileChange, Link, Todo, Transcript
 from hansard.model.related import Related
+from hansard.model.requests import ProjectsRequest, SessionRequest, SessionsRequest, about
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.threads import Agent
-from hansard.query.sessions import SORTS
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import (
-    CURSOR,
-    PROJECT,
-    QUERY,
-    SESSION,
-    SINCE,
-    UNTIL,
-    Choice,
-    Flag,
-    Number,
-    Text,
-    sort_order,
-)
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
 
 _PATH = "/api/sessions/{session}"
-_MOST = 500
 
 
-def _sessions(call: Call) -> SessionPage:
-    given = call.given
-    return call.h.sessions(
-        given["q"],
-        **call.conditions,
-        text=given["text"],
-        debris=given["all"],
-        sort=given["sort"],
-        ascending=call.ascending,
-        limit=given["limit"],
-        cursor=given["cursor"],
-        timezone=call.timezone,
-    )
+class RelatedRequest(SessionRequest, frozen=True, kw_only=True):
+    """Sessions like one."""
+
+    limit: Annotated[int, about("Maximum number.", ge=1, le=50)] = 10
 
 
-def _session(call: Call) -> Session:
-    return call.h.session(call.given["session"])
+class FileChangesRequest(SessionRequest, frozen=True, kw_only=True):
+    """Changes that a session made to files."""
 
-
-def _agents(call: Call) -> dict[str, Any]:
-    return {"agents": call.h.agents(call.given["session"])}
-
-
-def _links(call: Call) -> dict[str, Any]:
-    return {"links": call.h.links(call.given["session"])}
+    path: Annotated[str | None, about("Only files whose path contains this.")] = None
+    first: Annotated[int, about("Number of the first change: 1, or `next` of the previous answer.", ge=1, le=10**9)] = 1
+    limit: Annotated[int, about("Maximum number.", ge=1, le=500)] = 100
 
 
 def _related(call: Call) -> dict[str, Any]:
-    session = call.h.session(call.given["session"])
-    return {"session": session, "related": call.h.related(session.session_id, limit=call.given["limit"])}
-
-
-def _todos(call: Call) -> dict[str, Any]:
-    return {"todos": call.h.todos(call.given["session"])}
-
-
-def _transcripts(call: Call) -> dict[str, Any]:
-    return {"transcripts": call.h.transcripts(call.given["session"])}
+    session = call.h.session(call.request.session)
+    return {"session": session, "related": call.h.related(session.session_id, limit=call.request.limit)}
 
 
 def _files(call: Call) -> dict[str, Any]:
     """The changes with those numbers; the first one is number 1."""
-    found = call.h.file_changes(call.given["session"], path=call.given["path"])
-    first = call.given["first"]
-    end = first - 1 + call.given["limit"]
-    return {"files": found[first - 1 : end], "total": len(found), "next": end + 1 if end < len(found) else None}
+    request: FileChangesRequest = call.request
+    found = call.h.file_changes(request.session, path=request.path)
+    end = request.first - 1 + request.limit
+    return {"files": found[request.first - 1 : end], "total": len(found), "next": end + 1 if end < len(found) else None}
 
 
-def _projects(call: Call) -> dict[str, Any]:
-    given = call.given
-    return {"projects": call.h.projects(since=given["since"], until=given["until"], text=given["text"])}
+def _part(name: str, summary: str, ask: Callable[[Hansard, str], Any], kind: Any) -> Endpoint:
+    """The endpoint of a list that belongs to a session."""
+    answer = defstruct(name.capitalize(), [(name, list[kind])])
+    return Endpoint(
+        "GET",
+        f"{_PATH}/{name}",
+        summary,
+        lambda call: {name: ask(call.h, call.request.session)},
+        answer,
+        SessionRequest,
+        steady=True,
+    )
 
 
 ENDPOINTS = (
@@ -88,81 +66,35 @@ ENDPOINTS = (
         "GET",
         "/api/sessions",
         "Sessions that match, newest first",
-        _sessions,
+        lambda call: call.h.sessions(call.request),
         SessionPage,
-        parameters=(
-            QUERY,
-            PROJECT,
-            SINCE,
-            UNTIL,
-            Text("branch", "Only on this Git branch."),
-            Text("model", "Only with a model whose name contains this."),
-            Text(
-                "tool",
-                "Only with a call of this tool or MCP server; a trailing * matches a prefix.",
-            ),
-            Text("version", "Only written by this version of the client, or versions that start with it."),
-            Text("text", "Only with all these words in the title or first prompt."),
-            Flag("errors", "Only with a failed tool call or API request."),
-            Choice(
-                "state",
-                "Whether the transcript is on disk (live), deleted (gone) or shortened (rewritten).",
-                ("live", "gone", "rewritten"),
-            ),
-            Flag("all", "Include sessions without a message."),
-            Flag("pinned", "Only pinned sessions."),
-            Text("tag", "Only with this tag; a trailing * matches a prefix."),
-            *sort_order(tuple(SORTS), "ended"),
-            Number("limit", "Maximum number.", 1, _MOST, 50),
-            CURSOR,
-        ),
-    ),
-    Endpoint("GET", _PATH, "One session", _session, Session, (SESSION,), steady=True),
-    Endpoint(
-        "GET",
-        f"{_PATH}/agents",
-        "Its subagents",
-        _agents,
-        defstruct("Agents", [("agents", list[Agent])]),
-        (SESSION,),
-        steady=True,
+        SessionsRequest,
+        "query project since until branch model tool version text has_errors source_state debris pinned tag sort"
+        " ascending limit cursor",
     ),
     Endpoint(
         "GET",
-        f"{_PATH}/links",
-        "How it relates to other sessions: forks, continuations",
-        _links,
-        defstruct("Links", [("links", list[Link])]),
-        (SESSION,),
+        _PATH,
+        "One session",
+        lambda call: call.h.session(call.request.session),
+        Session,
+        SessionRequest,
         steady=True,
     ),
+    _part("agents", "Its subagents", lambda h, name: h.agents(name), Agent),
+    _part("links", "How it relates to other sessions: forks, continuations", lambda h, name: h.links(name), Link),
     Endpoint(
         "GET",
         f"{_PATH}/related",
         "Similar sessions, most similar first, and why",
         _related,
         defstruct("RelatedSessions", [("session", Session), ("related", list[Related])]),
-        (SESSION,),
-        (Number("limit", "Maximum number.", 1, 50, 10),),
+        RelatedRequest,
         steady=True,
     ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/todos",
-        "Its todos and tasks",
-        _todos,
-        defstruct("Todos", [("todos", list[Todo])]),
-        (SESSION,),
-        steady=True,
-    ),
-    Endpoint(
-        "GET",
-        f"{_PATH}/transcripts",
-        "Its transcripts, former generations included",
-        _transcripts,
-        defstruct("Transcripts", [("transcripts", list[Transcript])]),
-        (SESSION,),
-        steady=True,
+    _part("todos", "Its todos and tasks", lambda h, name: h.todos(name), Todo),
+    _part(
+        "transcripts", "Its transcripts, former generations included", lambda h, name: h.transcripts(name), Transcript
     ),
     Endpoint(
         "GET",
@@ -170,20 +102,15 @@ ENDPOINTS = (
         "What its tool calls did to files, with patches",
         _files,
         defstruct("FileChanges", [("files", list[FileChange]), ("total", int), ("next", int | None)]),
-        (SESSION,),
-        (
-            Text("path", "Only files whose path contains this."),
-            Number("first", "Number of the first change: 1, or `next` of the previous answer.", 1, 10**9, 1),
-            Number("limit", "Maximum number.", 1, _MOST, 100),
-        ),
+        FileChangesRequest,
         steady=True,
     ),
     Endpoint(
         "GET",
         "/api/projects",
         "Projects and their totals, most recent first",
-        _projects,
+        lambda call: {"projects": call.h.projects(call.request)},
         defstruct("Projects", [("projects", list[Project])]),
-        parameters=(Text("text", "Part of the path."), SINCE, UNTIL),
+        ProjectsRequest,
     ),
 )

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from msgspec import defstruct
 
 from hansard.errors import NotFound
 from hansard.model.display import Turn
+from hansard.model.requests import SessionRequest, about
 from hansard.model.serialize import encoded
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
-from hansard.web.api.parameters import SESSION, Flag, Number, Text
 
-_MOST = 50
 _ENOUGH = 8 << 20  # bytes of an answer, after which no further turn is begun
+
+
+class TurnsRequest(SessionRequest, frozen=True, kw_only=True):
+    """Some turns of a session."""
+
+    agent: Annotated[str | None, about("Read this subagent's thread instead of the session's.")] = None
+    first: Annotated[int, about("Number of the first turn: 1, or `next` of the previous answer.", ge=1, le=10**9)] = 1
+    last: Annotated[bool, about("The last turns instead of `first`.")] = False
+    limit: Annotated[int, about("Maximum number; fewer if they are large.", ge=1, le=50)] = 10
+    agents: Annotated[bool, about("Include everything subagents did, where they were called.")] = False
+    pictures: Annotated[bool, about("Include images, in base64.")] = False
 
 
 def _turns(call: Call) -> bytes:
     """As many of the turns as were asked for, or fewer where they are large; one at least."""
-    given, h = call.given, call.h
-    session = h.session(given["session"])
-    thread = h.read(session, given["agent"], pictures=given["pictures"], subagents=given["agents"])
+    request: TurnsRequest = call.request
+    session = call.h.session(request.session)
+    thread = call.h.read(session, request.agent, pictures=request.pictures, subagents=request.agents)
     starts = thread.starts
     total = len(starts)
-    first = max(1, total - given["limit"] + 1) if given["last"] else given["first"]
+    first = max(1, total - request.limit + 1) if request.last else request.first
     if first > max(total, 1):
         raise NotFound(f"no turn {first}: this conversation has {total}")
-    end = min(first - 1 + given["limit"], total)
+    end = min(first - 1 + request.limit, total)
     turns: list[bytes] = []
     if total:
         until = starts[end].offset if end < total else None
@@ -59,15 +71,7 @@ ENDPOINTS = (
                 ("turns", list[Turn]),
             ],
         ),
-        (SESSION,),
-        (
-            Text("agent", "Read this subagent's thread instead of the session's."),
-            Number("first", "Number of the first turn: 1, or `next` of the previous answer.", 1, 10**9, 1),
-            Flag("last", "The last turns instead of `first`."),
-            Number("limit", "Maximum number; fewer if they are large.", 1, _MOST, 10),
-            Flag("agents", "Include everything subagents did, where they were called."),
-            Flag("pictures", "Include images, in base64."),
-        ),
+        TurnsRequest,
         steady=True,
     ),
 )
