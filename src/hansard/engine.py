@@ -31,6 +31,7 @@ from hansard.model.requests import (
     FileHistoryRequest,
     FilesRequest,
     FolderRequest,
+    LostSessionsRequest,
     ProjectsRequest,
     PromptsRequest,
     SearchRequest,
@@ -607,18 +608,12 @@ class Hansard:
             found.add_note(NOTES, report.commit.commit, text)
         return text
 
-    def lost_sessions(
-        self,
-        *,
-        project: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int | None = 50,
-    ) -> LostSessions:
+    @takes(LostSessionsRequest)
+    def lost_sessions(self, request: LostSessionsRequest) -> LostSessions:
         """Sessions that have no transcript any more, neither in the record nor in a root, and what is left of them; the newest first."""
         from hansard.git.recovery import list_lost
 
-        return list_lost(self.reader, self._record_or_none(), project=project, since=since, until=until, limit=limit)
+        return list_lost(self.reader, self._record_or_none(), request)
 
     def reconstruct(self, name: str) -> Reconstruction:
         """A lost session as far as other files and the project's repository tell: no transcript, and marked so."""

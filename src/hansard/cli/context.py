@@ -47,6 +47,7 @@ class Context:
         self.names: ProjectNames = {}  # of the projects of the store
         self.syncing = False  # in the background or another process
         self._is_told = False
+        self._settings: Settings | None = None
 
     # -- the way out
 
@@ -104,13 +105,14 @@ class Context:
     # -- the engine
 
     def settings(self) -> Settings:
-        """The options, the environment and the configuration file put together."""
-        from hansard import config
+        """The options, the environment and the configuration file put together; read once."""
+        if self._settings is None:
+            from hansard import config
 
-        settings = config.load(os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links)
-        for warning in settings.warnings:
-            warn(warning)
-        return settings
+            self._settings = config.load(os.environ, home=self.home, roots=self.roots, follow_links=self.follow_links)
+            for warning in self._settings.warnings:
+                warn(warning)
+        return self._settings
 
     def engine(self, settings: Settings | None = None) -> Hansard:
         """The engine on the user's store, as it is."""

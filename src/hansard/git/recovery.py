@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from hansard.model.recovery import (
     RecoveredTitle,
     RecoveredTodo,
 )
+from hansard.model.requests import LostSessionsRequest
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.lost import Lost, choose_lost, find_lost, read_pasted
 from hansard.query.prompts import PASTED, Typed
@@ -41,20 +41,12 @@ _COPY = re.compile(r"([0-9a-f]{16})@v(\d{1,9})")  # of a file: the beginning of 
 _LONGEST_NAME = 1000  # characters of a paste's hash that are looked at
 
 
-def list_lost(
-    reader: Reader,
-    record: Record | None,
-    *,
-    project: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    limit: int | None = 50,
-) -> LostSessions:
+def list_lost(reader: Reader, record: Record | None, request: LostSessionsRequest) -> LostSessions:
     """The sessions without a transcript, the newest first, with how much is left of each."""
-    if limit is not None and limit < 1:
+    if request.limit is not None and request.limit < 1:
         raise UsageError("a list has at least one session; no limit gives all of them")
-    found = [lost for lost in find_lost(reader, record) if _is_wanted(lost, project, since, until)]
-    shown = found[:limit]
+    found = [lost for lost in find_lost(reader, record) if _is_wanted(lost, request)]
+    shown = found[: request.limit]
     commits = _count_commits(shown)
     return LostSessions(tuple(_session(lost, commits.get(lost.name, 0)) for lost in shown), len(found))
 
@@ -79,7 +71,8 @@ def reconstruct(reader: Reader, record: Record, name: str) -> Reconstruction:
     )
 
 
-def _is_wanted(lost: Lost, project: str | None, since: datetime | None, until: datetime | None) -> bool:
+def _is_wanted(lost: Lost, request: LostSessionsRequest) -> bool:
+    project, since, until = request.project, request.since, request.until
     if project is not None and project.casefold() not in lost.project.casefold():
         return False
     if since is not None and (lost.ended is None or lost.ended < to_milliseconds(since)):

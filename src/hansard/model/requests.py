@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     _Fields = ParamSpec("_Fields")
     _Request = TypeVar("_Request")
     _RequestIn_contra = TypeVar("_RequestIn_contra", contravariant=True)
+    _Other = TypeVar("_Other", bound=Struct)
     _Answer = TypeVar("_Answer")
     _AnswerOut_co = TypeVar("_AnswerOut_co", covariant=True)
 
@@ -100,6 +101,7 @@ def before(when: str = "Before") -> Meta:
     return Meta(description=f"{when} the end of that day, or before that time.")
 
 
+Project = Annotated[str | None, about("Only in this project: a path or part of one.", metavar="TEXT")]
 Order = Annotated[bool | None, about("Ascending or descending; the default depends on `sort`.", http="order")]
 Limit = Annotated[int | None, about("Maximum number.", ge=1, le=500)]
 Cursor = Annotated[str | None, about("Where the last page ended: `next_cursor` of that answer.")]
@@ -115,7 +117,7 @@ Progress = Callable[[int, int], None]  # done, total
 class Conditions(Struct, frozen=True, kw_only=True):
     """What must hold beside the text of a query; each means what the field of that name means."""
 
-    project: Annotated[str | None, about("Only in this project: a path or part of one.", metavar="TEXT")] = None
+    project: Project = None
     folder: str | None = None
     since: Annotated[datetime | None, at_or_after()] = None
     until: Annotated[datetime | None, before()] = None  # the field `before:`
@@ -339,7 +341,9 @@ class _Target(Dated, frozen=True):
     target: Annotated[
         str | None, about("A session, a time as reports show it, a message's id, or the uuid of a line.")
     ] = None
-    query: Annotated[str | None, about("Only what matches, in the language of `hansard search`.", http="q")] = None
+    query: Annotated[
+        str | None, about("Only what matches, in the language of `hansard search`.", metavar="QUERY", http="q")
+    ] = None
 
 
 class ExplainRequest(_Target, frozen=True, kw_only=True):
@@ -355,6 +359,22 @@ class ExplainRequest(_Target, frozen=True, kw_only=True):
     ] = ()
     mode: Mode = "auto"
     limit: Annotated[int | None, about("Maximum number of messages, the most expensive first.", ge=1, le=200)] = 20
+
+
+class LostSessionsRequest(Struct, frozen=True, kw_only=True):
+    """Sessions that have no transcript any more."""
+
+    project: Project = None
+    since: Annotated[datetime | None, at_or_after("Active at")] = None
+    until: Annotated[datetime | None, before("Begun before")] = None
+    limit: Limit = 50
+
+
+def same_for(request: type[_Other], asked: Dated, **fields: Any) -> _Other:
+    """Another question about the same: a request with the query and the conditions of this one."""
+    names = Query.__struct_fields__
+    shared = {name: getattr(asked, name) for name in names if hasattr(asked, name) and hasattr(request, name)}
+    return request(**(shared | fields))
 
 
 class RequestField(Struct, frozen=True):

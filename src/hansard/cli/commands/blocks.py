@@ -12,18 +12,26 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.list_options import limit_option
 from hansard.cli.query_arguments import QueryCommand
-from hansard.cli.usage_options import Period, counts, filter_line, period
+from hansard.cli.request_options import (
+    LEDGER_FILTERS,
+    Period,
+    filter_line,
+    limit_option,
+    period_of,
+    takes,
+    typed_query,
+)
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
+from hansard.model.requests import BlocksRequest, UsageRequest, same_for
 from hansard.model.table import Column, Kind
 from hansard.model.time import BLOCK
 from hansard.render.format import duration, many, model_name, short
@@ -49,13 +57,9 @@ _COLUMNS = (
 )
 
 
-class _Request(Struct, frozen=True):
-    """What the user wants to see of the blocks."""
+class _Selection(NamedTuple):
+    """Which blocks to show."""
 
-    query: str | None
-    when: Period
-    project: str | None
-    model: str | None
     recent: bool
     active: bool
     gaps: bool
@@ -80,33 +84,31 @@ class _Answer(Struct, frozen=True):
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@counts
-@click.option("--recent", is_flag=True, help="Only the last three days.")
-@click.option("--active", is_flag=True, help="Only the current block.")
-@click.option("--order", type=click.Choice(["asc", "desc"]), default="asc", help="Oldest or newest first.")
-@click.option("--reverse", is_flag=True, help="Newest first, the same as --order desc.")
-@limit_option(0, text="Show only the latest N blocks; 0 shows all.")
-@click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")
-@click.option("--live", is_flag=True, help="Keep showing the last days until ctrl-c.")
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0.2),
-    default=5,
-    show_default=True,
-    metavar="SECONDS",
-    help="How often --live refreshes.",
+@takes(
+    BlocksRequest,
+    LEDGER_FILTERS,
+    click.option("--recent", is_flag=True, help="Only the last three days."),
+    click.option("--active", is_flag=True, help="Only the current block."),
+    click.option("--order", type=click.Choice(["asc", "desc"]), default="asc", help="Oldest or newest first."),
+    click.option("--reverse", is_flag=True, help="Newest first, the same as --order desc."),
+    limit_option(0, text="Show only the latest N blocks; 0 shows all."),
+    click.option("--gaps/--no-gaps", default=True, help="Show or hide the gaps between blocks."),
+    click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    click.option("--live", is_flag=True, help="Keep showing the last days until ctrl-c."),
+    click.option(
+        "--interval",
+        type=click.FloatRange(min=0.2),
+        default=5,
+        show_default=True,
+        metavar="SECONDS",
+        help="How often --live refreshes.",
+    ),
 )
 @reads
 @pass_context
 def blocks(
     cli: Context,
-    query: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    timezone: str | None,
-    project: str | None,
-    model: str | None,
+    request: BlocksRequest,
     recent: bool,
     active: bool,
     order: str,
@@ -130,48 +132,40 @@ def blocks(
     """
     if cli.as_json and as_csv:
         raise UsageError("--json and --csv cannot be used together")
-    if recent and since is not None:
+    if recent and request.since is not None:
         raise UsageError("--recent cannot be used with --since")
-    settings = cli.settings()
-    when = period(settings, timezone, since, until)
-    asked = _Request(" ".join(query) or None, when, project, model, recent or (live and since is None), active, gaps)
+    when = period_of(request)
+    chosen = _Selection(recent or (live and request.since is None), active, gaps)
     if live:
         if cli.as_json or as_csv or not is_terminal():
             raise UsageError("--live needs a terminal")
-        with cli.reading(settings) as h:
-            show_live(cli, h, interval, lambda columns: _live(_ask(h, asked), when, columns, cli.paint()))
+        with cli.reading() as h:
+            show_live(cli, h, interval, lambda columns: _live(_ask(h, request, chosen), when, columns, cli.paint()))
         return
-    with cli.reading(settings) as h:
-        answer = _ask(h, asked)
+    with cli.reading() as h:
+        answer = _ask(h, request, chosen)
     answer = _arranged(answer, limit, newest_first=reverse or order == "desc")
     if cli.as_json:
         cli.emit(answer)
     elif as_csv:
         _write_csv(answer)
     elif answer.blocks:
-        filters = filter_line(query, since=since, until=until, project=project, model=model)
+        filters = filter_line(typed_query())
         cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
         note("hansard: no block is active" if active else "hansard: no message matches")
         raise click.exceptions.Exit(1)
 
 
-def _ask(h: Hansard, asked: _Request) -> _Answer:
-    since, moment = asked.when.since, now()
+def _ask(h: Hansard, request: BlocksRequest, chosen: _Selection) -> _Answer:
+    moment = now()
     begin = moment - _RECENT
-    if asked.recent:
+    request = replace(request, now=moment)
+    if chosen.recent:
         # From a full hour on: a block that is not over by then is counted whole, and from the sums.
-        since = (begin - BLOCK).replace(minute=0, second=0, microsecond=0)
-    conditions: Any = {
-        "project": asked.project,
-        "model": asked.model,
-        "since": since,
-        "until": asked.when.until,
-        "timezone": asked.when.timezone,
-        "now": moment,
-    }
-    found = h.blocks(asked.query, **conditions)
-    by_model = h.usage(asked.query, by=("block", "model"), sort="cost", **conditions)
+        request = replace(request, since=(begin - BLOCK).replace(minute=0, second=0, microsecond=0))
+    found = h.blocks(request)
+    by_model = h.usage(same_for(UsageRequest, request, by=("block", "model"), sort="cost"))
     models: dict[datetime, tuple[str, ...]] = {}
     for row in by_model.rows:
         if (start := row.key["block"]) is not None:
@@ -180,9 +174,9 @@ def _ask(h: Hansard, asked: _Request) -> _Answer:
     shown = [
         block
         for block in found.blocks
-        if (asked.gaps or not block.is_gap)
-        and (not asked.active or block.is_active)
-        and (not asked.recent or block.end > begin)
+        if (chosen.gaps or not block.is_gap)
+        and (not chosen.active or block.is_active)
+        and (not chosen.recent or block.end > begin)
     ]
     return _Answer(tuple(shown), found.pricing, models)
 

@@ -7,7 +7,7 @@ import os
 import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, pass_context, reads
-from hansard.cli.list_options import limit_option
+from hansard.cli.request_options import limit_option
 from hansard.render.text import one_line
 
 

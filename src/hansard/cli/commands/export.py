@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar, CountBar
 from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.request_options import SESSION_FILTERS, takes
 from hansard.cli.session_argument import choose_session
-from hansard.cli.session_filters import session_filters
 from hansard.errors import HansardError, NotFound, UsageError
+from hansard.model.requests import SessionsRequest
 from hansard.render.format import many, size
 from hansard.render.text import one_line
 
@@ -27,31 +29,38 @@ _MISSING = "name the sessions to export, select them with --project or another c
 
 @click.command(cls=QueryCommand)
 @click.argument("words", metavar="SESSION...|QUERY", nargs=-1)
-@click.option("--to", required=True, metavar="PATH", help="The file or directory to write.")
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Output format; by default, from the extension of PATH."
+@takes(
+    SessionsRequest,
+    click.option("--to", required=True, metavar="PATH", help="The file or directory to write."),
+    click.option(
+        "--format", "form", type=click.Choice(_FORMATS), help="Output format; by default, from the extension of PATH."
+    ),
+    click.option("--all", "everything", is_flag=True, help="Every session, or every match of QUERY."),
+    *SESSION_FILTERS,
+    click.option("--empty", "debris", is_flag=True, help="Include sessions in which nothing was said."),
+    click.option(
+        "--table", "tables", multiple=True, metavar="NAME", help="For csv and parquet: only this table; repeatable."
+    ),
+    click.option(
+        "--timezone",
+        "zone_name",
+        metavar="ZONE",
+        help="Time zone shown in pages, e.g. Europe/Berlin; your own by default.",
+    ),
+    click.option("--force", is_flag=True, help="Write everything again, and overwrite existing files."),
+    click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now."),
 )
-@click.option("--all", "everything", is_flag=True, help="Every session, or every match of QUERY.")
-@session_filters
-@click.option("--empty", is_flag=True, help="Include sessions in which nothing was said.")
-@click.option(
-    "--table", "tables", multiple=True, metavar="NAME", help="For csv and parquet: only this table; repeatable."
-)
-@click.option("--timezone", metavar="ZONE", help="Time zone shown in pages, e.g. Europe/Berlin; your own by default.")
-@click.option("--force", is_flag=True, help="Write everything again, and overwrite existing files.")
-@click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now.")
 @reads
 @pass_context
 def export(
     cli: Context,
+    request: SessionsRequest,
     words: tuple[str, ...],
     to: str,
     form: str | None,
     everything: bool,
-    conditions: dict[str, Any],
-    empty: bool,
     tables: tuple[str, ...],
-    timezone: str | None,
+    zone_name: str | None,
     force: bool,
     prune: bool,
 ) -> None:
@@ -73,20 +82,20 @@ def export(
         raise UsageError("--to is empty; is a variable unset?")
     if to == "-":
         raise UsageError("export writes files; `hansard show SESSION --markdown|--html|--json` writes to stdout")
-    if not words and not everything and not conditions:
+    narrowed = bool(request.given() or request.text)
+    if not words and not everything and not narrowed:
         words = (choose_session(cli, None, missing=_MISSING),)
     from hansard.export.formats import TABULAR, find_format
 
     form = find_format(form, to)
-    whole = everything and not words and not conditions and form in TABULAR and not (empty and form == "csv")
+    whole = everything and not words and not narrowed and form in TABULAR and not (request.debris and form == "csv")
     settings = cli.settings()
     with cli.reading(settings) as h:
         chosen: list[Session] | None = None
-        if not everything and not conditions:
+        if not everything and not narrowed:
             chosen = _named(h, words)
         elif not whole:
-            asked = " ".join(words) or None
-            chosen = list(h.sessions(asked, limit=None, debris=empty, **conditions).sessions)
+            chosen = list(h.sessions(replace(request, query=" ".join(words) or None, limit=None)).sessions)
             if not chosen:
                 raise NotFound("no session matches")
         make_bar = CountBar if form in TABULAR else BytesBar
@@ -96,7 +105,7 @@ def export(
                 to,
                 format=form,
                 tables=tables,
-                timezone=timezone or settings.timezone,
+                timezone=zone_name or settings.timezone,
                 force=force,
                 prune=prune,
                 progress=bar,

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Command, Context, note, now, pass_context, reads
-from hansard.cli.dates import Moment
-from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
+from hansard.cli.request_options import more_note, read_page, reversed_order, takes
 from hansard.errors import NotFound, UsageError
+from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
 from hansard.model.table import Column, Kind
-from hansard.query.files import SORTS
 from hansard.render.cells import CellContext
 from hansard.render.format import short
 from hansard.render.terminal.tables import table
@@ -22,9 +21,8 @@ from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.model.calls import Call, ChangedFile, FileHistory, FilePage
+    from hansard.model.calls import Call, ChangedFile, FileHistory
 
-_ALL = 1 << 40
 _FILES = (
     Column("LAST", Kind.TIME),
     Column("ID", Kind.ID, rank=2),
@@ -48,29 +46,23 @@ _HISTORY = (
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="[WORDS|PATH]...")
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
-@click.option("--since", type=Moment(), help="Changed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
-@click.option("--until", type=Moment(end=True), help="Changed before the end of that day, or before that time.")
-@click.option("--reads", "with_reads", is_flag=True, help="With PATH: also the calls that only read it, or failed.")
-@click.option("--diff", is_flag=True, help="With PATH: show each change as a diff.")
-@sort_options(SORTS, "last")
-@limit_option(50)
-@page_options
+@takes(
+    FilesRequest,
+    "project since until",
+    click.option("--reads", "with_reads", is_flag=True, help="With PATH: also the calls that only read it, or failed."),
+    click.option("--diff", is_flag=True, help="With PATH: show each change as a diff."),
+    "sort reverse limit page cursor",
+)
 @reads
 @pass_context
 def files(
     cli: Context,
+    request: FilesRequest,
     words: tuple[str, ...],
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
     with_reads: bool,
     diff: bool,
-    sort: str,
     reverse: bool,
-    limit: int,
     page: int,
-    cursor: str | None,
 ) -> None:
     """List the files that sessions changed, the latest first; with the PATH of one, its history.
 
@@ -84,19 +76,14 @@ def files(
       hansard files src/tide/parser.py --diff
       hansard files --project tidewater --json
     """
-    wanted: dict[str, Any] = {"project": project, "since": since, "until": until}
-    text = " ".join(words)
+    request = replace(request, text=" ".join(words) or None)
     with cli.reading() as h:
-        path = _path(h, text, wanted, must=with_reads or diff)
+        path = _path(h, request, must=with_reads or diff)
         if path is not None:
-            _show_history(cli, h, path, wanted, reads=with_reads, diff=diff, limit=limit, page=page, cursor=cursor)
+            limits = {"limit": request.limit, "cursor": request.cursor, "reads": with_reads}
+            _show_history(cli, h, same_for(FileHistoryRequest, request, path=path, **limits), page, diff=diff)
             return
-        ascending = (sort != "path") if reverse else None
-
-        def ask(cursor: str | None) -> FilePage:
-            return h.files(text or None, sort=sort, ascending=ascending, limit=limit or _ALL, cursor=cursor, **wanted)
-
-        found = read_page(ask, page, cursor)
+        found = read_page(h.files, reversed_order(request) if reverse else request, page)
     if cli.as_json:
         cli.emit(found)
     elif found.files:
@@ -108,8 +95,9 @@ def files(
         raise click.exceptions.Exit(1)
 
 
-def _path(h: Hansard, text: str, wanted: dict[str, Any], *, must: bool) -> str | None:
+def _path(h: Hansard, request: FilesRequest, *, must: bool) -> str | None:
     """The one file that is meant; None where a list of files is."""
+    text = request.text or ""
     looks_like_path = "/" in text or "\\" in text or must
     if not text or not looks_like_path:
         if must:
@@ -117,12 +105,12 @@ def _path(h: Hansard, text: str, wanted: dict[str, Any], *, must: bool) -> str |
         return None
     for path in dict.fromkeys((text, os.path.abspath(text))):
         try:
-            h.file_history(path, limit=1, **wanted)
+            h.file_history(same_for(FileHistoryRequest, request, path=path, limit=1))
         except NotFound:
             continue
         return path
     ending = f"/{text.lstrip('/')}"
-    found = h.files(text, limit=200, **wanted).files
+    found = h.files(same_for(FilesRequest, request, text=text, limit=200)).files
     matching = [item.path for item in found if item.path.replace("\\", "/").endswith(ending)] or [
         item.path for item in found
     ]
@@ -135,24 +123,12 @@ def _path(h: Hansard, text: str, wanted: dict[str, Any], *, must: bool) -> str |
     return None
 
 
-def _show_history(
-    cli: Context,
-    h: Hansard,
-    path: str,
-    wanted: dict[str, Any],
-    *,
-    reads: bool,
-    diff: bool,
-    limit: int,
-    page: int,
-    cursor: str | None,
-) -> None:
-    step = limit or _ALL
-    history = h.file_history(path, reads=reads, limit=step, cursor=cursor, **wanted)
+def _show_history(cli: Context, h: Hansard, request: FileHistoryRequest, page: int, *, diff: bool) -> None:
+    history = h.file_history(request)
     for before in range(1, page):
         if history.page.next_cursor is None:
             raise NotFound(f"there is no page {page}: the last page is {before}")
-        history = h.file_history(path, reads=reads, limit=step, cursor=history.page.next_cursor, **wanted)
+        history = h.file_history(replace(request, cursor=history.page.next_cursor))
     if cli.as_json:
         cli.emit(history)
         return

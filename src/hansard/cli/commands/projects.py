@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
-from hansard.cli.dates import Moment
-from hansard.cli.list_options import limit_option, sort_options
+from hansard.cli.request_options import limit_option, sort_option, takes
+from hansard.model.requests import ProjectsRequest
 from hansard.model.table import Column, Kind
 from hansard.render.format import project_name
 from hansard.render.terminal.tables import table
@@ -46,23 +45,10 @@ _SORTS: dict[str, Callable[[Project], Any]] = {
 
 @click.command(cls=Command)
 @click.argument("text", required=False)
-@click.option("--since", type=Moment(), help="With sessions active at or after: 2026-05-01, 7d, monday, '3 days ago'.")
-@click.option(
-    "--until", type=Moment(end=True), help="With sessions begun before the end of that day, or before that time."
-)
-@sort_options(_SORTS, "last")
-@limit_option(0)
+@takes(ProjectsRequest, "since until", sort_option(_SORTS, "last"), "reverse", limit_option(0))
 @reads
 @pass_context
-def projects(
-    cli: Context,
-    text: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    sort: str,
-    reverse: bool,
-    limit: int,
-) -> None:
+def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, limit: int) -> None:
     """List projects and what happened in them; TEXT is a part of the path.
 
     Examples:
@@ -72,7 +58,7 @@ def projects(
       hansard projects --json
     """
     with cli.reading() as h:
-        found = h.projects(since=since, until=until, text=text)
+        found = h.projects(request)
     if sort != "last":
         names = cli.names
         by_name = sort == "project"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.dates import Moment
-from hansard.cli.list_options import limit_option, more_note, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
-from hansard.model.requests import PROMPT_SOURCES
+from hansard.cli.request_options import limit_option, more_note, read_page, takes, typed_query
+from hansard.model.requests import PromptsRequest
 from hansard.model.table import Column, Kind
 from hansard.render.format import full as in_full
 from hansard.render.format import many, project_name
@@ -22,7 +20,7 @@ from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.prompts import Prompt, PromptPage
+    from hansard.model.prompts import Prompt
     from hansard.render.cells import CellContext
     from hansard.render.format import ProjectNames
 
@@ -41,31 +39,17 @@ _COLUMNS = (
 
 @click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
-@click.option("--since", type=Moment(), help="Typed at or after: 2026-05-01, 7d, monday, '3 days ago'.")
-@click.option("--until", type=Moment(end=True), help="Typed before the end of that day, or before that time.")
-@click.option("--source", type=click.Choice(PROMPT_SOURCES), help="Only one kind; history: only history.jsonl has it.")
-@click.option("--unique", is_flag=True, help="List equal prompts once, with how often they were typed.")
-@click.option("--reverse", is_flag=True, help="Reverse the order: oldest first.")
-@click.option("--full", is_flag=True, help="Show whole prompts instead of one line each.")
-@limit_option(50)
-@page_options
+@takes(
+    PromptsRequest,
+    "project since until source unique",
+    click.option("--reverse", "ascending", is_flag=True, help="Reverse the order: oldest first."),
+    click.option("--full", is_flag=True, help="Show whole prompts instead of one line each."),
+    limit_option(50),
+    "page cursor",
+)
 @reads
 @pass_context
-def prompts(
-    cli: Context,
-    query: tuple[str, ...],
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    source: str | None,
-    unique: bool,
-    reverse: bool,
-    full: bool,
-    limit: int,
-    page: int,
-    cursor: str | None,
-) -> None:
+def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> None:
     """List every prompt ever typed, the newest first; QUERY chooses those with some words.
 
     Prompts marked "lost" are known from history.jsonl only: their session was deleted before it could be kept.
@@ -76,28 +60,15 @@ def prompts(
       hansard prompts '"release note"' -draft project:tidewater
       hansard prompts --unique --source command
     """
+    query = typed_query()
     with cli.reading() as h:
-
-        def ask(cursor: str | None) -> PromptPage:
-            return h.prompts(
-                " ".join(query) or None,
-                project=project,
-                since=since,
-                until=until,
-                source=source,
-                unique=unique,
-                ascending=reverse,
-                limit=limit or None,
-                cursor=cursor,
-            )
-
-        found = read_page(ask, page, cursor)
+        found = read_page(h.prompts, request, page)
     if cli.as_json:
         cli.emit(found)
     elif found.prompts and full:
         cli.say(_texts(found.prompts, cli.names, cli.width(), cli.paint(), _words(query)))
     elif found.prompts:
-        cli.say(_table(found.prompts, cli.cells(), cli.width(), cli.paint(), _words(query), unique=unique))
+        cli.say(_table(found.prompts, cli.cells(), cli.width(), cli.paint(), _words(query), unique=request.unique))
     if found.prompts and found.next_cursor is not None and not cli.as_json:
         note(more_note(len(found.prompts), f"{found.total:,}", "prompts", page))
     if not found.prompts:

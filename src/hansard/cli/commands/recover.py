@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
-from hansard.cli.dates import Moment
-from hansard.cli.list_options import limit_option
+from hansard.cli.request_options import takes
 from hansard.errors import UsageError
+from hansard.model.requests import LostSessionsRequest
 
 
 @click.command(cls=Command)
 @click.argument("lost", required=False, metavar="[SESSION]")  # not `session`: completion offers those that are kept
-@click.option("--markdown", is_flag=True, help="Write SESSION as Markdown.")
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
-@click.option("--since", type=Moment(), help="Active at or after: 2026-05-01, 7d, monday, '3 days ago'.")
-@click.option("--until", type=Moment(end=True), help="Begun before the end of that day, or before that time.")
-@limit_option(50)
+@takes(
+    LostSessionsRequest,
+    click.option("--markdown", is_flag=True, help="Write SESSION as Markdown."),
+    "project since until limit",
+)
 @reads
 @pass_context
-def recover(
-    cli: Context,
-    lost: str | None,
-    markdown: bool,
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    limit: int,
-) -> None:
+def recover(cli: Context, request: LostSessionsRequest, lost: str | None, markdown: bool) -> None:
     """List sessions whose transcripts are gone everywhere; with SESSION, show what can be reconstructed of one.
 
     Prompts come from history.jsonl, pastes from there and from the paste cache; todos, titles and former contents of
@@ -45,9 +35,9 @@ def recover(
     if lost is None:
         if markdown:
             raise UsageError("--markdown needs a SESSION; `hansard recover` lists them")
-        _list(cli, project, since, until, limit)
+        _list(cli, request)
         return
-    if project is not None or since is not None or until is not None:
+    if request != LostSessionsRequest(limit=request.limit):
         raise UsageError("--project, --since and --until choose from the list; they cannot be used with a SESSION")
     if markdown and cli.as_json:
         raise UsageError("use either --json or --markdown")
@@ -65,11 +55,11 @@ def recover(
         cli.say(draw_reconstruction(found, cli.width(), cli.paint()))
 
 
-def _list(cli: Context, project: str | None, since: datetime | None, until: datetime | None, limit: int) -> None:
+def _list(cli: Context, request: LostSessionsRequest) -> None:
     from hansard.render.terminal.recovery import lost_table
 
     with cli.reading() as h:
-        found = h.lost_sessions(project=project, since=since, until=until, limit=limit or None)
+        found = h.lost_sessions(request)
     if cli.as_json:
         cli.emit(found)
     elif found.sessions:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
-from hansard.cli.list_options import limit_option
+from hansard.cli.request_options import limit_option
 from hansard.cli.session_argument import choose_session
 from hansard.model.table import Column, Kind
 from hansard.render.format import many, project_name

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads, warn
-from hansard.cli.dates import Moment
-from hansard.cli.list_options import limit_option, page_options, read_page
 from hansard.cli.query_arguments import FreeTextCommand
+from hansard.cli.request_options import limit_option, read_page, takes, typed_query
 from hansard.errors import UsageError
+from hansard.model.requests import SearchRequest
 from hansard.model.search import SearchPage
 from hansard.model.serialize import plain
 from hansard.render.format import many, size
@@ -22,41 +23,23 @@ _SHOWN = 60
 
 @click.command(cls=FreeTextCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@limit_option(None, least=1, text="Show at most this many; by default 10 sessions, or 20 hits.")
-@click.option(
-    "--group",
-    type=click.Choice(["session", "none"]),
-    help="Group hits by session, or list them; by default session, with --json none.",
+@takes(
+    SearchRequest,
+    limit_option(None, least=1, text="Show at most this many; by default 10 sessions, or 20 hits."),
+    click.option(
+        "--group",
+        "grouping",
+        type=click.Choice(["session", "none"]),
+        help="Group hits by session, or list them; by default session, with --json none.",
+    ),
+    "sort project since until context",
+    click.option("--count", is_flag=True, help="Only count the matches."),
+    "facets page cursor",
+    click.option("--syntax", is_flag=True, help="Explain the query language."),
 )
-@click.option("--sort", type=click.Choice(["best", "newest"]), default="best", show_default=True, help="Sort by this.")
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
-@click.option("--since", type=Moment(), help="Said at or after: 2026-05-01, 7d, monday, '3 days ago'.")
-@click.option("--until", type=Moment(end=True), help="Said before the end of that day, or before that time.")
-@click.option(
-    "-C", "--context", type=click.IntRange(0, 100), default=0, metavar="N", help="Show N lines around each hit."
-)
-@click.option("--count", is_flag=True, help="Only count the matches.")
-@click.option("--facets", is_flag=True, help="Also count matches by project, tool, kind and month.")
-@page_options
-@click.option("--syntax", is_flag=True, help="Explain the query language.")
 @reads
 @pass_context
-def search(
-    cli: Context,
-    query: tuple[str, ...],
-    limit: int | None,
-    group: str | None,
-    sort: str,
-    project: str | None,
-    since: datetime | None,
-    until: datetime | None,
-    context: int,
-    count: bool,
-    facets: bool,
-    page: int,
-    cursor: str | None,
-    syntax: bool,
-) -> None:
+def search(cli: Context, request: SearchRequest, grouping: str | None, count: bool, page: int, syntax: bool) -> None:
     """Find anything that was ever said or done: prompts, replies, thoughts, tool calls and their results, titles.
 
     All words of QUERY must match, in any order; --syntax explains phrases, fields and the rest. Words may begin with a
@@ -71,47 +54,30 @@ def search(
     if syntax:
         _explain(cli)
         return
-    if not "".join(query).strip():
+    if not (request.query or "").strip():
         raise UsageError("no query given; `hansard search --syntax` explains the query language")
-    if count and (facets or cursor is not None):
-        raise UsageError(f"--count only prints a number: leave {'--facets' if facets else '--cursor'} out")
-    text = " ".join(query)
-    moment = now()
+    if count and (request.facets or request.cursor is not None):
+        raise UsageError(f"--count only prints a number: leave {'--facets' if request.facets else '--cursor'} out")
     if count:
         with cli.reading() as h:
-            _count(cli, h.count(text, project=project, since=since, until=until, now=moment))
+            _count(cli, h.count(replace(request, limit=1)))
         return
-    by_session = group == "session" if group is not None else not cli.as_json
+    by_session = grouping == "session" if grouping is not None else not cli.as_json
+    request = replace(request, group=by_session, limit=request.limit or (_SESSIONS if by_session else _HITS))
     with cli.reading() as h:
-
-        def ask(cursor: str | None) -> SearchPage:
-            return h.search(
-                text,
-                limit=limit or (_SESSIONS if by_session else _HITS),
-                cursor=cursor,
-                group=by_session,
-                sort=sort,
-                context=context,
-                facets=facets,
-                project=project,
-                since=since,
-                until=until,
-                now=moment,
-            )
-
-        found = read_page(ask, page, cursor)
+        found = read_page(h.search, request, page)
     if cli.as_json:
         left_out = {"sessions"} if not by_session else set()
-        left_out |= {"facets"} if not facets else set()
+        left_out |= {"facets"} if not request.facets else set()
         cli.emit({key: value for key, value in plain(found).items() if key not in left_out})
     elif found.hits:
-        _show(cli, found, moment)
+        _show(cli, found, now())
     _tell(cli, found, page)
     if not found.hits:
-        if cursor is not None:
+        if request.cursor is not None:
             warn("no more results")
         else:
-            warn(_nothing(text, query, found.notes))
+            warn(_nothing(request.query, typed_query(), found.notes))
         raise click.exceptions.Exit(1)
 
 

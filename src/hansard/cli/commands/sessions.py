@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from hansard.cli.context import Context, note, pass_context, reads
-from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.cli.output.session_table import session_table
 from hansard.cli.query_arguments import QueryCommand
-from hansard.cli.session_filters import session_filters
-from hansard.model.sessions import SessionPage
-from hansard.query.sessions import SORTS
+from hansard.cli.request_options import SESSION_FILTERS, more_note, read_page, reversed_order, takes
+from hansard.model.requests import SessionsRequest
 
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1)
-@session_filters
-@click.option("--all", "debris", is_flag=True, help="Include sessions in which nothing was said.")
-@sort_options(SORTS, "ended")
-@limit_option(50)
-@page_options
+@takes(SessionsRequest, *SESSION_FILTERS, "debris sort reverse limit page cursor")
 @reads
 @pass_context
-def sessions(
-    cli: Context,
-    query: tuple[str, ...],
-    conditions: dict[str, Any],
-    debris: bool,
-    sort: str,
-    reverse: bool,
-    limit: int,
-    page: int,
-    cursor: str | None,
-) -> None:
+def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -> None:
     """List sessions, newest first; QUERY selects them in the language of `hansard search`.
 
     Words must stand together in some text of the session; fields are asked of the session as a whole.
@@ -48,15 +30,7 @@ def sessions(
       hansard sessions --gone --json
     """
     with cli.reading(early=True) as h:
-        ascending = (sort not in ("title", "project")) if reverse else None
-        text = " ".join(query) or None
-
-        def ask(cursor: str | None) -> SessionPage:
-            return h.sessions(
-                text, debris=debris, sort=sort, ascending=ascending, limit=limit or None, cursor=cursor, **conditions
-            )
-
-        found = read_page(ask, page, cursor)
+        found = read_page(h.sessions, reversed_order(request) if reverse else request, page)
         progress = h.sync_progress()
     if cli.as_json:
         cli.emit(found)

@@ -10,11 +10,20 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.list_options import limit_option, more_note, page_options, read_page, sort_options
 from hansard.cli.query_arguments import QueryCommand
-from hansard.cli.usage_options import counts, filter_line, period
+from hansard.cli.request_options import (
+    LEDGER_FILTERS,
+    filter_line,
+    limit_option,
+    more_note,
+    read_page,
+    sort_option,
+    takes,
+    typed_query,
+)
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
+from hansard.model.requests import CallsRequest, ToolsRequest, same_for
 from hansard.model.table import Column, Kind
 from hansard.render.cells import CellContext
 from hansard.render.format import tool_name
@@ -22,9 +31,8 @@ from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
-    from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
+    from hansard.model.calls import Call, ToolReport, ToolSums
 
-_ALL = 1 << 40
 _TOOLS = (
     Column("TOOL", least=12),
     Column("CALLS", Kind.COUNT),
@@ -49,22 +57,21 @@ _CALLS = (
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED, metavar="[TOOL] [QUERY]...")
-@counts
-@click.option("--failed", is_flag=True, help="With TOOL: only the calls that failed, and how.")
-@click.option("--slowest", is_flag=True, help="With TOOL: the slowest calls first.")
-@sort_options(TOOL_SORTS, "calls")
-@limit_option(None, text="Show at most this many; 0 shows all. All tools by default, but 50 calls of a TOOL.")
-@page_options
+@takes(
+    ToolsRequest,
+    LEDGER_FILTERS,
+    click.option("--failed", is_flag=True, help="With TOOL: only the calls that failed, and how."),
+    click.option("--slowest", is_flag=True, help="With TOOL: the slowest calls first."),
+    sort_option(TOOL_SORTS, "calls"),
+    "reverse",
+    limit_option(None, text="Show at most this many; 0 shows all. All tools by default, but 50 calls of a TOOL."),
+    "page cursor",
+)
 @reads
 @pass_context
 def tools(
     cli: Context,
-    query: tuple[str, ...],
-    since: str | None,
-    until: str | None,
-    timezone: str | None,
-    project: str | None,
-    model: str | None,
+    request: ToolsRequest,
     failed: bool,
     slowest: bool,
     sort: str,
@@ -84,36 +91,29 @@ def tools(
       hansard tools Bash --slowest -n 5
       hansard tools project:tidewater --json
     """
-    settings = cli.settings()
-    span = period(settings, timezone, since, until)
-    wanted: dict[str, Any] = {"project": project, "model": model, "since": span.since, "until": span.until}
-    wanted["timezone"] = span.timezone
-    with cli.reading(settings) as h:
-        name, words = _tool(query, h.field_values("tool", limit=10_000), must=failed or slowest)
-        text = " ".join(words) or None
-        report = h.tools(text, name=name, now=now(), **wanted)
+    with cli.reading() as h:
+        name, words = _tool(typed_query(), h.field_values("tool", limit=10_000), must=failed or slowest)
+        request = replace(request, query=" ".join(words) or None, name=name)
+        report = h.tools(request)
         found = None
         if name is not None:
-
-            def ask(cursor: str | None) -> CallPage:
-                return h.calls(
-                    text,
-                    name=name,
-                    kind="errors" if failed else "all",
-                    sort="slowest" if slowest else "newest",
-                    subjects=True,
-                    outputs=failed,
-                    limit=(50 if limit is None else limit) or _ALL,
-                    cursor=cursor,
-                    **wanted,
-                )
-
-            found = read_page(ask, page, cursor)
+            calls = same_for(
+                CallsRequest,
+                request,
+                name=name,
+                kind="errors" if failed else "all",
+                sort="slowest" if slowest else "newest",
+                subjects=True,
+                outputs=failed,
+                limit=(50 if limit is None else limit) or None,
+                cursor=cursor,
+            )
+            found = read_page(h.calls, calls, page)
     report = _sorted(report, sort, limit if name is None else None, reverse=reverse)
     if cli.as_json:
         cli.emit(report if found is None else {"tool": report.totals, "calls": found})
     elif report.totals.calls:
-        filters = filter_line(words, since=since, until=until, project=project, model=model)
+        filters = filter_line(words)
         lines = [*_tool_table(report, cli.width(), cli.paint(), total=name is None), *map(one_line, filters)]
         if found is not None and found.calls:
             lines += ["", *_call_table(found.calls, cli.width(), cli.paint())]

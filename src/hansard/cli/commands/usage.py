@@ -9,14 +9,13 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.list_options import limit_option, sort_options
 from hansard.cli.query_arguments import QueryCommand
-from hansard.cli.usage_options import counts, filter_line, period
+from hansard.cli.request_options import LEDGER_FILTERS, filter_line, limit_option, period_of, takes, typed_query
 from hansard.errors import UsageError
-from hansard.model.requests import DIMENSIONS, MODES, USAGE_SORTS
+from hansard.model.requests import DIMENSIONS, UsageRequest
 
 if TYPE_CHECKING:
-    from hansard.cli.usage_options import Period
+    from hansard.cli.request_options import Period
     from hansard.config import Settings
     from hansard.model.ledger import Budget, UsageReport
 
@@ -27,35 +26,22 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, type=click.UNPROCESSED)
-@click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]")
-@counts
-@click.option(
-    "--mode", type=click.Choice(list(MODES)), default="auto", show_default=True, help="How costs are determined."
+@takes(
+    UsageRequest,
+    click.option("--by", metavar="WHAT", help=f"Group rows by: {', '.join(DIMENSIONS)}; several with commas. [day]"),
+    f"{LEDGER_FILTERS} mode breakdown work sort reverse",
+    click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first."),
+    limit_option(0, text="Show at most this many rows; the total still covers all."),
+    click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout."),
+    click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded."),
+    click.option("--chart", type=click.Choice(_PICTURES), help="Draw a chart instead of the table."),
+    click.option("--plot", metavar="FILE", help="Write the chart to a .png or .svg file."),
 )
-@click.option("--breakdown", is_flag=True, help="Show each row by model below it.")
-@click.option("--work", is_flag=True, help="Add tool calls, errors, time and changed lines.")
-@sort_options(USAGE_SORTS, None, text="Sort by this; by default times in order, everything else by cost.")
-@click.option("--order", type=click.Choice(["asc", "desc"]), help="Smallest or largest first.")
-@limit_option(0, text="Show at most this many rows; the total still covers all.")
-@click.option("--csv", "as_csv", is_flag=True, help="Write CSV to stdout.")
-@click.option("--check", is_flag=True, help="Report only the configured budgets; exit with 1 if one is exceeded.")
-@click.option("--chart", type=click.Choice(_PICTURES), help="Draw a chart instead of the table.")
-@click.option("--plot", metavar="FILE", help="Write the chart to a .png or .svg file.")
 @reads
 @pass_context
 def usage(
     cli: Context,
-    query: tuple[str, ...],
-    by: str | None,
-    since: str | None,
-    until: str | None,
-    timezone: str | None,
-    project: str | None,
-    model: str | None,
-    mode: str,
-    breakdown: bool,
-    work: bool,
-    sort: str | None,
+    request: UsageRequest,
     reverse: bool,
     order: str | None,
     limit: int,
@@ -79,40 +65,30 @@ def usage(
       hansard usage --check
     """
     settings = cli.settings()
+    ctx = click.get_current_context()
+    by: str | None = ctx.params["by"]
     if cli.as_json and as_csv:
         raise UsageError("--json and --csv cannot be used together")
     if check:
-        is_named = click.get_current_context().get_parameter_source("by") is ParameterSource.COMMANDLINE
-        named = by if is_named else None  # `daily` and its like have one of their own
-        others = (*query, named, since, until, project, model, sort, order, chart, plot)
-        if any(value is not None for value in others) or breakdown or work or limit or reverse:
+        # `daily` and its like have a default of their own.
+        is_named = by is not None and ctx.get_parameter_source("by") is ParameterSource.COMMANDLINE
+        bare = UsageRequest(timezone=request.timezone, now=request.now, mode=request.mode)
+        others = (order, chart, plot, limit or None, reverse or None)
+        if is_named or replace(request, by=bare.by) != bare or any(value is not None for value in others):
             raise UsageError("--check reports the configured budgets and takes no other options")
-        _check(cli, settings, timezone, as_csv=as_csv)
+        _check(cli, settings, request, as_csv=as_csv)
         return
-    if as_csv and breakdown:
+    if as_csv and request.breakdown:
         raise UsageError(
             "--csv has one line for each row: instead of --breakdown write --by with model, e.g. day,model"
         )
     if plot is not None and not plot.lower().endswith(_FILES):
         raise UsageError(f"--plot writes files that end in {' or '.join(_FILES)}: {plot!r} does not")
     kind = chart or ("bars" if plot is not None else None)
-    when = period(settings, timezone, since, until)
+    when = period_of(request)
+    ascending = None if order is None else order == "asc"
     with cli.reading(settings, early=not as_csv and plot is None) as h:
-        report = h.usage(
-            " ".join(query) or None,
-            by=_DRAWN_BY[kind] if by is None else by,
-            project=project,
-            model=model,
-            since=when.since,
-            until=when.until,
-            timezone=when.timezone,
-            mode=mode,
-            breakdown=breakdown,
-            work=work,
-            sort=sort,
-            ascending=None if order is None else order == "asc",
-            now=now(),
-        )
+        report = h.usage(replace(request, by=_DRAWN_BY[kind] if by is None else by, ascending=ascending))
         budgets = h.budgets(settings.limits, timezone=when.timezone, now=now()) if settings.limits else []
     found = len(report.rows)
     if found and kind is not None:
@@ -130,7 +106,7 @@ def usage(
 
         write_bytes(usage_sheet(report))
     elif found and kind is None:
-        _show(cli, report, budgets, when, filter_line(query, since=since, until=until, project=project, model=model))
+        _show(cli, report, budgets, when, filter_line(typed_query()))
         if found > len(report.rows):
             note(f"{len(report.rows):,} of {found:,} rows; the total covers all; --limit 0 shows them")
     if not found:
@@ -187,7 +163,7 @@ def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: s
         cli.say(draw(kind, report, cli.names, cli.chart_width(), cli.paint(), today))
 
 
-def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bool) -> None:
+def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: bool) -> None:
     if as_csv:
         raise UsageError("--check cannot write CSV; use --json")
     if not settings.limits:
@@ -196,9 +172,8 @@ def _check(cli: Context, settings: Settings, timezone: str | None, *, as_csv: bo
         raise UsageError(
             f"no budget is set: to set one, add for example [budgets] and below it day = 20 to {config_path()}"
         )
-    when = period(settings, timezone, None, None)
     with cli.reading(settings) as h:
-        budgets = h.budgets(settings.limits, timezone=when.timezone, now=now())
+        budgets = h.budgets(settings.limits, timezone=request.timezone, now=now())
     if cli.as_json:
         cli.emit({"budgets": budgets})
     else:

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from hansard.model.explain import Explanation
 from hansard.model.ledger import BillingBlock, Budget, PriceData, Pricing, Rate, UsageReport
-from hansard.model.requests import BlocksRequest, ExplainRequest, Timezone, UsageRequest, about, at_or_after, before
+from hansard.model.requests import (
+    BlocksRequest,
+    ExplainRequest,
+    Timezone,
+    UsageRequest,
+    about,
+    at_or_after,
+    before,
+    same_for,
+)
 from hansard.model.serialize import plain
 from hansard.model.sessions import Activity
 from hansard.web.api.endpoint import Call, Endpoint
@@ -87,9 +96,8 @@ def _usage(call: Call) -> dict[str, Any]:
 def _blocks(call: Call) -> dict[str, Any]:
     request: BlocksParameters = replace(call.request, now=datetime.now(UTC))
     found = call.h.blocks(request)
-    conditions: Any = {name: getattr(request, name) for name in ("query", "timezone", "now")} | request.given()
     models: dict[datetime, list[str]] = {}
-    for row in call.h.usage(by=("block", "model"), sort="cost", **conditions).rows:
+    for row in call.h.usage(same_for(UsageRequest, request, by=("block", "model"), sort="cost")).rows:
         if (start := row.key["block"]) is not None:
             models.setdefault(datetime.fromisoformat(start), []).append(row.key["model"] or "")
     shown = [
