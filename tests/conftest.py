@@ -18,6 +18,7 @@ import zstandard
 
 import hansard
 from hansard.clients.roots import open_roots
+from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
 from tests.recordings import History, Recording, find_recordings
@@ -150,7 +151,9 @@ def _synced_once(
         # Where waiting for the disk costs nothing, as far as there is such a place.
         with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
             for store, roots in stores.items():
-                sync(os.path.join(folder, store), open_roots([str(root) for root in roots]), workers=workers)
+                sync(
+                    os.path.join(folder, store), open_roots([str(root) for root in roots]), SyncRequest(workers=workers)
+                )
             shutil.copytree(folder, fresh)
 
     return _made_once(tmp_path_factory, name, fill)

@@ -43,7 +43,7 @@ from hansard.model.requests import (
 )
 from hansard.query.reader import Reader
 from hansard.sources.roots import Root
-from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, SyncReport
+from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, SyncRequest
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -93,8 +93,7 @@ if TYPE_CHECKING:
     from hansard.record.verify import VerifyReport
     from hansard.sources.discover import Walk
     from hansard.storage.heartbeat import SyncProgress
-    from hansard.sync.report import Progress
-    from hansard.sync.run import Change
+    from hansard.sync.report import Change, Progress
     from hansard.thread.store import ThreadCache, ThreadStore
     from hansard.thread.thread import Thread
 
@@ -184,21 +183,9 @@ class Hansard:
 
     # -- keeping current
 
-    def sync(
-        self,
-        *,
-        listener: Listener | None = None,
-        only: Collection[str] | None = None,
-        wait_seconds: float = 2.0,
-        reread: bool = False,
-        thorough: bool = False,
-        newest_only: bool = False,
-    ) -> SyncReport:
-        """Store and index whatever is new in the source roots.
-
-        `reread` compares every file in full with what was kept; `thorough` leaves no comparison for the next sync; `newest_only`
-        ends a large first sync when the newest transcripts are indexed, and its report is `partial`.
-        """
+    @takes(SyncRequest)
+    def sync(self, request: SyncRequest) -> SyncReport:
+        """Store and index whatever is new in the source roots."""
         from hansard.sync.run import sync
 
         try:
@@ -208,19 +195,8 @@ class Hansard:
                 f"{self.home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
             ) from error
         self._walks = {}
-        report = sync(
-            self.home,
-            self.roots,
-            max_file=self.max_file,
-            listener=listener,
-            only=only,
-            wait_seconds=wait_seconds,
-            prices=self._prices(),
-            reread=reread,
-            compare_bytes=None if thorough else COMPARE_BYTES,
-            newest_only=newest_only,
-            walks=self._walks,
-        )
+        prices = self._prices()
+        report = sync(self.home, self.roots, request, max_file=self.max_file, prices=prices, walks=self._walks)
         if not report.busy:
             self.close()  # an index may have been made again, in another file of the same name
         return report

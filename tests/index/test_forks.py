@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hansard.clients.roots import open_roots
+from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.sync.forking import MARKS, ORIGINAL, family, fork, talk
 from tests.sync.making import ask, main_path, session
@@ -129,7 +130,7 @@ def test_the_original_is_rewritten(tree: Tree) -> None:
 def test_forks_of_real_clients(corpus: Path, tmp_path: Path, recording: str) -> None:
     """The original is the file whose prompts differ in their promptId and whose lines name no other session."""
     config = corpus / "real-client-2" / recording / "dot-claude"
-    sync(str(tmp_path / "store"), open_roots([str(config)]), workers=False)
+    sync(str(tmp_path / "store"), open_roots([str(config)]), SyncRequest(workers=False))
     originals, forks, holders = set(), set(), _holders(config)
     for sessions in holders.values():
         if len(sessions) > 1:

@@ -16,6 +16,7 @@ import hansard
 from hansard.clients.roots import open_roots
 from hansard.demo import write_history
 from hansard.engine import Hansard
+from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
 from tests.ledger.slowly import Book, Message, read
@@ -48,7 +49,7 @@ class Kept:
 def keep(config: Path, home: Path) -> Kept:
     """Sync a config directory into a store of its own."""
     roots = open_roots([str(config)])
-    sync(str(home), roots, workers=False)
+    sync(str(home), roots, SyncRequest(workers=False))
     return Kept(config, Hansard(str(home), roots))
 
 

@@ -12,6 +12,7 @@ import pytest
 import hansard
 from hansard.clients.roots import open_roots
 from hansard.errors import UsageError
+from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.sync.making import START, Tree, at, entry, main_path, raw, session, user
 
@@ -127,7 +128,7 @@ def test_a_copy_of_a_whole_directory_says_nothing_again(tree: Tree, store: Hansa
     for place in (tree, copy):
         place.write(main_path(ONE), [user(ONE, "u1", "one", 1), *queued])
         place.write("history.jsonl", typed("lost", 0, GONE))
-    sync(str(tree.home), open_roots([str(tree.config), str(copy.config)]), workers=False)
+    sync(str(tree.home), open_roots([str(tree.config), str(copy.config)]), SyncRequest(workers=False))
     found = store.prompts(limit=None).prompts
     assert [(prompt.text, prompt.source, prompt.copies) for prompt in found] == [
         ("wait", "queued", 1),

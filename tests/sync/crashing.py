@@ -64,6 +64,7 @@ def _work(work: str, config: str, home: str) -> None:
     from hansard.clients.roots import open_roots
     from hansard.sync import indexing, keep, run, text
     from hansard.sync.rebuild import rebuild
+    from hansard.sync.report import SyncRequest
 
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
     keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
@@ -87,7 +88,7 @@ def _work(work: str, config: str, home: str) -> None:
 
             newest.LARGE_BYTES, newest.NEWEST_BYTES, newest.FILE_BYTES = 0, SMALL // 4, 0
             indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
-        run.sync(home, open_roots([config]), workers=work == "workers", row_workers=2)
+        run.sync(home, open_roots([config]), SyncRequest(workers=work == "workers", row_workers=2))
 
 
 def crash(work: str, config: str, template: str, out: str, stride: str) -> list[str]:

@@ -13,12 +13,13 @@ from uuid import UUID
 import apsw
 
 from hansard.clients.roots import open_roots
+from hansard.pricing.settle import Prices
 from hansard.sources.roots import Root
-from hansard.sync.report import SyncReport
+from hansard.sync.report import DEFAULT_MAX_FILE, SyncReport, SyncRequest
 from hansard.sync.run import sync
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 Line = dict[str, Any]
@@ -139,8 +140,11 @@ class Tree:
         before = place.read_bytes() if place.exists() else b""
         return self.write(path, before + (content if isinstance(content, bytes) else raw(content)))
 
-    def sync(self, *, only: Collection[str] | None = None, workers: bool = False, **more: Any) -> SyncReport:
-        return sync(str(self.home), self.roots, only=only, workers=workers, **more)
+    def sync(
+        self, *, workers: bool = False, max_file: int = DEFAULT_MAX_FILE, prices: Prices | None = None, **how: Any
+    ) -> SyncReport:
+        request = SyncRequest(workers=workers, **how)
+        return sync(str(self.home), self.roots, request, max_file=max_file, prices=prices)
 
     def rows(self, sql: str, *values: str | int | None) -> list[Any]:
         """Ask `index.db`."""

@@ -15,7 +15,7 @@ from hansard.record.store import Record
 from hansard.storage.sqlite import connect
 from hansard.sync import run, text
 from hansard.sync.rebuild import rebuild
-from hansard.sync.report import Progress
+from hansard.sync.report import Progress, SyncRequest
 from hansard.sync.run import sync
 from tests.sync.dumping import assert_same, dump
 from tests.sync.hard import FIRST, OLD, files
@@ -126,9 +126,9 @@ def test_two_roots_with_copies_of_a_session(full: Tree, tmp_path: Path) -> None:
     os.utime(copy / main_path(OLD), ns=(10**18, 10**18))
     one, other = tmp_path / "one", tmp_path / "other"
     paths = [str(full.config), str(copy)]
-    sync(str(one), open_roots(paths), workers=False)
-    sync(str(other), open_roots(paths[1:]), workers=False)
-    sync(str(other), open_roots(paths), workers=False)
+    sync(str(one), open_roots(paths), SyncRequest(workers=False))
+    sync(str(other), open_roots(paths[1:]), SyncRequest(workers=False))
+    sync(str(other), open_roots(paths), SyncRequest(workers=False))
     assert_same(dump(one), dump(other))  # in whatever order the roots came
     single = Tree(full.config, tmp_path / "single")
     single.sync()

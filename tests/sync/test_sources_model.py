@@ -20,6 +20,7 @@ from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sources import tail
 from hansard.sync import keep
+from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.sync.making import FOLDER, memory_folder, session
 
@@ -150,7 +151,7 @@ class Sources(RuleBasedStateMachine):
     def sync(self, only: bool) -> None:
         self.note()
         named: dict[str, Any] = {"only": [str(self.path(name)) for name in NAMES]} if only else {}
-        sync(str(self.home), open_roots([str(self.config)]), workers=False, **named)
+        sync(str(self.home), open_roots([str(self.config)]), SyncRequest(workers=False, **named))
         self.ahead_ns = 0
         with Record.open(str(self.home / "record.db"), readonly=True) as record:
             kept: dict[str, list[bytes]] = {name: [] for name in NAMES}

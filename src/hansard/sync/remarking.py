@@ -9,7 +9,8 @@ from hansard.errors import NotFound, StoreBusy, UsageError
 from hansard.index.tokens import fold_text
 from hansard.record.remarks import NOTE, PIN, TAG, TITLE, Remark
 from hansard.sources.names import storable
-from hansard.sync.run import Change, sync
+from hansard.sync.report import Change, SyncRequest
+from hansard.sync.run import sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ _WAIT = 60.0  # seconds; a sync that is going on and others in the queue may com
 
 def remark(home: str, change: Change, *, prices: Prices | None = None, wait_seconds: float = _WAIT) -> None:
     """Write a change of the remarks and bring the indexes up to date with it; the sources are not looked at."""
-    report = sync(home, (), only=(), prices=prices, wait_seconds=wait_seconds, change=change)
+    report = sync(home, (), SyncRequest(only=(), wait_seconds=wait_seconds, change=change), prices=prices)
     if report.busy:
         raise StoreBusy(
             f"another process is syncing {home} and did not finish within {wait_seconds:g} s, so nothing was written."

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 
+if TYPE_CHECKING:
+    from hansard.record.store import Record
+
+Change = Callable[["Record"], None]
 COMPARE_BYTES = (
     256 << 20
 )  # of what only its status change time speaks against, in one sync that nobody asked for by name
@@ -32,6 +37,28 @@ class Listener(Protocol):
 
     def __call__(self, progress: Progress) -> None:
         """Take note."""
+
+
+class SyncRequest(Struct, frozen=True, kw_only=True):
+    """How to sync.
+
+    `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
+    the user's remarks, in a transaction of its own before anything is kept; it may be called again when an index turns out to be
+    damaged. `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is
+    compared of files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only`
+    ends a large first sync when the newest transcripts are indexed, and its report is `partial`; any other is done in full. `workers`
+    allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off.
+    """
+
+    listener: Listener | None = None
+    wait_seconds: float = 2.0  # for another process that syncs
+    only: Collection[str] | None = None
+    workers: bool = True
+    row_workers: int | None = None
+    change: Change | None = None
+    reread: bool = False
+    compare_bytes: int | None = COMPARE_BYTES
+    newest_only: bool = False
 
 
 class ProgressReporter:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.sync import newest
 from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place
 from hansard.sync.lock import sync_lock
-from hansard.sync.report import COMPARE_BYTES, DEFAULT_MAX_FILE, Listener, ProgressReporter, SyncReport
+from hansard.sync.report import DEFAULT_MAX_FILE, ProgressReporter, SyncReport, SyncRequest
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
 if TYPE_CHECKING:
@@ -30,24 +30,16 @@ if TYPE_CHECKING:
     from hansard.sync.keep import RecordWriter
     from hansard.sync.row_workers import RowWorkers
 
-Change = Callable[["Record"], None]
+_USUAL = SyncRequest()
 
 
 def sync(
     home: str,
     roots: Sequence[Root],
+    request: SyncRequest = _USUAL,
     *,
     max_file: int = DEFAULT_MAX_FILE,
-    listener: Listener | None = None,
-    wait_seconds: float = 2.0,
-    only: Collection[str] | None = None,
-    workers: bool = True,
-    row_workers: int | None = None,
     prices: Prices | None = None,
-    change: Change | None = None,
-    reread: bool = False,
-    compare_bytes: int | None = COMPARE_BYTES,
-    newest_only: bool = False,
     walks: dict[str, Walk] | None = None,
 ) -> SyncReport:
     """Bring the store in `home` up to date with its source roots.
@@ -73,32 +65,11 @@ def sync(
     cursors with the record's sizes and goes on from there. An index that is damaged, of another version or ahead of the
     record (which was put back to an older copy) is made again.
 
-    `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
-    the user's remarks, in a transaction of its own before step 3; it may be called again when an index turns out to be damaged.
-    `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is compared of
-    files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only` ends a large
-    first sync when the newest transcripts are indexed; any other is done in full. `workers` allows other processes for a large backlog;
-    `row_workers` is how many of them make rows, None as many as pay off. `walks` is given what each root held, by its path, where
-    nothing was new.
+    `walks` is given what each root held, by its path, where nothing was new.
     """
     started = time.perf_counter()
     try:
-        report = _sync(
-            home,
-            roots,
-            max_file=max_file,
-            listener=listener,
-            wait_seconds=wait_seconds,
-            only=only,
-            workers=workers,
-            row_workers=row_workers,
-            prices=prices or Prices(home),
-            change=change,
-            reread=reread,
-            compare_bytes=compare_bytes,
-            newest_only=newest_only,
-            walks=walks,
-        )
+        report = _sync(home, roots, request, max_file, prices or Prices(home), walks)
     except Exception as error:
         note_failure(home, error)
         raise
@@ -110,26 +81,17 @@ def sync(
 def _sync(
     home: str,
     roots: Sequence[Root],
-    *,
+    request: SyncRequest,
     max_file: int,
-    listener: Listener | None,
-    wait_seconds: float,
-    only: Collection[str] | None,
-    workers: bool,
-    row_workers: int | None,
     prices: Prices,
-    change: Change | None,
-    reread: bool,
-    compare_bytes: int | None,
-    newest_only: bool,
     walks: dict[str, Walk] | None,
 ) -> SyncReport:
-    look = _look(home, roots, max_file, prices) if only is None and not reread else None
+    look = _look(home, roots, max_file, prices) if request.only is None and not request.reread else None
     if look is not None and look.is_quiet:
         if walks is not None:
             walks.update((result.root.path, result.walk) for result in look.surveys if result.walk is not None)
         return replace(_report(look.surveys), problems=last_problems(home))
-    with sync_lock(home, wait_seconds) as held:
+    with sync_lock(home, request.wait_seconds) as held:
         if not held:
             return SyncReport(busy=True)
         from hansard.index.store import IndexDamaged, discard
@@ -144,19 +106,12 @@ def _sync(
         _refuse_lost_record(home)
         record = Record.open(place(home, RECORD))
         try:
-            run = _Run(
-                *(home, record, roots, max_file, listener, prices),
-                workers=workers,
-                row_workers=row_workers if workers else 0,
-                reread=reread,
-                compare_bytes=compare_bytes,
-                newest_only=newest_only,
-            )
+            run = _Run(home, record, roots, request, max_file, prices)
             try:
-                report = run.go(only, look, change)
+                report = run.go(look)
             except IndexDamaged as damage:
                 discard(damage.path)
-                report = run.go(only, None, change)
+                report = run.go(None)
             finally:
                 run.reporter.close()
         finally:
@@ -240,33 +195,17 @@ class _Run:
     """One sync under the lock."""
 
     def __init__(
-        self,
-        home: str,
-        record: Record,
-        roots: Sequence[Root],
-        max_file: int,
-        listener: Listener | None,
-        prices: Prices,
-        *,
-        workers: bool,
-        row_workers: int | None,
-        reread: bool,
-        compare_bytes: int | None,
-        newest_only: bool,
+        self, home: str, record: Record, roots: Sequence[Root], request: SyncRequest, max_file: int, prices: Prices
     ) -> None:
         self.home = home
-        self.prices = prices
         self.record = record
         self.roots = roots
+        self.request = request
         self.max_file = max_file
-        self.reporter = ProgressReporter(listener, home)
-        self.workers = workers
-        self.row_workers = row_workers
-        self.reread = reread
-        self.compare_bytes = compare_bytes
-        self.newest_only = newest_only
+        self.prices = prices
+        self.reporter = ProgressReporter(request.listener, home)
 
-    def go(self, only: Collection[str] | None, look: _Look | None, change: Change | None) -> SyncReport:
+    def go(self, look: _Look | None) -> SyncReport:
         from hansard.index.rows import RowIndex
         from hansard.index.store import telling
         from hansard.sync.indexing import catch_up, finish, show
@@ -274,32 +213,32 @@ class _Run:
         from hansard.sync.row_workers import RowWorkers
         from hansard.sync.text import TextRun
 
-        record = self.record
-        surveys = self._surveys(only, look)
+        record, request = self.record, self.request
+        surveys = self._surveys(look)
         trusted = is_signed(self.home, record)
         is_first = not trusted and not _was_complete(self.home)
         text: TextRun | None = None
-        workers = RowWorkers(record, self.row_workers)
+        workers = RowWorkers(record, request.row_workers if request.workers else 0)
         records = 0
         # What is kept from here on is hashed then.
         checked = {} if trusted else {generation.id: generation.size for generation in record.generations()}
         try:
-            if change is not None:
+            if request.change is not None:
                 with record.writing():
-                    change(record)
+                    request.change(record)
             coming = sum(result.bytes for result in surveys)
-            text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=self.workers)
+            text = TextRun(self.home, record, behind=not trusted, coming=coming, workers=request.workers)
             keeper = RecordWriter(
-                record, self.reporter, committed=text.more, reread=self.reread, compare_bytes=self.compare_bytes
+                record, self.reporter, committed=text.more, reread=request.reread, compare_bytes=request.compare_bytes
             )
             is_large = is_first and text.backlog >= newest.LARGE_BYTES
-            if not (is_large and self.newest_only):
+            if not (is_large and request.newest_only):
                 text.start()
             if is_large:
-                if not self.newest_only:
+                if not request.newest_only:
                     workers.start(text.backlog)
                 records = self._newest(keeper, surveys, checked, workers)
-                if self.newest_only:
+                if request.newest_only:
                     kept = keeper.kept
                     return replace(
                         _report(surveys),
@@ -368,14 +307,14 @@ class _Run:
             index.close()
         return records
 
-    def _surveys(self, only: Collection[str] | None, look: _Look | None) -> list[RootSurvey]:
-        record = self.record
+    def _surveys(self, look: _Look | None) -> list[RootSurvey]:
+        record, only = self.record, self.request.only
         surveys = survey_paths(record, self.roots, only, self.max_file) if only is not None else None
         if surveys is not None:
             return surveys
         if look is not None and look.revision == record.head():
             return look.surveys
-        return survey(record, self.roots, self.max_file, reread=self.reread)
+        return survey(record, self.roots, self.max_file, reread=self.request.reread)
 
     def _summary(self, surveys: Sequence[RootSurvey], index: RowIndex) -> SyncReport:
         report = _report(surveys)

@@ -28,7 +28,7 @@ from hansard.storage.readonly import connect_readonly
 from hansard.sync.data_files import CHECK, INDEX, RECORD, TEXT, place
 from hansard.sync.leftovers import SAMPLE_PREFIX, remove_leftovers
 from hansard.sync.lock import sync_lock
-from hansard.sync.report import ProgressReporter
+from hansard.sync.report import ProgressReporter, SyncRequest
 from hansard.sync.run import is_signed, sync
 
 if TYPE_CHECKING:
@@ -350,7 +350,7 @@ def _repair(
     if salvaged is not None or any(
         item.reason == SOURCE_DIFFERS or item.reason.endswith(_AHEAD) for item in mismatches
     ):
-        sync(home, roots, reread=True, prices=prices)
+        sync(home, roots, SyncRequest(reread=True), prices=prices)
     if salvaged is not None:
         return salvaged.doubtful, damaged_copies(home)[-1]
     if any(item.path in indexes or "fresh reading" in item.reason for item in mismatches):

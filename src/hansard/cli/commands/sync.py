@@ -48,7 +48,7 @@ def sync(cli: Context, reread: bool) -> None:
         if not h.roots and not has_store(h):
             raise no_roots()
         with SyncBar(after=0.3) as bar:
-            report = h.sync(listener=bar, wait_seconds=10, reread=reread, thorough=True)
+            report = h.sync(listener=bar, wait_seconds=10, reread=reread, compare_bytes=None)
         problems = h.problems() if report.problems else ()
     report_sync(cli, report)
     if closed := closed_roots(h, report):
