@@ -22,7 +22,8 @@ from tests.web.serving import Site, site
 if TYPE_CHECKING:
     import httpx
 
-_YESTERDAY = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d}"  # what is not over changes with the clock
+# What is not over changes with the clock: a block that began yesterday may still be open after midnight.
+_BEFORE = f"{datetime.now(UTC) - timedelta(days=2):%Y-%m-%d}"
 _HARD = "/home/mira/src/lanternfish"
 
 
@@ -64,10 +65,10 @@ def printed(demo: Site, *arguments: str) -> Any:
         (["usage", "--by", "month,model", "--breakdown"], "/api/usage?by=month,model&breakdown=true"),
         (["usage", "--by", "project", "--work", "--order", "asc"], "/api/usage?by=project&work=true&order=asc"),
         (["usage", "model:opus", "--mode", "calculate"], "/api/usage?q=model:opus&mode=calculate"),
-        (["blocks", "--until", _YESTERDAY], f"/api/blocks?until={_YESTERDAY}"),
-        (["blocks", "--until", _YESTERDAY, "--no-gaps"], f"/api/blocks?until={_YESTERDAY}&no_gaps=true"),
+        (["blocks", "--until", _BEFORE], f"/api/blocks?until={_BEFORE}"),
+        (["blocks", "--until", _BEFORE, "--no-gaps"], f"/api/blocks?until={_BEFORE}&no_gaps=true"),
         (["explain", "@last"], "/api/explain?target=@last"),
-        (["explain", "--until", _YESTERDAY], f"/api/explain?until={_YESTERDAY}"),
+        (["explain", "--until", _BEFORE], f"/api/explain?until={_BEFORE}"),
         (["explain", "--by", "agent", "main", "--limit", "1"], "/api/explain?by=agent&key=main&limit=1"),
         (["explain", "--by", "project", _HARD, "--limit", "3"], f"/api/explain?by=project&key={_HARD}&limit=3"),
         (["related", "@last"], "/api/sessions/@last/related"),
@@ -306,8 +307,8 @@ def test_rows_that_are_left_out_are_counted(client: httpx.Client) -> None:
     assert cut.pop("rows_left_out") == len(whole["rows"]) - 3
     assert cut == whole | {"rows": whole["rows"][:3]}
     assert "rows_left_out" not in whole
-    blocks = client.get(f"/api/blocks?until={_YESTERDAY}").json()["blocks"]
-    latest = client.get(f"/api/blocks?until={_YESTERDAY}&limit=2").json()
+    blocks = client.get(f"/api/blocks?until={_BEFORE}").json()["blocks"]
+    latest = client.get(f"/api/blocks?until={_BEFORE}&limit=2").json()
     assert (latest["blocks"], latest["blocks_left_out"]) == (blocks[-2:], len(blocks) - 2)
 
 
