@@ -29,21 +29,27 @@ def find_patterns() -> list[Found]:
     found: list[Found] = []
     for path in sorted(SOURCE.rglob("*.py")):
         name = ".".join(("hansard", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
-        tree = ast.parse(path.read_text("utf-8"))
+        text = path.read_text("utf-8")
+        if "import re" not in text and "lazy_compile" not in text:
+            continue  # without parsing it
+        tree = ast.parse(text)
+        nodes = list(ast.walk(tree))
         if any(
             isinstance(node, ast.Import | ast.ImportFrom) and any(alias.name in _NAMES for alias in node.names)
-            for node in ast.walk(tree)
+            for node in nodes
         ):
-            found += _in_module(name, tree)
+            found += _in_module(name, tree, nodes)
     return found
 
 
-def _in_module(name: str, tree: ast.Module) -> list[Found]:
+def _in_module(name: str, tree: ast.Module, nodes: list[ast.AST]) -> list[Found]:
     module = importlib.import_module(name)
     known = {**vars(module), "re": re}
     return [
-        Found(f"{name}:{node.lineno}", ast.unparse(node.args[0]), _pattern(node, known), _is_at_start(tree, node))
-        for node in ast.walk(tree)
+        Found(
+            f"{name}:{node.lineno}", ast.unparse(node.args[0]), _pattern(node, known), _is_at_start(tree, nodes, node)
+        )
+        for node in nodes
         if isinstance(node, ast.Call) and _method(node)
     ]
 
@@ -83,23 +89,21 @@ def _value(argument: ast.expr, known: dict[str, Any]) -> Any:
     return eval(code, known)  # noqa: S307 - our own source
 
 
-def _is_at_start(tree: ast.Module, call: ast.Call) -> bool:
+def _is_at_start(tree: ast.Module, nodes: list[ast.AST], call: ast.Call) -> bool:
     """Whether nothing but `match` and `fullmatch` are done with a pattern, as far as its module tells."""
     if _method(call) != "compile":
         return _method(call) in _AT_START
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.value is call:
             return node.attr in _AT_START
         if isinstance(node, ast.Assign) and node.value is call and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
             uses = [
-                use
-                for use in ast.walk(tree)
-                if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)
+                use for use in nodes if isinstance(use, ast.Name) and use.id == name and isinstance(use.ctx, ast.Load)
             ]
             attributes = [
                 use
-                for use in ast.walk(tree)
+                for use in nodes
                 if isinstance(use, ast.Attribute) and isinstance(use.value, ast.Name) and use.value.id == name
             ]
             is_ours = name.startswith("_") or node not in tree.body  # nobody else uses it
