@@ -66,7 +66,7 @@ def test_a_history_in_random_pieces(
     _assert_pure(tree, cold=tmp_path / "cold")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_hard_files_in_any_pieces(seed: int) -> None:
     dice = random.Random(seed)
@@ -76,7 +76,7 @@ def test_hard_files_in_any_pieces(seed: int) -> None:
         _assert_pure(tree, cold=Path(folder) / "cold")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_forks_in_any_pieces(seed: int) -> None:
     dice = random.Random(seed)
@@ -86,7 +86,7 @@ def test_forks_in_any_pieces(seed: int) -> None:
         _assert_pure(tree, cold=Path(folder) / "cold")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seed=st.integers(0, 1 << 32))
 def test_hard_files_that_are_rewritten_cut_and_lost(seed: int) -> None:
     dice = random.Random(seed)
