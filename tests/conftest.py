@@ -18,6 +18,8 @@ import zstandard
 
 import hansard
 from hansard.clients.roots import open_roots
+from hansard.pricing import book
+from hansard.pricing.fingerprint import FILE_NAME
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session
@@ -100,6 +102,25 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_the_same_prices_once() -> Iterator[None]:
+    """Every new store gets a copy of the price data, and to decode it takes a quarter of a small sync."""
+    read, known = book.read, dict[bytes, book.Book | None]()
+
+    def read_once(home: str) -> book.Book | None:
+        try:
+            content = Path(home, FILE_NAME).read_bytes()
+        except OSError:
+            return None
+        if content not in known:
+            known[content] = read(home)
+        return known[content]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(book, "read", read_once)
+        yield
 
 
 @pytest.fixture(scope="session")
