@@ -152,15 +152,19 @@ def recordings(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> list[R
 
 @pytest.fixture(scope="session")
 def histories(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, History]:
-    """What real clients wrote, what people published, and both: each in one store, which tests only read."""
+    """What real clients wrote, and what people published: each in one store, made when it is asked for, which tests only read."""
     roots = {
         "real clients": [recording.root for recording in find_recordings(corpus)],
         "public": [corpus / "public"],
     }
-    roots["all"] = [root for some in roots.values() for root in some]
 
-    stores = _synced_once(tmp_path_factory, "histories", roots, workers=True)
-    return {name: History(stores / name, some) for name, some in roots.items()}
+    class Histories(dict[str, History]):
+        def __missing__(self, name: str) -> History:
+            made = _synced_once(tmp_path_factory, f"history {name}", {"store": roots[name]}, workers=True)
+            self[name] = History(made / "store", roots[name])
+            return self[name]
+
+    return Histories()
 
 
 def _synced_once(

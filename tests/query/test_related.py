@@ -185,8 +185,9 @@ def test_without_full_text(tree: Tree, store: Hansard) -> None:
     assert ids(store.related(wanted)) == [like]
 
 
-def test_real_sessions(histories: dict[str, History]) -> None:
-    with hansard.open(histories["all"].store) as opened:
+@pytest.mark.parametrize("name", ["real clients", "public"])
+def test_real_sessions(histories: dict[str, History], name: str) -> None:
+    with hansard.open(histories[name].store) as opened:
         sessions = opened.sessions(limit=None).sessions
         assert sessions
         shown = {item.session_id for item in sessions}
