@@ -31,6 +31,7 @@ from hansard.model.requests import (
     FileHistoryRequest,
     FilesRequest,
     FolderRequest,
+    GrepRequest,
     LostSessionsRequest,
     ProjectsRequest,
     PromptsRequest,
@@ -946,47 +947,16 @@ class Hansard:
 
     # -- verbatim bytes
 
-    def grep(
-        self,
-        pattern: str | bytes,
-        *,
-        fixed: bool = False,
-        ignore_case: bool = False,
-        word: bool = False,
-        sessions: Iterable[str] | None = None,
-        project: str | None = None,
-        kinds: Collection[str] | None = None,
-        all_generations: bool = False,
-        before: int = 0,
-        after: int = 0,
-        max_count: int | None = None,
-        limit: int | None = None,
-        only_matching: bool = False,
-        around: int | None = 200,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Grep:
+    @takes(GrepRequest)
+    def grep(self, request: GrepRequest) -> Grep:
         """Search every kept byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
+        from msgspec.structs import replace
+
         from hansard.grep.search import grep
 
-        return grep(
-            self.reader,
-            self.record,
-            pattern,
-            fixed=fixed,
-            ignore_case=ignore_case,
-            word=word,
-            sessions=None if sessions is None else {self.session(name).session_id for name in sessions},
-            project=project,
-            kinds=kinds,
-            all_generations=all_generations,
-            before=before,
-            after=after,
-            max_count=max_count,
-            limit=limit,
-            only_matching=only_matching,
-            around=around,
-            progress=progress,
-        )
+        if request.sessions is not None:
+            request = replace(request, sessions={self.session(name).session_id for name in request.sessions})
+        return grep(self.reader, self.record, request)
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""

@@ -22,6 +22,7 @@ from hansard.grep.matching_lines import MatchOptions, count_lines, find_lines, w
 from hansard.grep.pattern import compile_pattern
 from hansard.grep.search import Grep, grep
 from hansard.model.grep import GrepFile, GrepLine
+from hansard.model.requests import GrepRequest
 from hansard.query.reader import Reader
 from hansard.record.schema import CHUNK
 from hansard.record.store import Record
@@ -357,7 +358,7 @@ def place(tmp_path: Path) -> Path:
 @contextmanager
 def searching(place: Path) -> Iterator[Callable[..., Grep]]:
     with Record.open(str(place), readonly=True) as record:
-        yield lambda pattern, **options: grep(Reader(str(place.parent)), record, pattern, **options)
+        yield lambda pattern, **options: grep(Reader(str(place.parent)), record, GrepRequest(pattern, **options))
 
 
 def other(number: int) -> str:

@@ -11,7 +11,7 @@ is needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
 from hansard.model.grep import GrepCount, GrepFile, GrepLine
+from hansard.model.requests import GrepRequest
 from hansard.query.compile import in_project
 from hansard.record.store import Generation, Record, Snapshot
 from hansard.workers import processors
@@ -33,48 +34,31 @@ _SMALL = 64 << 20  # bytes; a search through less is done before helpers have st
 _MOST_HELPERS = 8
 
 
-def grep(
-    reader: Reader,
-    record: Record,
-    pattern: str | bytes,
-    *,
-    fixed: bool = False,
-    ignore_case: bool = False,
-    word: bool = False,
-    sessions: Collection[str] | None = None,
-    project: str | None = None,
-    kinds: Collection[str] | None = None,
-    all_generations: bool = False,
-    before: int = 0,
-    after: int = 0,
-    max_count: int | None = None,
-    limit: int | None = None,
-    only_matching: bool = False,
-    around: int | None = 200,
-    helpers: int | None = None,
-    re2: bool = True,
-    progress: Progress | None = None,
-) -> Grep:
-    """Search the record; `sessions` are ids, `kinds` are those of files, `around` None gives whole lines."""
-    if min(before, after, 0 if limit is None else limit, 0 if max_count is None else max_count) < 0:
+def grep(reader: Reader, record: Record, request: GrepRequest) -> Grep:
+    """Search the record; the request's sessions are ids."""
+    numbers = (request.before, request.after, request.limit or 0, request.max_count or 0)
+    if min(numbers) < 0:
         raise UsageError("a number of lines cannot be negative")
     job = SearchJob(
-        record.path, pattern, fixed, ignore_case, word, re2, before, after, max_count, only_matching, around
+        record.path,
+        request.pattern,
+        request.fixed,
+        request.ignore_case,
+        request.word,
+        request.re2,
+        request.before,
+        request.after,
+        request.max_count,
+        request.only_matching,
+        request.around,
     )
-    places = _places(reader, record, sessions, project, kinds, all_generations=all_generations)
-    return Grep(record, job, places, limit, _usual_helpers() if helpers is None else helpers, progress)
+    helpers = _usual_helpers() if request.helpers is None else request.helpers
+    return Grep(record, job, _places(reader, record, request), request.limit, helpers, request.progress)
 
 
-def _places(
-    reader: Reader,
-    record: Record,
-    sessions: Collection[str] | None,
-    project: str | None,
-    kinds: Collection[str] | None,
-    *,
-    all_generations: bool,
-) -> list[tuple[GrepFile, FileLocation]]:
+def _places(reader: Reader, record: Record, request: GrepRequest) -> list[tuple[GrepFile, FileLocation]]:
     """The files to search, newest first; the record says which there are, the index whose they are."""
+    sessions, project, kinds = request.sessions, request.project, request.kinds
     folders: set[str] = set()  # whose files belong to the project without belonging to a session
     if project is not None:
         where, values = in_project(project)
@@ -90,7 +74,7 @@ def _places(
         info = client_of(root.client).path_info(path)
         unknown = (info.session_id or info.stem, info.agent_id, None, version.current)
         session_id, agent_id, last, current = known or unknown
-        if not (current or all_generations) or (kinds is not None and version.kind not in kinds):
+        if not (current or request.all_generations) or (kinds is not None and version.kind not in kinds):
             return
         if sessions is None or session_id in sessions or (not session_id and info.project_dir in folders):
             file = GrepFile(

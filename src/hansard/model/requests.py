@@ -13,7 +13,7 @@ A field without a description is for programs only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from functools import cache, wraps
 from types import UnionType
@@ -368,6 +368,33 @@ class LostSessionsRequest(Struct, frozen=True, kw_only=True):
     since: Annotated[datetime | None, at_or_after("Active at")] = None
     until: Annotated[datetime | None, before("Begun before")] = None
     limit: Limit = 50
+
+
+class _Pattern(Struct, frozen=True):
+    pattern: str | bytes
+
+
+class GrepRequest(_Pattern, frozen=True, kw_only=True):
+    """A search of every kept byte, line by line; `kinds` are those of files, `around` None gives whole lines."""
+
+    fixed: Annotated[bool, about("Treat REGEX as a literal string.", option="-F --fixed-strings")] = False
+    ignore_case: Annotated[bool, about("Ignore case.", option="-i --ignore-case")] = False
+    word: Annotated[bool, about("Match whole words only.", option="-w --word-regexp")] = False
+    only_matching: Annotated[bool, about("Print only the matching parts.", option="-o --only-matching")] = False
+    after: Annotated[int, about("Show N lines after each match.", ge=0, option="-A --after-context")] = 0
+    before: Annotated[int, about("Show N lines before each match.", ge=0, option="-B --before-context")] = 0
+    max_count: Annotated[int | None, about("Stop after N matching lines per file.", ge=0, option="-m --max-count")] = (
+        None
+    )
+    limit: int | None = None
+    sessions: Collection[str] | None = None
+    project: Project = None
+    kinds: Collection[str] | None = None
+    all_generations: Annotated[bool, about("Include the other generations of rewritten files.")] = False
+    around: int | None = 200  # characters of a line on both sides of a match
+    helpers: int | None = None  # processes that search; None: as many as pay off
+    re2: bool = True
+    progress: Progress | None = None
 
 
 def same_for(request: type[_Other], asked: Dated, **fields: Any) -> _Other:

@@ -10,10 +10,13 @@ from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
+from hansard.cli.request_options import takes
 from hansard.errors import UsageError
+from hansard.model.requests import GrepRequest
 from hansard.render.format import many
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, width
 from hansard.sources.layout import FileKind
@@ -25,64 +28,54 @@ if TYPE_CHECKING:
 _PIPED = 200  # columns of an excerpt where there is no terminal
 _LEAST = 40  # columns of an excerpt, however long the path is
 _BATCH = 256  # lines written at once into a pipe
-_number = click.IntRange(min=0)
 
 
 @click.command(cls=Command)
 @click.argument("pattern", metavar="REGEX")
-@click.option("-F", "--fixed-strings", "fixed", is_flag=True, help="Treat REGEX as a literal string.")
-@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case.")
-@click.option("-w", "--word-regexp", "word", is_flag=True, help="Match whole words only.")
-@click.option(
-    "-l", "--files-with-matches", "only_files", is_flag=True, help="Print only the paths of files with matches."
+@takes(
+    GrepRequest,
+    "fixed ignore_case word",
+    click.option(
+        "-l", "--files-with-matches", "only_files", is_flag=True, help="Print only the paths of files with matches."
+    ),
+    click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file."),
+    "only_matching",
+    click.option("--whole-lines", is_flag=True, help="Print whole lines, byte for byte, and nothing else."),
+    click.option("--no-filename", is_flag=True, help="Leave out paths and line numbers."),
+    "after before",
+    click.option(
+        "-C",
+        "--context",
+        type=click.IntRange(min=0),
+        default=0,
+        metavar="N",
+        help="Show N lines before and after each match.",
+    ),
+    "max_count",
+    click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Show line numbers (the default)."),
+    click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N results in all."),
+    click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable."),
+    "project",
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=click.Choice([kind.value for kind in FileKind]),
+        metavar="KIND",
+        help="Only in files of this kind (main, agent, history, tool_result, ...); repeatable.",
+    ),
+    "all_generations",
 )
-@click.option("-c", "--count", is_flag=True, help="Print only the number of matching lines per file.")
-@click.option("-o", "--only-matching", is_flag=True, help="Print only the matching parts.")
-@click.option("--whole-lines", is_flag=True, help="Print whole lines, byte for byte, and nothing else.")
-@click.option("--no-filename", is_flag=True, help="Leave out paths and line numbers.")
-@click.option(
-    "-A", "--after-context", "after", type=_number, default=0, metavar="N", help="Show N lines after each match."
-)
-@click.option(
-    "-B", "--before-context", "before", type=_number, default=0, metavar="N", help="Show N lines before each match."
-)
-@click.option("-C", "--context", type=_number, default=0, metavar="N", help="Show N lines before and after each match.")
-@click.option("-m", "--max-count", type=_number, metavar="N", help="Stop after N matching lines per file.")
-@click.option("-n", "--line-number", is_flag=True, expose_value=False, help="Show line numbers (the default).")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N results in all.")
-@click.option("--session", "sessions", multiple=True, metavar="SESSION", help="Only in this session; repeatable.")
-@click.option("--project", metavar="TEXT", help="Only in this project: a path or part of one.")
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    type=click.Choice([kind.value for kind in FileKind]),
-    metavar="KIND",
-    help="Only in files of this kind (main, agent, history, tool_result, ...); repeatable.",
-)
-@click.option("--all-generations", is_flag=True, help="Include the other generations of rewritten files.")
 @reads
 @pass_context
 def grep(
     cli: Context,
-    pattern: str,
+    request: GrepRequest,
     only_files: bool,
     count: bool,
     whole_lines: bool,
     no_filename: bool,
     context: int,
-    before: int,
-    after: int,
-    only_matching: bool,
-    sessions: tuple[str, ...],
-    kinds: tuple[str, ...],
-    fixed: bool,
-    ignore_case: bool,
-    word: bool,
-    max_count: int | None,
-    limit: int | None,
-    project: str | None,
-    all_generations: bool,
 ) -> None:
     r"""Search every stored byte, line by line, with a regular expression.
 
@@ -94,29 +87,22 @@ def grep(
       hansard grep -o --no-filename '"gitBranch":"[^"]*"' | sort | uniq -c
       hansard grep -F --whole-lines 'exit code 137' | jq .timestamp
     """
-    if whole_lines and only_matching:
+    if whole_lines and request.only_matching:
         raise UsageError("--whole-lines and --only-matching cannot be used together")
     began = time.monotonic()
     columns = shutil.get_terminal_size((0, 0)).columns  # 0: no terminal
     with cli.reading() as h, ExitStack() as bar:
         out = _ResultWriter(bar)
-        found = h.grep(
-            pattern,
-            fixed=fixed,
-            ignore_case=ignore_case,
-            word=word,
-            sessions=sessions or None,
-            project=project,
-            kinds=kinds or None,
-            all_generations=all_generations,
-            before=max(before, context),
-            after=max(after, context),
-            max_count=max_count,
-            limit=limit,
-            only_matching=only_matching,
+        request = replace(
+            request,
+            sessions=request.sessions or None,
+            kinds=request.kinds or None,
+            before=max(request.before, context),
+            after=max(request.after, context),
             around=None if whole_lines else _PIPED if cli.as_json else 4 * max(columns, _PIPED),
             progress=out.progress,
         )
+        found = h.grep(request)
         look = _Formatter(
             cli.paint(), columns, many_roots=len(h.known_roots()) > 1, bare=no_filename, heading=sys.stdout.isatty()
         )
@@ -132,10 +118,10 @@ def grep(
                     out.document("matches", map(_match, lines))
                 elif whole_lines:
                     out.verbatim(lines)
-                elif only_matching:
+                elif request.only_matching:
                     out.lines(look.prefix(line) + shown(line.text) for line in lines)
                 else:
-                    out.lines(look.lines(lines, groups=bool(before or after or context)))
+                    out.lines(look.lines(lines, groups=bool(request.before or request.after)))
     seconds = time.monotonic() - began
     if cli.as_json:
         out.end_document(found, seconds, lines_known=not only_files)
