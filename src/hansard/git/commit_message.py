@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hansard.clients.tools import Ask, Shell
 from hansard.errors import UsageError
 from hansard.guard.redaction import redact
 
@@ -31,7 +32,6 @@ _NO_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/]|(?:^|/)\.|\.(?
 _SMALL = frozenset(
     "a an and at be by can could do for from give i in is it let make me of on or our please should so that the then there this to us we will with would you".split()
 )
-_ANSWER = re.compile(r'"([^"\n]{1,300})"="([^"\n]{1,300})"')
 _TESTS = re.compile(
     r"\b(?:pytest|tox|nox|go test|cargo (?:test|nextest)|(?:npm|pnpm|yarn|bun)(?: run)? test|jest|vitest|mvn [\w:-]*test|gradle\w* [\w:-]*test|make (?:test|check)|ctest|rspec|phpunit|dotnet test)\b"
 )
@@ -148,12 +148,13 @@ def words_of(threads: ThreadStore, session: Session, prefix: str = "") -> Sessio
     thread = threads.read(session, subagents=False, pictures=False, long_lines=False)
     for entry in thread.conversation().entries if thread.has_log else ():
         call = entry.tool
-        if call is None or call.is_error or not isinstance(call.input, dict):
+        if call is None or call.is_error or thread.client.tool_kind(call.tool) not in ("shell", "ask"):
             continue
-        if call.tool == "Bash" and isinstance(command := call.input.get("command"), str):
-            commands.append(command)
-        elif call.tool == "AskUserQuestion" and call.output:
-            decisions += [f"{question} {answer}" for question, answer in _ANSWER.findall(call.output[:20_000])]
+        given = thread.client.tool_use(call.tool, call.input, call.output or "").input
+        if isinstance(given, Shell):
+            commands.append(given.command)
+        elif isinstance(given, Ask):
+            decisions += [f"{question} {answer}" for question, answer in given.answers]
     return SessionWords(
         session.session_id,
         branch_name(session.title or session.first_prompt, session.session_id, prefix),

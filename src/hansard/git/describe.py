@@ -57,7 +57,7 @@ class Describer:
             groups.setdefault((item[1].call.id, item[1].write.path), []).append(item)
         shells: dict[str, list[tuple[int, int]]] = {}
         for _, source, _ in wanted:
-            if source.call.tool == "Bash":
+            if source.call.is_shell:
                 shells.setdefault(source.call.session_id, []).append((source.call.ts, source.call.id))
         found: list[RecordedEdit] = []
         numbers: dict[int, int] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -66,6 +67,7 @@ class RecordedCall(Struct, frozen=True):
     agent_id: str
     path: str | None
     told: CallWrites
+    is_shell: bool
 
 
 _SELECT = (
@@ -105,8 +107,9 @@ class Edits:
         shells = self._reader.rows(
             "SELECT c.id, c.tool, coalesce(c.ts, c.result_ts, 0), coalesce(c.result_ts, c.ts, 0), t.session_id, t.agent_id, c.path, c.tool_use_id,"
             " c.result_id, c.is_error FROM json_each(?) s CROSS JOIN transcripts t ON t.session_id = s.value CROSS JOIN tool_calls c"
-            f" ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK} WHERE c.tool = 'Bash'",
-            (json.dumps(list(sessions)),),
+            f" ON c.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+            " WHERE c.tool IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(sessions)), json.dumps([*self._shells])),
         )
         found.update((row[0], row) for row in shells)
         return [row for id_, row in sorted(found.items()) if id_ not in self._copies]
@@ -130,11 +133,17 @@ class Edits:
             self._cache.put({row[0]: (row[7], fresh.get(row[0], CallWrites())) for row in missing}, _hashes)
             known.update(fresh)
         found = [
-            RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told)
+            RecordedCall(row[0], row[1], row[2], row[3], row[4], row[5], row[6], told, row[1] in self._shells)
             for row in rows
             if (told := known.get(row[0])) is not None and (told.writes or told.names or told.commits)
         ]
         return sorted(found, key=lambda call: (call.ts, call.id))
+
+    @cached_property
+    def _shells(self) -> frozenset[str]:
+        """The tools that run commands, of all clients of the store."""
+        clients = self._reader.rows("SELECT DISTINCT client FROM transcripts")
+        return frozenset(name for (client,) in clients for name in client_of(client).tool_names("shell"))
 
     # -- reading the record
 
@@ -152,7 +161,7 @@ class Edits:
 
     def _told(self, row: Any, places: dict[int, tuple[int, int]], lines: _Lines) -> CallWrites:
         id_, tool, _, _, _, _, path, _, result_id, is_error = row
-        if tool == "Bash":
+        if tool in self._shells:
             return _shell(lines.call(id_, places), lines.answer(result_id, places))
         if is_error:
             return CallWrites()
