@@ -39,6 +39,7 @@ HIT = Hit(
     after=(),
     score=1.0,
     others=(),
+    speaker="Claude",
 )
 PLAIN, COLOUR = Paint(enabled=False), Paint(enabled=True)
 MARK = re.compile("\x1b\\[1;33m(.*?)\x1b\\[0m", re.DOTALL)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.clients.claude_code.tools import tool_kind
 from hansard.guard.passages import Provenance, Quoter, age, describe, origin_of, safe_text, safe_texts
 from hansard.guard.sanitize import visible
 from hansard.guard.tokens import cut_to_tokens, estimate_tokens
@@ -105,7 +106,7 @@ def test_a_passage_says_where_it_comes_from() -> None:
     ],
 )
 def test_origins(role: str, tool: str, is_result: bool, origin: str) -> None:
-    assert origin_of(role, tool, is_result=is_result) == origin
+    assert origin_of(role, tool_kind(tool), is_result=is_result) == origin
 
 
 @pytest.mark.parametrize(

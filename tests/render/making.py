@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import replace
+
+from hansard.clients.claude_code.tools import tool_kind
 from hansard.model.display import CallFacts, DisplayThread, Item, Part, Plain, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.threads import Agent
@@ -35,7 +38,8 @@ def item(kind: str = "reply", *parts: Part | str, **more: Any) -> Item:
         "offset": 0,
         "length": 1,
     }
-    return Item(**(values | more))
+    made = Item(**(values | more))
+    return replace(made, facts=replace(made.facts, kind=tool_kind(made.title)))
 
 
 def turn(*items: Item, number: int = 1, cost: str | None = "0.42") -> Turn:

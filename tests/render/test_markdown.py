@@ -75,7 +75,7 @@ def test_front_matter(hard: tuple[Hansard, str]) -> None:
 @example("\"quotes\": 'x' # - {} \\ <b>")
 def test_front_matter_is_yaml_whatever_a_session_is_called(text: str) -> None:
     about = session(title=text, project=text, branch=text, models=(text,), tags=(text,))
-    made = list(_Drawing(DEPTHS["all"], None, UTC).front(about))
+    made = list(_Drawing(DEPTHS["all"], None, UTC, "Claude").front(about))
     head = made[1 : made.index("---", 1)]
     # All that YAML allows outside of escapes; the values are JSON, which is YAML.
     assert re.fullmatch("[\t\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*", "".join(head))
@@ -87,7 +87,7 @@ def test_front_matter_is_yaml_whatever_a_session_is_called(text: str) -> None:
 
 def test_notes_are_boxes_and_keep_their_lines() -> None:
     about = session(notes=("Ask the pilot.\nThen sail.", "<b>"))
-    text = "\n".join(_Drawing(DEPTHS["all"], None, UTC).front(about))
+    text = "\n".join(_Drawing(DEPTHS["all"], None, UTC, "Claude").front(about))
     assert text.endswith("\n\n> [!NOTE]\n> Ask the pilot.  \n> Then sail.\n\n> [!NOTE]\n> &lt;b>")
 
 
@@ -104,7 +104,7 @@ def test_notes_are_boxes_and_keep_their_lines() -> None:
 def test_a_cost_that_is_not_certain_is_told_so(cost: str | None, more: dict[str, Any], told: str) -> None:
     values = {"api_messages": 3, "cost_usd": None if cost is None else Decimal(cost), "tool_calls": 0, **more}
     about = session(**values)
-    assert list(_Drawing(DEPTHS["all"], None, UTC).front(about))[-1].endswith(told)
+    assert list(_Drawing(DEPTHS["all"], None, UTC, "Claude").front(about))[-1].endswith(told)
     board = Sheet(200, colours=False, depth=DEPTHS["all"], command="").board()
     assert told in " ".join(head(about, None, board))
 
@@ -168,7 +168,7 @@ def test_any_item_stays_in_its_place(
     )
     if inside:
         made = item("tool", title="Agent", thread=thread(turn(made)))
-    drawing = _Drawing(DEPTHS[depth], lambda picture: picture.data, UTC)
+    drawing = _Drawing(DEPTHS[depth], lambda picture: picture.data, UTC, "Claude")
     text = "\n".join([*drawing.turn(turn(made, number=7)), "\n## After\n"])
     assert [html for html in html_in(text) if not OURS.fullmatch(html)] == []
     tokens = GFM.parse(text)

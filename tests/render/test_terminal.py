@@ -67,7 +67,7 @@ def items(draw: st.DrawFn) -> Item:
 
 
 def drawn(shown: list[Item], depth: str, columns: int, *, colours: bool) -> list[str]:
-    drawing = Drawing(Board(columns, colours), DEPTHS[depth], "hansard show 11111111")
+    drawing = Drawing(Board(columns, colours), DEPTHS[depth], "hansard show 11111111", "Claude")
     return [*drawing.turn(turn(*shown)), *drawing.left_out({"system/\x1b[2J": 3})]
 
 
@@ -291,7 +291,7 @@ def test_all() -> None:
 
 
 def test_the_line_of_a_turn_tells_when_how_long_and_how_much() -> None:
-    drawing = Drawing(Board(70, colours=False), DEPTHS["tools"], "hansard show 1")
+    drawing = Drawing(Board(70, colours=False), DEPTHS["tools"], "hansard show 1", "Claude")
     line = drawing.header(turn(item(), number=7))
     assert re.fullmatch(r"── Turn 7 · 2026-05-0\d \d\d:\d\d · 1 min · 41.1k in, 200 out · \$0.42 ─+", line)
     assert re.fullmatch(
@@ -301,7 +301,7 @@ def test_the_line_of_a_turn_tells_when_how_long_and_how_much() -> None:
 
 
 def test_a_fork_says_what_to_type() -> None:
-    drawing = Drawing(Board(90, colours=False), DEPTHS["tools"], "hansard show 1")
+    drawing = Drawing(Board(90, colours=False), DEPTHS["tools"], "hansard show 1", "Claude")
     lines = [*drawing.turn(turn(item("prompt", "first try", branch=1)))]
     assert lines == []
     lines = [*drawing.turn(turn(item("prompt", "second try", forks=(1,))))]

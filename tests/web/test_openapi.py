@@ -244,4 +244,4 @@ def test_every_value_that_is_written_in_its_own_way_is_described_so() -> None:
     assert all(name.isidentifier() for name in definitions), "two classes have the same name"
     parts = {part.__name__ for part in get_args(Part)}  # whose `as_plain` only adds the tag
     kinds = [kind for module in MODULES for kind in vars(module).values() if hasattr(kind, "as_plain")]
-    assert {kind.__name__ for kind in kinds} & set(definitions) - parts == {"CallFacts", "Pricing", "UsageRow"}
+    assert {kind.__name__ for kind in kinds} & set(definitions) - parts == {"CallFacts", "Hit", "Pricing", "UsageRow"}

@@ -7,10 +7,13 @@ import secrets
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.guard.redaction import redact
 from hansard.guard.sanitize import visible
+
+if TYPE_CHECKING:
+    from hansard.model.tools import ToolKind
 
 _AROUND = 400  # characters of the neighbours that a split secret is looked for in
 _OPEN, _CLOSE = "⟦", "⟧"
@@ -35,9 +38,14 @@ _HTML = frozenset(
     svg table tbody td template text textarea tfoot th thead time title tr track u ul use var video wbr""".split()
 )
 _TURNS = re.compile(r"(?m)^([ \t]{0,8}+)(Human|Assistant|System|User)(?=:)|\[(?=/?INST\])|<(?=</?SYS>>)")
-_WEB_TOOLS = frozenset({"WebFetch", "WebSearch", "web_search", "web_fetch"})
-_FILE_TOOLS = frozenset({"Read", "Grep", "Glob", "LS", "NotebookRead"})
-_AGENT_TOOLS = frozenset({"Task", "Agent"})
+_ORIGINS: dict[ToolKind, str] = {
+    "fetch": "web page",
+    "web_search": "web page",
+    "read": "file",
+    "search": "file",
+    "spawn": "subagent",
+    "mcp": "MCP server",
+}
 
 
 class Provenance(NamedTuple):
@@ -50,16 +58,10 @@ class Provenance(NamedTuple):
     at: datetime | None = None
 
 
-def origin_of(role: str, tool: str = "", *, is_result: bool = False) -> str:
+def origin_of(role: str, tool_kind: ToolKind = "other", *, is_result: bool = False) -> str:
     """Who wrote a text: person, model, client, or what a tool gave: web page, file, MCP server, subagent, tool output."""
     if is_result:
-        if tool in _WEB_TOOLS:
-            return "web page"
-        if tool.startswith("mcp__"):
-            return "MCP server"
-        if tool in _AGENT_TOOLS:
-            return "subagent"
-        return "file" if tool in _FILE_TOOLS else "tool output"
+        return _ORIGINS.get(tool_kind, "tool output")
     return {"user": "person", "assistant": "model"}.get(role, "client")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from hansard.model.tools import MCP
+
 if TYPE_CHECKING:
     from hansard.clients.texts import Text
 
@@ -34,7 +36,7 @@ def tool_mark(name: str) -> str:
 def tool_marks(name: str) -> str:
     """A tool's name, and of an MCP tool also its server and its own name."""
     names = [name]
-    if name.startswith("mcp__"):
+    if name.startswith(MCP):
         names += name.split("__")[1:]
     return " ".join(sorted({tool_mark(part) for part in names}))
 

@@ -17,6 +17,7 @@ from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
 from hansard.ledger.filters import Selection
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
+from hansard.model.tools import mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -94,7 +95,8 @@ class _Counted:
 
 def server_of(tool: str) -> str | None:
     """The MCP server that a tool belongs to."""
-    return tool.split("__", 2)[1] if tool.startswith("mcp__") and tool.count("__") >= 2 else None
+    parts = mcp_parts(tool)
+    return parts[0] if parts is not None else None
 
 
 def _at_most(times: list[int], percent: int) -> int | None:

@@ -116,7 +116,7 @@ def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage
         message=item.uuid or "",
         turn=turn,
         at=moment(item.at),
-        origin=origin_of(item.who, tool, is_result=text.is_result),
+        origin=origin_of(item.who, item.facts.kind, is_result=text.is_result),
         kind="call" if tool and not text.is_result else "result" if tool else item.kind,
         tool=tool,
         subagent=called.agent_id if called is not None else "",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from hansard.model.display import Display
+from hansard.model.search import UNWRITTEN
 
 Schema = dict[str, Any]
 
@@ -45,6 +46,10 @@ def _follow_as_plain(definitions: dict[str, Schema]) -> None:
         fields = definitions["PriceData"]["properties"] | pricing["properties"]
         del fields["data"]
         pricing |= {"properties": fields, "required": list(fields)}
+    if hit := definitions.get("Hit"):
+        for name in UNWRITTEN:
+            del hit["properties"][name]
+            hit["required"].remove(name)
     if row := definitions.get("UsageRow"):
         for name in ("key", "about"):
             del row["properties"][name]

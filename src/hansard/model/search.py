@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from hansard.model.fields import Timestamp
+from hansard.model.tools import ToolKind
+
+UNWRITTEN = ("speaker", "tool_kind")
+"""Fields of a hit that drawings need and JSON does not have."""
 
 
 class LineLocation(Struct, frozen=True):
@@ -38,6 +44,12 @@ class Hit(Struct, frozen=True):
     after: tuple[str, ...]
     score: float
     others: tuple[LineLocation, ...]  # where the same record stands too: forks, replays, former generations
+    speaker: str = ""  # what its client calls the model
+    tool_kind: ToolKind = "other"
+
+    def as_plain(self) -> dict[str, Any]:
+        """One object, without what is for drawings."""
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name not in UNWRITTEN}
 
 
 class SessionHits(Struct, frozen=True):

@@ -13,6 +13,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
 from hansard.model.time import DAYS, MONTHS
+from hansard.model.tools import mcp_parts
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -227,6 +228,10 @@ def title_of(session: Session) -> str:
     return session.title.strip() or session.first_prompt.strip() or session.session_id
 
 
+TASK = "Task"
+"""Who speaks in the prompts of a subagent, which nobody typed."""
+
+
 def model_name(model: str) -> str:
     """A model without the maker's name and the date."""
     name = one_line(model).removeprefix("claude-")
@@ -239,10 +244,8 @@ def model_name(model: str) -> str:
 def tool_name(tool: str) -> str:
     """A tool's name; those of MCP servers as server: tool."""
     name = one_line(tool)
-    if name.startswith("mcp__") and name.count("__") >= 2:
-        _, server, tool = name.split("__", 2)
-        return f"{server}: {tool}"
-    return name or "(no name)"
+    parts = mcp_parts(name)
+    return ": ".join(parts) if parts is not None else name or "(no name)"
 
 
 _CENT = Decimal("0.01")

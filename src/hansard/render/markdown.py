@@ -50,7 +50,7 @@ def lines(
 
     `picture` puts a picture somewhere and gives its address, or None; `part` is drawn instead of the whole session.
     """
-    drawing = _Drawing(DEPTHS[depth] if isinstance(depth, str) else depth, picture, zone)
+    drawing = _Drawing(DEPTHS[depth] if isinstance(depth, str) else depth, picture, zone, thread.speaker)
     yield from drawing.front(thread.session)
     if part is not None:
         yield from drawing.selection(part)
@@ -70,8 +70,11 @@ def lines(
 
 
 class _Drawing:
-    def __init__(self, depth: Depth, picture: FindPicture | None, zone: tzinfo | None, levels: int = 0) -> None:
+    def __init__(
+        self, depth: Depth, picture: FindPicture | None, zone: tzinfo | None, speaker: str, levels: int = 0
+    ) -> None:
         self.depth = depth
+        self.speaker = speaker
         self.picture = picture
         self.zone = zone
         self.levels = levels  # of quotation
@@ -176,7 +179,7 @@ class _Drawing:
             yield self._prose(text)
         elif item.kind == "prompt":
             if item.queued:
-                yield self._put("\n*Queued while Claude was working*")
+                yield self._put(f"\n*Queued while {self.speaker} was working*")
             yield self._put(f"\n{quoted(text)}" if text else "")
         elif item.kind in ("command", "bash"):
             yield self._put(f"\n{code_span(one_line(text))}")
@@ -204,7 +207,7 @@ class _Drawing:
         full = self.depth.is_full
         is_told = item.thread is not None and bool(item.thread.turns)  # there stands what the subagent was told
         for part in item.parts:
-            if (full or isinstance(part, Checklist) or item.title == "ExitPlanMode") and not (
+            if (full or isinstance(part, Checklist) or item.facts.kind == "plan") and not (
                 says_again(part, item) or (is_told and isinstance(part, Plain))
             ):
                 yield from self._part(part)
@@ -217,7 +220,7 @@ class _Drawing:
         if not thread.turns:
             yield self._put(f"\n{self.agent_words(thread.agent)}")
             return
-        inner = _Drawing(self.depth, self.picture, self.zone, min(self.levels + 1, _DEEPEST))
+        inner = _Drawing(self.depth, self.picture, self.zone, self.speaker, min(self.levels + 1, _DEEPEST))
         yield self._put("")
         yield inner._put(self.agent_words(thread.agent))
         for turn in thread.turns:

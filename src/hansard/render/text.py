@@ -38,7 +38,7 @@ _SGR = {
     "magenta": "35",
     "cyan": "36",
     "you": "1;36",
-    "claude": "1;35",
+    "model": "1;35",
     "heading": "1",
     "match": "1;33",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
 from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
@@ -148,6 +149,12 @@ class Thread:
     def client(self) -> Client:
         """The client that wrote that transcript."""
         return self._source.client
+
+    @cached_property
+    def speaker(self) -> str:
+        """What the model is called in the session."""
+        row = self._family.reader.one("SELECT client FROM sessions WHERE session_id = ?", (self.session.session_id,))
+        return client_of(row[0]).speaker
 
     @property
     def path(self) -> str:

@@ -24,7 +24,7 @@ def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool
     thread = ThreadKey(session.session_id).open(h)
     if not thread.has_log:
         return [*lines, "", "Only subagents are left of it."]
-    drawing = ReaderDrawing(board, DEPTHS["tools"], "")
+    drawing = ReaderDrawing(board, DEPTHS["tools"], "", thread.speaker)
     window = thread.windows.end(_BUDGET)
     for turn in thread.window(window):
         lines += drawing.turn(turn)
@@ -41,7 +41,7 @@ def hit_preview(
         return ["Only subagents are left of it."], 0
     place = thread.call_of(offset)
     window = thread.windows.around(place, _BUDGET)
-    drawing = ReaderDrawing(board, DEPTHS["tools"]._replace(thinking=True), "", agent=thread.agent)
+    drawing = ReaderDrawing(board, DEPTHS["tools"]._replace(thinking=True), "", thread.speaker, agent=thread.agent)
     lines: list[str] = []
     at = 0
     for turn in thread.window(window):

@@ -47,6 +47,7 @@ class Loaded(NamedTuple):
 
     window: Window
     turns: tuple[Turn, ...]
+    speaker: str  # what the model is called
 
 
 def load_end(h: Hansard, key: ThreadKey) -> Loaded | None:
@@ -85,11 +86,11 @@ def load_places(h: Hansard, key: ThreadKey, kind: str) -> Loaded:
             )
             if items:
                 turns.append(replace(turn, items=items))
-    return Loaded(Window(0, None, 1, is_cut=False), tuple(turns))
+    return Loaded(Window(0, None, 1, is_cut=False), tuple(turns), thread.speaker)
 
 
 def _load(thread: Thread, window: Window) -> Loaded:
-    return Loaded(window, tuple(thread.window(window)))
+    return Loaded(window, tuple(thread.window(window)), thread.speaker)
 
 
 class Look(NamedTuple):
@@ -239,7 +240,8 @@ class ThreadLines:
 
     def text_of(self, item: Item) -> str:
         """All that is drawn of an item in full, without colours."""
-        drawing = ReaderDrawing(Board(100_000, colours=False), DEPTHS["all"]._replace(agents=False), "")
+        speaker = self._loaded[-1].speaker if self._loaded else ""
+        drawing = ReaderDrawing(Board(100_000, colours=False), DEPTHS["all"]._replace(agents=False), "", speaker)
         return "\n".join(drawing.item(item, whole=True))
 
     def shown_text(self, anchor: str) -> str:
@@ -252,7 +254,7 @@ class ThreadLines:
     def _draw(self, loaded: Loaded) -> _Drawn:
         look = self.look
         board = Board(min(look.columns, _WIDEST), look.colours)
-        drawing = ReaderDrawing(board, look.draws(), "", agent=self.agent)
+        drawing = ReaderDrawing(board, look.draws(), "", loaded.speaker, agent=self.agent)
         lines: list[str] = []
         owners: list[str] = []
         for turn in loaded.turns:

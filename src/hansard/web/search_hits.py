@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hansard.render.format import clock, local, tool_name, when
+from hansard.render.format import TASK, clock, local, tool_name, when
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
     from hansard.model.search import Hit
 
 _BEFORE, _SHORT = 30, 160  # characters before the first match, and of a whole excerpt on one line
-_SPEAKERS = {"prompt": "You", "reply": "Claude", "thinking": "Thinking", "command": "Command", "title": "Title"}
+_SPEAKERS = {"prompt": "You", "thinking": "Thinking", "command": "Command", "title": "Title"}
 
 
 def pieces(hit: Hit) -> Iterator[tuple[str, bool]]:
@@ -49,7 +49,9 @@ def speaker(hit: Hit) -> str:
         name = tool_name(hit.tool) if hit.tool else hit.kind
         return name if hit.kind == "call" else f"{name} result"
     if hit.agent_id and hit.kind == "prompt":
-        return "Task"  # nobody typed it
+        return TASK
+    if hit.kind == "reply":
+        return hit.speaker
     return _SPEAKERS.get(hit.kind, hit.kind.capitalize())
 
 

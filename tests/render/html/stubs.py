@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from hansard.clients.claude_code.tools import tool_kind
 from hansard.model.display import CallFacts, DisplayThread, Item, Part, Plain, Turn
 from hansard.model.ledger import Tokens
 from hansard.model.sessions import Session
@@ -50,7 +51,8 @@ def item(anchor: str = "0", kind: str = "reply", *parts: Part, **values: Any) ->
         offset=0,
         length=1,
     )
-    return replace(made, **values)
+    made = replace(made, **values)
+    return replace(made, facts=replace(made.facts, kind=tool_kind(made.title)))
 
 
 def turn(number: int, *items: Item) -> Turn:

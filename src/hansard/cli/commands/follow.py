@@ -49,7 +49,7 @@ class FollowPrinter:
         self.agent = thread.agent
         page = sheet(cli, session, depth)
         self.board = page.board()
-        self.drawing = Drawing(self.board, depth, page.command, agent=self.agent)
+        self.drawing = Drawing(self.board, depth, page.command, thread.speaker, agent=self.agent)
         self.transcript = -1
         self.turn = 0  # the number of the last one
         self.offset = 0  # where it begins

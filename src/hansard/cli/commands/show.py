@@ -281,7 +281,7 @@ def _show_place(cli: Context, thread: Thread, at: int, around: int, branch: int 
 
     found = f"here, {full(first.at)}" if place.exact else f"nearest to byte {place.offset:,}, which is not shown"
     drawn = page.Excerpt(tuple(place.thread.items(entries)), here, found, low, len(shown) - high)
-    lines = page.draw_place(about, place.thread.agent, drawn, sheet(cli, about, depth))
+    lines = page.draw_place(place.thread, drawn, sheet(cli, about, depth))
     _put(cli, lines, find="▶")
 
 

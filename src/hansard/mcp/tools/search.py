@@ -78,7 +78,7 @@ def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool 
         message=hit.uuid or "",
         at=moment(hit.timestamp),
         age=packer.age(hit.timestamp),
-        origin=origin_of(hit.role, hit.tool or "", is_result=is_output or hit.role == "tool"),
+        origin=origin_of(hit.role, hit.tool_kind, is_result=is_output or hit.role == "tool"),
         kind="output" if is_output else hit.kind,
         tool=hit.tool or "",
         project=hit.project if with_project else "",

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.model.requests import SEARCH_SORTS, SearchRequest
 from hansard.model.search import Hit, LineLocation, SearchPage, SessionHits
@@ -351,6 +352,7 @@ class _HitBuilder:
     def _hit(self, found: _Found, excerpt: Excerpt, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
         project, title, *_ = self._session(block.session_id)
+        client = client_of(block.client) if block.client else None  # a file beside the transcripts has none
         return Hit(
             session_id=block.session_id,
             project=project,
@@ -372,6 +374,8 @@ class _HitBuilder:
             after=excerpt.after,
             score=round(found.score, 4),
             others=tuple(place for record_id, place in places.get(block.uuid or "", ()) if record_id != _record(block)),
+            speaker=client.speaker if client is not None else "",
+            tool_kind=client.tool_kind(block.tool) if client is not None and block.tool else "other",
         )
 
     def session(self, group: Sequence[_Found], best: Iterable[Hit]) -> SessionHits:

@@ -17,6 +17,7 @@ from hansard.render.html.parts import LONG, part_html, parts_html, prompt_html
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts, DisplayThread, Item, Part, Turn
     from hansard.model.threads import Agent
+    from hansard.model.tools import ToolKind
 
 _PROMPTS = frozenset({"prompt", "command", "bash"})
 # The kinds that a reader can show and hide; every item is of exactly one.
@@ -40,14 +41,12 @@ _NAMES = {
     "summary": "Summary",
     "thinking": "Thinking",
 }
-_ICONS = {
-    "Bash": "shell", "BashOutput": "shell", "KillShell": "shell", "KillBash": "shell", "Read": "file", "NotebookRead": "file",
-    "Write": "pen", "Edit": "pen", "MultiEdit": "pen", "NotebookEdit": "pen", "Grep": "lens", "Glob": "lens", "LS": "lens",
-    "ToolSearch": "lens", "Task": "agent", "Agent": "agent", "TodoWrite": "list", "TaskCreate": "list", "TaskUpdate": "list",
-    "TaskGet": "list", "TaskList": "list", "WebFetch": "web", "WebSearch": "web", "AskUserQuestion": "ask",
-    "ExitPlanMode": "plan", "EnterPlanMode": "plan", "exit_plan_mode": "plan",
+_ICONS: dict[ToolKind, str] = {
+    "shell": "shell", "shell_output": "shell", "read": "file", "write": "pen", "edit": "pen", "search": "lens",
+    "tool_search": "lens", "fetch": "web", "web_search": "web", "spawn": "agent", "plan": "plan", "plan_mode": "plan",
+    "todo": "list", "task_create": "list", "task_update": "list", "ask": "ask", "mcp": "plug", "other": "tool",
 }  # fmt: skip
-_OPEN = frozenset({"AskUserQuestion", "ExitPlanMode", "exit_plan_mode"})  # said to the user, so worth reading at once
+_OPEN: frozenset[ToolKind] = frozenset({"ask", "plan"})  # said to the user, so worth reading at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +334,7 @@ def _folded(item: Item, inside: str) -> str:
 
 
 def _tool(item: Item, inside: str) -> str:
-    icon = _ICONS.get(item.title) or ("plug" if ": " in item.title else "tool")
+    icon = _ICONS[item.facts.kind]
     title = one_line(item.title, 80)
     subject = one_line(item.subject, 400)
     summary = (
@@ -346,7 +345,7 @@ def _tool(item: Item, inside: str) -> str:
     result = parts_html(item.results)
     if not (given or result or inside):
         return f'<p class="line">{summary}</p>'
-    is_open = " open" if item.is_error or item.title in _OPEN or _is_small_change(item) else ""
+    is_open = " open" if item.is_error or item.facts.kind in _OPEN or _is_small_change(item) else ""
     body = (f'<div class="given">{given}</div>' if given else "") + (
         f'<div class="result">{result}</div>' if result else ""
     )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
-from hansard.render.format import call_facts, clock, local, many, model_name
+from hansard.render.format import TASK, call_facts, clock, local, many, model_name
 from hansard.render.terminal import prose
 from hansard.render.terminal.head import measures
 from hansard.render.terminal.parts import Board, rows_in
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from hansard.model.display import CallFacts, DisplayThread, Item, Turn
     from hansard.model.threads import Agent
+    from hansard.model.tools import ToolKind
 
-_CLAUDE = frozenset({"reply", "thinking", "tool"})
+_MODEL = frozenset({"reply", "thinking", "tool"})
 _ASIDE_LINES = 6
 _SUMMARY_LINES = 8
 _TYPED_LINES = 200  # of a prompt
@@ -33,17 +34,16 @@ _RULE = 110  # columns of a line across, at most
 _NARROWEST = 40  # columns: a subagent gets no margin where less would be left
 _SLOW = 1000  # milliseconds; what is quicker is not told
 _HEX = lazy_compile("[0-9a-f]{8,}")
-_TASKS = frozenset({"TaskCreate", "TaskUpdate"})  # what they give back repeats what they were given
+_TASKS: frozenset[ToolKind] = frozenset({"task_create", "task_update"})  # their results repeat what they were given
 _NUMBER = lazy_compile(r"#(\d{1,9})\b")
-_PLANS = frozenset({"ExitPlanMode", "exit_plan_mode"})
-_FILES = frozenset({"Read", "Write"})  # of these only the number of lines is told
 
 
 class Drawing:
-    """Draws a thread; `command` is what to type to show its session."""
+    """Draws a thread; `command` is what to type to show its session, `speaker` what the model is called."""
 
-    def __init__(self, board: Board, depth: Depth, command: str, *, agent: Agent | None = None) -> None:
+    def __init__(self, board: Board, depth: Depth, command: str, speaker: str, *, agent: Agent | None = None) -> None:
         self.board = board
+        self.speaker = speaker
         self.depth = depth
         self.command = command
         self.agent = agent
@@ -157,9 +157,9 @@ class Drawing:
 
     def _who(self, item: Item) -> str:
         if item.kind in TYPED:
-            return "You" if self.agent is None else "Task"
-        if item.kind in _CLAUDE:
-            return "Claude" if self.agent is None else "Agent"
+            return "You" if self.agent is None else TASK
+        if item.kind in _MODEL:
+            return self.speaker if self.agent is None else "Agent"
         return ""
 
     def _label(self, who: str, item: Item) -> str:
@@ -168,11 +168,11 @@ class Drawing:
             self._minute = minute
             facts.append(minute)
         if item.queued:
-            facts.append("queued while Claude was working")
-        if who in ("Claude", "Agent") and item.model and item.model != self._model:
+            facts.append(f"queued while {self.speaker} was working")
+        if item.kind in _MODEL and item.model and item.model != self._model:
             self._model = item.model
             facts.append(fit(model_name(item.model), 30))
-        name = self.board.paint(who, f"{BOLD};{CYAN if who in ('You', 'Task') else MAGENTA}")
+        name = self.board.paint(who, f"{BOLD};{CYAN if item.kind in TYPED else MAGENTA}")
         tail = fit("  ".join(filter(None, facts)), self.board.columns - len(who) - 2)
         return f"{name}  {self.board.paint(tail, DIM)}" if tail else name
 
@@ -252,12 +252,12 @@ class Drawing:
     def _about(self, item: Item) -> str:
         """What a call is about; a task that was made before is named again."""
         subject = one_line(item.subject)
-        if item.title == "TaskCreate":
+        if item.facts.kind == "task_create":
             texts = (getattr(part, "text", "") for part in item.results)
             if made := next((found for text in texts if (found := _NUMBER.search(text[:200]))), None):
                 self._tasks[made[1]] = subject
                 return f"#{made[1]} {subject}"
-        elif item.title == "TaskUpdate" and (told := _NUMBER.match(subject)) and told[1] in self._tasks:
+        elif item.facts.kind == "task_update" and (told := _NUMBER.match(subject)) and told[1] in self._tasks:
             return f"{subject}: {self._tasks[told[1]]}"
         return subject
 
@@ -268,7 +268,7 @@ class Drawing:
         if full and isinstance(part, Plain):
             if item.thread is None or not item.thread.turns:  # else it stands there
                 yield from self._inner.words(part.text, DIM)
-        elif full or isinstance(part, Checklist) or (isinstance(part, Prose) and item.title in _PLANS):
+        elif full or isinstance(part, Checklist) or (isinstance(part, Prose) and item.facts.kind == "plan"):
             yield from self._inner.part(part)
 
     def _results(self, item: Item, *, full: bool) -> Iterator[str]:
@@ -279,19 +279,20 @@ class Drawing:
                 lines += inner.part(part)
             elif item.is_error:
                 lines += inner.brief(part, RED, _ERROR_LINES)
-            elif not self._is_file(part, item) and item.title not in _TASKS:
+            elif not self._is_file(part, item) and item.facts.kind not in _TASKS:
                 lines += inner.brief(part)
         for number, line in enumerate(lines):
             yield f"    {self.board.paint('└', DIM) if not number else ' '} {line}".rstrip()
 
     def _is_file(self, part: Part, item: Item) -> bool:
-        return isinstance(part, Code) and item.title in _FILES and not item.is_error
+        """Whether only its number of lines is told."""
+        return isinstance(part, Code) and item.facts.kind == "read" and not item.is_error
 
     # -- subagents
 
     def _subagent(self, thread: DisplayThread) -> Iterator[str]:
         margin = 6 if self.board.columns - 6 >= _NARROWEST else 0
-        inner = Drawing(self.board.narrower(margin), self.depth, self.command, agent=thread.agent)
+        inner = Drawing(self.board.narrower(margin), self.depth, self.command, self.speaker, agent=thread.agent)
         bar = f"    {self.board.paint('│', DIM)} " if margin else ""
         for line in inner.thread(thread):
             yield f"{bar}{line}".rstrip()

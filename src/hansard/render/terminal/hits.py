@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hansard.lazy_regex import lazy_compile
-from hansard.render.format import ProjectNames, clock, local, many, project_name, tool_name, when
+from hansard.render.format import TASK, ProjectNames, clock, local, many, project_name, tool_name, when
 from hansard.render.text import PIPED, Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _TITLE_LEAST = 16  # columns of a title that says anything
 _NAMED = 3  # forks that are called by their ids
 _FACETS = 8
 _BAR = 24
-_SPEAKERS = {"prompt": ("You", "you"), "reply": ("Claude", "claude"), "command": ("command", "cyan")}
+_SPEAKERS = {"prompt": ("You", "you"), "command": ("command", "cyan")}
 _LOST = 5  # columns at the end of a line where the next word does not fit, about
 _SHORT = 16  # a word that may go as a whole
 _ODD_SPACE = lazy_compile(r"\s{2,}|[^\S ]")
@@ -121,8 +121,10 @@ def _label(hit: Hit) -> tuple[str, str]:
         sign = "✗" if hit.is_error else "→" if hit.kind == "call" else "←"
         return f"{sign} {name}", "red" if hit.is_error else "bold"
     name, style = _SPEAKERS.get(hit.kind, (one_line(hit.kind), "bold"))
+    if hit.kind == "reply":
+        name, style = hit.speaker, "model"
     if hit.agent_id and hit.kind == "prompt":
-        name = "Task"  # nobody typed it
+        name = TASK
     return (f"✗ {name}", "red") if hit.is_error else (name, style)
 
 

@@ -14,10 +14,8 @@ from hansard.render.text import PIPED
 
 if TYPE_CHECKING:
     from hansard.model.display import Item
-    from hansard.model.sessions import Session
-    from hansard.model.threads import Agent
     from hansard.render.depth import Depth
-    from hansard.thread.thread import Selection
+    from hansard.thread.thread import Selection, Thread
 
 WIDEST = 110  # columns: longer lines are hard to read
 
@@ -39,7 +37,7 @@ def draw(part: Selection, sheet: Sheet) -> Iterator[str]:
     """The lines of a session, or of a part of it."""
     board = sheet.board()
     agent = part.thread.agent
-    drawing = Drawing(board, sheet.depth, sheet.command, agent=agent)
+    drawing = Drawing(board, sheet.depth, sheet.command, part.thread.speaker, agent=agent)
     yield from head(part.thread.session, agent, board)
     if part.branch:
         yield ""
@@ -59,7 +57,7 @@ def draw(part: Selection, sheet: Sheet) -> Iterator[str]:
         if sheet.depth.agents:
             for other in part.thread.others():
                 yield ""
-                inner = Drawing(board, sheet.depth, sheet.command, agent=other.agent)
+                inner = Drawing(board, sheet.depth, sheet.command, drawing.speaker, agent=other.agent)
                 if other.agent is not None:
                     yield inner.rule(f"{agent_words(other.agent)}, whose call is not here", style=BOLD)
                 for turn in other.turns():
@@ -84,11 +82,11 @@ class Excerpt(NamedTuple):
     later: int
 
 
-def draw_place(session: Session, agent: Agent | None, place: Excerpt, sheet: Sheet) -> Iterator[str]:
+def draw_place(thread: Thread, place: Excerpt, sheet: Sheet) -> Iterator[str]:
     """The lines around a place, those of the place itself in full."""
     board = sheet.board()
-    drawing = Drawing(board, sheet.depth, sheet.command, agent=agent)
-    yield from head(session, agent, board)
+    drawing = Drawing(board, sheet.depth, sheet.command, thread.speaker, agent=thread.agent)
+    yield from head(thread.session, thread.agent, board)
     if place.earlier:
         yield ""
         yield drawing.rule(f"… {many(place.earlier, 'earlier entry', 'earlier entries')}")
