@@ -147,7 +147,7 @@ def test_facets_count_clients(store: Hansard) -> None:
 
 def test_show(run: Run) -> None:
     shown = run("show", QUILL).stdout
-    for text in ("When is high tide in Emden?", "I will look.", "05:12 17:40", "out.txt", "+2 -0"):
+    for text in ("When is high tide in Emden?", "Quill", "I will look.", "05:12 17:40", "out.txt", "+2 -0"):
         assert text in shown
     shown = run("show", FOLIO).stdout
     for text in ("Where is the lighthouse keeper?", "In the tower.", "tower.txt", "made"):
@@ -260,7 +260,7 @@ def test_crashes(installed: Path, tmp_path: Path) -> None:
     with hansard.open(tmp_path / "whole", [config]) as h:
         h.sync()
     (tmp_path / "out").mkdir()
-    arguments = ["sync", str(config), str(tmp_path / "none"), str(tmp_path / "out")]
+    arguments = ["sync", str(config), str(tmp_path / "none"), str(tmp_path / "out"), "4"]
     left = subprocess.run(
         [sys.executable, "-m", "tests.sync.crashing", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.split()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from hansard.clients.lines import MAX_LINE, Lines, LongLine
 from hansard.clients.objects import Objects
 
@@ -48,7 +50,7 @@ class DocumentLines(Lines):
             end = place + stop
             yield first + place + start, data[place + start : end]
         tail = data[end:]
-        if tail.lstrip(_BETWEEN).startswith(b"]"):
+        if _is_end(tail):
             yield first + end, tail
             self.offset = first + len(data)
         else:  # more is to come
@@ -57,3 +59,12 @@ class DocumentLines(Lines):
     def skip_equal(self, line: bytes) -> int:  # noqa: ARG002
         """No object is skipped."""
         return 0
+
+
+def _is_end(tail: bytes) -> bool:
+    """Whether this is all that a document has behind the last object of its list."""
+    try:
+        msgspec.json.decode(b'{"":[' + tail.lstrip(_BETWEEN))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

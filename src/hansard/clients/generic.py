@@ -28,15 +28,19 @@ from hansard.clients.state import (
     preview,
 )
 from hansard.clients.texts import RecordTexts, Text, without_base64
+from hansard.clients.tools import ToolUse
 from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated
 from hansard.clients.writes import Change, Content, Hunk, Replacement
 from hansard.model.time import from_milliseconds
+from hansard.model.tools import mcp_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hansard.clients.protocol import SeenMessage
     from hansard.clients.state import State
+    from hansard.clients.tools import ToolInput
+    from hansard.model.tools import ToolKind
     from hansard.sources.layout import Layout
     from hansard.sources.roots import Root
 
@@ -105,7 +109,10 @@ class GenericClient:
     """The protocol over one method, `decode`; a client says beside it where its files are."""
 
     name: str
+    speaker = "Agent"
     layout: Layout
+    tools: Mapping[str, ToolKind] = {}
+    """What its tools are for; those that are not named are shown by the names and values of their input."""
 
     def decode(self, line: bytes) -> Iterable[Record]:
         """The records of the bytes that `lines` gave at a time; ValueError where they are none."""
@@ -177,6 +184,26 @@ class GenericClient:
                 stated = partial(_stated, record)
                 return Answer(record.uuid or None, dated(record.ts), reason, "", record.is_aside, stated)
         return None
+
+    def tool_kind(self, tool: str) -> ToolKind:
+        """What a tool is for."""
+        return "mcp" if mcp_parts(tool) is not None else self.tools.get(tool, "other")
+
+    def tool_names(self, kind: ToolKind) -> Sequence[str]:
+        """The tools of a kind."""
+        return [name for name, known in self.tools.items() if known == kind]
+
+    def tool_input(self, tool: str, given: Any) -> ToolInput | None:  # noqa: ARG002
+        """What a call was given in the words of no client, None where it is shown as it is."""
+        return None
+
+    def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
+        """What a call was given and gave, as it is shown."""
+        return ToolUse(self.tool_input(tool, given), output, output)
+
+    def notice(self, text: str) -> str:
+        """What a notification says to a reader."""
+        return text
 
     def items(self, line: bytes, offset: int) -> Iterator[ParsedLine | Issue]:
         """The records of one line, or what is wrong with it."""

@@ -20,11 +20,14 @@ from hansard.clients.generic import (
     Replacement,
     Usage,
 )
+from hansard.clients.tools import Edit, Shell, ToolInput, Write
 from hansard.sources.layout import FileKind, Layout, LayoutFolder
 from hansard.sources.roots import Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from hansard.model.tools import ToolKind
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 _ROLES = {
@@ -39,6 +42,8 @@ class Quill(GenericClient):
     """Keeps a session in `~/.quill/sheets/<session>.jsonl`."""
 
     name = "quill"
+    speaker = "Quill"
+    tools: Mapping[str, ToolKind] = {"exec": "shell", "put": "write", "swap": "edit"}
     layout = Layout(main="sheets", folders={"sheets": LayoutFolder(log=FileKind.MAIN)})
 
     def default_roots(self, environ: Mapping[str, str], home: str) -> list[str]:
@@ -53,6 +58,17 @@ class Quill(GenericClient):
         return (
             Root(real, os.path.basename(real), self.name, self.layout, sheets, real) if os.path.isdir(sheets) else None
         )
+
+    def tool_input(self, tool: str, given: Any) -> ToolInput | None:
+        """What the tools that have a view of their own were given."""
+        match tool, given:
+            case "exec", {"line": str(command)}:
+                return Shell(command)
+            case "put", {"file": str(path), "body": str(body)}:
+                return Write(path, body)
+            case "swap", {"file": str(path), "from": str(old), "to": str(new)}:
+                return Edit(path, [(old, new)])
+        return None
 
     def decode(self, line: bytes) -> Iterator[Record]:
         """One event."""
