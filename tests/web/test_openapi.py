@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType, field
 
-from hansard.model import display, explain, ledger
+from hansard.model import display, explain, ledger, search
 from hansard.model.display import Part
 from hansard.model.schema import schema_components
 from hansard.model.sessions import Remarks
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
     from schemathesis import BaseSchema
 
-MODULES = (display, explain, ledger)
+MODULES = (display, explain, ledger, search)
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 EXAMPLES = 12  # of each operation, in both ways; the same ones in every run
 _RARE = ("/api/files/history", "/api/sessions/{session}/notes/{number}")  # examples name what is there by luck

@@ -44,7 +44,7 @@ _NAMES = {
 _ICONS: dict[ToolKind, str] = {
     "shell": "shell", "shell_output": "shell", "read": "file", "write": "pen", "edit": "pen", "search": "lens",
     "tool_search": "lens", "fetch": "web", "web_search": "web", "spawn": "agent", "plan": "plan", "plan_mode": "plan",
-    "todo": "list", "task_create": "list", "task_update": "list", "ask": "ask", "mcp": "plug", "other": "tool",
+    "todo": "list", "task_create": "list", "task_update": "list", "ask": "ask", "mcp": "plug",
 }  # fmt: skip
 _OPEN: frozenset[ToolKind] = frozenset({"ask", "plan"})  # said to the user, so worth reading at once
 
@@ -334,7 +334,7 @@ def _folded(item: Item, inside: str) -> str:
 
 
 def _tool(item: Item, inside: str) -> str:
-    icon = _ICONS[item.facts.kind]
+    icon = _ICONS.get(item.facts.kind, "tool")
     title = one_line(item.title, 80)
     subject = one_line(item.subject, 400)
     summary = (
