@@ -98,8 +98,10 @@ coverage: install ## run the tests of the core packages, and fail if fewer of th
 bench: install ## print the table of measurements beside their budgets
 	"$(BIN)/python" -m benchmarks $(ARGS)
 
-soak: install ## kill syncs at random moments, a thousand times, and check that nothing was lost
+soak: install ## kill syncs at random moments, a thousand times, and check that nothing was lost; then run more random cases of tests
 	"$(BIN)/python" tools/soak.py $(ARGS)
+	"$(BIN)/python" -m tests.sync.flipping
+	"$(BIN)/python" -m pytest -n $(WORKERS) --soak 5 tests/parse/test_mutants.py tests/query/search/test_anything.py tests/sync/test_crashes.py
 
 pin: install ## resolve the newest dependencies into constraints.txt and constraints-dev.txt
 	"$(BIN)/python" tools/pin.py

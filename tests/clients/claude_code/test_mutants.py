@@ -1,4 +1,4 @@
-"""Real lines, damaged in 210,000 seeded ways: no exception, no lost neighbour, no forgotten byte."""
+"""Real lines, damaged in 45,000 seeded ways (`--soak 5`: five times as many): no exception, no lost neighbour, no forgotten byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.clients.claude_code.mutating import BYTEWISE, change_values, double_k
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHARDS = 14
+SHARDS = 3
 MUTANTS = 15_000  # in each shard
 LONGEST = 12_000
 PER_KIND = 400
@@ -52,10 +52,10 @@ def lines(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
-def test_damage_stays_in_its_line(lines: list[bytes], shard: int) -> None:
+def test_damage_stays_in_its_line(lines: list[bytes], shard: int, soak: int) -> None:
     dice = random.Random(shard)
     folded = folding()
-    for number in range(MUTANTS):
+    for number in range(MUTANTS * soak):
         line = pick(dice, lines)
         way = number % (len(BYTEWISE) + 4)
         untouched = ""
