@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MODULES = (display, explain, ledger, search)
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
-EXAMPLES = 12  # of each operation, in both ways; the same ones in every run
+EXAMPLES = 7  # of each operation, in both ways; the same ones in every run
 _RARE = ("/api/files/history", "/api/sessions/{session}/notes/{number}")  # examples name what is there by luck
 _TOO_MUCH = (413, 414)  # a refusal before anybody looks at what is asked
 
