@@ -28,13 +28,6 @@ CLAUDE_ONLY = (
 )
 EXCEPTIONS = {
     "mcp/stdio.py": {"requestId"},  # the Model Context Protocol's own
-    "query/lost.py": {
-        "customTitle",
-        "gitBranch",
-        "isSidechain",
-        "pastedContents",
-        "sessionId",
-    },  # recovery of lost sessions
     "render/format.py": {"Task"},  # a label: what a subagent was asked
 }
 # Names of tools that are also words for something else: a subagent, and a kind of tool with a price of its own.
