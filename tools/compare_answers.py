@@ -30,7 +30,7 @@ search --json --limit 50 error
 search --json --limit 50 tool:Bash git
 search test OR fix
 """
-WHEN_ASKED = {"next_cursor", "last_sync", "text_bytes"}
+WHEN_ASKED = {"next_cursor", "last_sync", "text_bytes", "took_ms"}
 SHOWN = 25  # sessions
 
 
