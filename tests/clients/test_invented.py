@@ -17,11 +17,13 @@ from click.testing import CliRunner, Result
 import hansard
 from hansard import clients
 from hansard.cli.app import hansard as command
+from hansard.clients.tools import Shell, ToolUse
 from hansard.config import Settings
 from hansard.engine import Hansard
 from hansard.mcp.scope import Repository
 from hansard.mcp.server import Server
 from hansard.mcp.store import Store
+from tests.clients.invented.quill import Quill
 from tests.sync.dumping import dump
 from tests.tui.driving import Driver, drive
 from tests.web.serving import site
@@ -277,6 +279,32 @@ def test_junk_is_an_issue(installed: Path, store: Hansard) -> None:
     store.sync()
     (session,) = (session for session in store.sessions().sessions if session.session_id == QUILL)
     assert session.issues == 2
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("tests.clients.invented.gone:Gone", "cannot be loaded.*uninstall the package"),
+        ("tests.clients.invented.folio:Folio", "names must be the same"),
+    ],
+)
+def test_a_client_that_cannot_be_used_is_a_clear_error(
+    installed: Path, tmp_path: Path, target: str, message: str
+) -> None:
+    (tmp_path / "site/invented_clients-1.0.dist-info/entry_points.txt").write_text(
+        f"[hansard.clients]\nquill = {target}\n"
+    )
+    forget()
+    with pytest.raises(hansard.errors.UsageError, match=message):
+        clients.all_clients()
+
+
+def test_an_input_of_another_shape_is_shown_as_it_is() -> None:
+    class Strict(Quill):
+        def tool_input(self, tool: str, given: Any) -> Shell:
+            return Shell(given[tool])
+
+    assert Strict().tool_use("exec", {}, "out") == ToolUse(None, "out", "out")
 
 
 def test_an_unknown_client_is_a_clear_error(installed: Path) -> None:

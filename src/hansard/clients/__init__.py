@@ -30,9 +30,22 @@ def client_of(name: str) -> Client:
         return ClaudeCode()
     for entry_point in _entry_points():
         if entry_point.name == name:
-            made: Client = entry_point.load()()
-            return made
+            return _load(entry_point)
     raise UsageError(f"no client is called {name}: install the package that reads its histories again")
+
+
+def _load(entry_point: EntryPoint) -> Client:
+    name = entry_point.name
+    try:
+        made: Client = entry_point.load()()
+    except Exception as error:
+        package = entry_point.dist.name if entry_point.dist is not None else "of another package"
+        raise UsageError(
+            f"client {name} cannot be loaded ({type(error).__name__}: {error}); update or uninstall the package {package}"
+        ) from error
+    if made.name != name:
+        raise UsageError(f"the entry point {name} gives a client called {made.name}: the names must be the same")
+    return made
 
 
 def all_clients() -> list[Client]:

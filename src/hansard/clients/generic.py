@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +200,11 @@ class GenericClient:
 
     def tool_use(self, tool: str, given: Any, output: str) -> ToolUse:
         """What a call was given and gave, as it is shown."""
-        return ToolUse(self.tool_input(tool, given), output, output)
+        try:
+            known = self.tool_input(tool, given)
+        except Exception:  # noqa: BLE001 - an input of another shape is shown as it is
+            known = None
+        return ToolUse(known, output, output)
 
     def notice(self, text: str) -> str:
         """What a notification says to a reader."""
@@ -210,9 +215,13 @@ class GenericClient:
         try:
             for record in self.decode(line):
                 yield ParsedLine(offset, len(line), record.kind, record)
-        except (ValueError, TypeError, KeyError, RecursionError, msgspec.MsgspecError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, json.JSONDecodeError) as error:
             if line.strip():
-                yield Issue(offset, len(line), "not_json", str(error)[:300])
+                yield Issue(offset, len(line), "not_json", str(error))
+        except KeyError as error:
+            yield Issue(offset, len(line), "unknown_shape", f"no key {error}")
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            yield Issue(offset, len(line), "unknown_shape", str(error))
 
 
 def _stated(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-UNREAD = frozenset({"not_json", "too_deep", "too_long", "too_many_values", "torn", "not_an_object"})
+UNREAD = frozenset({"not_json", "too_deep", "too_long", "too_many_values", "torn", "not_an_object", "unknown_shape"})
 """The reasons of issues about bytes that nothing could be made of."""
 _BLANK_END = 64  # bytes at the end of a line that are looked at
 

@@ -146,8 +146,8 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
         yield "Pulls", ", ".join(linked(address) for address in session.pull_requests[:20])
     yield "Session", f"<code>{one_line(session.session_id, 100)}</code>"
     kept = _KEPT.get(session.source_state, session.source_state)
-    folder = "" if session.root.rstrip("/").endswith("projects") else "projects"
-    place = "/".join(filter(None, (session.root, folder, session.project_dir)))
+    is_bare = not session.project_dir or session.root.rstrip("/").endswith("projects")
+    place = "/".join(filter(None, (session.root, "" if is_bare else "projects", session.project_dir)))
     yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'
     if session.versions or session.version:
         yield "Client", _listed(session.versions or (session.version,))

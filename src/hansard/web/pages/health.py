@@ -43,6 +43,7 @@ _REASONS = {
     "nul_bytes": "NUL bytes next to a record",
     "bom": "Byte order mark",
     "not_an_object": "JSON value that is not an object",
+    "unknown_shape": "Record of an unknown shape",
     "no_type": "Record without a type",
     "no_content": "Message without content",
     "too_deep": "Nested too deeply",
