@@ -1121,17 +1121,17 @@ class Hansard:
 
     def cleanup_periods(self) -> dict[str, int]:
         """After how many days the client of each root deletes transcripts, by the root's path."""
-        from hansard.clients.claude_code.roots import cleanup_period_days
+        from hansard.clients import client_of
 
-        return {root.path: cleanup_period_days(root) for root in self.roots}
+        return {root.path: client_of(root.client).cleanup_days(root) for root in self.roots}
 
     def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
         """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""
-        from hansard.clients.claude_code.roots import cleanup_period_days
+        from hansard.clients import client_of
 
         target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
         for root in self.roots:
-            days = cleanup_period_days(root)
+            days = client_of(root.client).cleanup_days(root)
             limit = time.time_ns() - days * 86_400 * 1_000_000_000
             if os.path.normcase(root.path) == target and any(
                 item.generation is not None and item.mtime_ns < limit for item in items

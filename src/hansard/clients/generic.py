@@ -12,7 +12,7 @@ from msgspec import Struct
 from hansard.clients.entries import Answered, Called, Part, Readable, Said, Skipped, read_lines
 from hansard.clients.issues import IssueRows
 from hansard.clients.lines import Lines
-from hansard.clients.protocol import LateTool, PathInfo, Taken
+from hansard.clients.protocol import NEVER_DELETED, LateTool, PathInfo, Taken
 from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
 from hansard.clients.side_files import ListedSession, SideContent
@@ -126,6 +126,14 @@ class GenericClient:
     def open_root(self, path: str) -> Root | None:
         """A directory as a root, None where another client may have written it."""
         raise NotImplementedError
+
+    def cleanup_days(self, root: Root) -> int:  # noqa: ARG002
+        """Nothing is deleted, as far as is known."""
+        return NEVER_DELETED
+
+    def running(self, root: Root) -> list[int]:  # noqa: ARG002
+        """It does not say where it is running."""
+        return []
 
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the root says: here that a file is named after its session."""

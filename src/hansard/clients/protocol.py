@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Root
 
 
+NEVER_DELETED = 36_500
+"""Days: "never", in what a calendar can still count."""
+
+
 class PathInfo(NamedTuple):
     """What the path of a file says; empty where it says nothing."""
 
@@ -117,6 +121,12 @@ class Client(Protocol):
 
     def open_root(self, path: str) -> Root | None:
         """A directory as a root, None where another client may have written it."""
+
+    def cleanup_days(self, root: Root) -> int:
+        """The age in days at which the client deletes a root's transcripts; `NEVER_DELETED` where it does not."""
+
+    def running(self, root: Root) -> list[int]:
+        """The processes of the client that work in a root, some of which may have ended; 0 for one whose id is not known."""
 
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the root says about the file."""

@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from hansard.clients.claude_code.roots import cleanup_period_days, running_sessions
+from hansard.clients import client_of
 from hansard.errors import HansardError
 from hansard.files import is_alive
 from hansard.model.fields import Timestamp
@@ -231,8 +231,8 @@ def read_health(
             len(found),
             sum(file.kind in LOG_KINDS for file in found),
             sum(file.size for file in found),
-            cleanup_period_days(root),
-            sum(map(_is_alive, running_sessions(root))),
+            client_of(root.client).cleanup_days(root),
+            sum(map(_is_alive, client_of(root.client).running(root))),
             tuple(f"{item.path}: {item.reason}" for item in unreadable),
             tuple(_unfollowed(root, left_out, known.paths() if any(item.target for item in left_out) else ())),
         )
@@ -279,10 +279,9 @@ def _unfollowed(root: Root, left_out: Iterable[LeftOut], known: Iterable[str]) -
         yield UnfollowedLink(path, target, kept[path], root.is_own_data(target))
 
 
-def _is_alive(note: dict[str, Any]) -> bool:
-    """Whether the client that left a note still runs; where that cannot be known, its note is believed."""
-    pid = note.get("pid")
-    return not isinstance(pid, int) or not 0 < pid < 1 << 31 or is_alive(pid)
+def _is_alive(pid: int) -> bool:
+    """Whether a client still runs; where that cannot be known, it is believed."""
+    return not 0 < pid < 1 << 31 or is_alive(pid)
 
 
 def _disk(home: str, name: str) -> int:

@@ -41,6 +41,19 @@ class ClaudeCode:
 
         return open_root(path)
 
+    def cleanup_days(self, root: Root) -> int:
+        """The setting `cleanupPeriodDays`, or what it is by default."""
+        from hansard.clients.claude_code.roots import cleanup_period_days
+
+        return cleanup_period_days(root)
+
+    def running(self, root: Root) -> list[int]:
+        """The processes that left a note in sessions/."""
+        from hansard.clients.claude_code.roots import running_sessions
+
+        notes = running_sessions(root)
+        return [pid if isinstance(pid := note.get("pid"), int) else 0 for note in notes]
+
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the config directory says."""
         from hansard.clients.claude_code.names import path_info

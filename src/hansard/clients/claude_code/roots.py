@@ -7,12 +7,12 @@ from typing import Any
 
 from hansard.clients import CLAUDE_CODE
 from hansard.clients.claude_code.layout import HISTORY, LAYOUT
+from hansard.clients.protocol import NEVER_DELETED
 from hansard.errors import SourceUnreadable, UsageError
 from hansard.sources.names import printable
 from hansard.sources.roots import Root, split_paths
 
 DEFAULT_CLEANUP_DAYS = 30
-LONGEST_CLEANUP_DAYS = 36_500  # "never", in what a calendar can still count
 _SMALL_FILE = 1 << 20
 
 # Any of these shows that a directory without projects/ is a config directory that has not been worked in yet.
@@ -109,7 +109,7 @@ def cleanup_period_days(root: Root) -> int:
     days = settings.get("cleanupPeriodDays") if settings else None
     if not isinstance(days, int) or isinstance(days, bool) or days < 0:
         return DEFAULT_CLEANUP_DAYS
-    return min(days, LONGEST_CLEANUP_DAYS)
+    return min(days, NEVER_DELETED)
 
 
 def running_sessions(root: Root) -> list[dict[str, Any]]:
