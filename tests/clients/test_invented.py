@@ -149,7 +149,15 @@ def test_facets_count_clients(store: Hansard) -> None:
 
 def test_show(run: Run) -> None:
     shown = run("show", QUILL).stdout
-    for text in ("When is high tide in Emden?", "Quill", "I will look.", "05:12 17:40", "out.txt", "+2 -0"):
+    for text in (
+        "When is high tide in Emden?",
+        "main  quill 0.9",
+        "Quill",
+        "I will look.",
+        "05:12 17:40",
+        "out.txt",
+        "+2 -0",
+    ):
         assert text in shown
     shown = run("show", FOLIO).stdout
     for text in ("Where is the lighthouse keeper?", "In the tower.", "tower.txt", "made"):

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
+from hansard.model.sessions import CLAUDE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
     from hansard.clients.protocol import Client
 
-CLAUDE_CODE = "claude-code"
 GROUP = "hansard.clients"
+__all__ = ["CLAUDE_CODE", "GROUP", "all_clients", "client_of"]
 
 
 @cache

@@ -6,6 +6,9 @@ from msgspec import Struct
 
 from hansard.model.fields import PlainDecimal, Timestamp
 
+CLAUDE_CODE = "claude-code"
+"""The client whose sessions need no mention of it."""
+
 
 class Session(Struct, frozen=True):
     """One session: its main transcript and the subagents it started."""
@@ -57,6 +60,11 @@ class Session(Struct, frozen=True):
     pinned: bool = False  # by the user, like what follows
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def other_client(self) -> str:
+        """The client where it is another than most have."""
+        return "" if self.client == CLAUDE_CODE else self.client
 
 
 class Resumption(Struct, frozen=True):

@@ -149,8 +149,9 @@ def _facts(session: Session, zone: tzinfo) -> Iterable[tuple[str, str]]:
     is_bare = not session.project_dir or session.root.rstrip("/").endswith("projects")
     place = "/".join(filter(None, (session.root, "" if is_bare else "projects", session.project_dir)))
     yield "Source", f'<span class="path">{one_line(place, 400)}</span> ({escaped(kept)})'
-    if session.versions or session.version:
-        yield "Client", _listed(session.versions or (session.version,))
+    versions = session.versions or tuple(filter(None, (session.version,)))
+    if versions or session.other_client:
+        yield "Client", " ".join(filter(None, (escaped(session.other_client), _listed(versions))))
 
 
 def _listed(values: Sequence[str], limit: int = 5) -> str:

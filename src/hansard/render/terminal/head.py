@@ -29,7 +29,8 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
     if agent is not None:
         title = f"{one_line(agent.description) or one_line(agent.agent_id)} ({one_line(agent.agent_type) or 'subagent'} of: {title})"
     yield from board.lay([(BOLD, fit("◆ " * session.pinned + title, _TITLE_LINES * board.columns - 20))])
-    place = [one_line(session.project), one_line(session.branch), one_line(session.version)]
+    place = [one_line(session.project), one_line(session.branch)]
+    place.append(" ".join(filter(None, (session.other_client, one_line(session.version)))))
     yield from board.lay([(DIM, "  ".join(filter(None, place)))])
     if agent is not None:
         facts = [
