@@ -50,7 +50,7 @@ def main() -> None:
             command = [tree / ".venv/bin/python", "-m", "hansard", "--home", home, "--root", given.root, *words]
             env = {**os.environ, "HOME": scratch, "NO_COLOR": "1", "COLUMNS": "120", "TZ": "UTC"}
             answer = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
-            return answer.stdout.replace(str(home), "")
+            return f"{answer.stdout}{answer.stderr if answer.returncode else ''}".replace(str(home), "")
 
         for tree in (given.old, given.new):
             ask(tree, "sync")
@@ -62,7 +62,7 @@ def main() -> None:
         different = 0
         for words in commands:
             answers = [ask(tree, "--no-sync", *words) for tree in (given.old, given.new)]
-            if "--json" in words:
+            if all(answer.startswith("{") for answer in answers):
                 answers = [json.dumps(_without(json.loads(answer), ignored)) for answer in answers]
             if answers[0] != answers[1]:
                 different += 1
