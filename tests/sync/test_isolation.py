@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import hansard
+from hansard.clients.claude_code import side_files
 from hansard.errors import StoreUnusable
-from hansard.index import derive, rows, side_files, text
+from hansard.index import derive, rows, text
 from hansard.pricing import rates
 from hansard.record.store import Record
 from hansard.sources.tail import open_tail
