@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
-from hansard.model.sessions import CLAUDE_CODE
+from hansard.model.tools import CLAUDE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from hansard.model.fields import PlainDecimal, Timestamp
-
-CLAUDE_CODE = "claude-code"
-"""The client whose sessions need no mention of it."""
+from hansard.model.tools import CLAUDE_CODE
 
 
 class Session(Struct, frozen=True):

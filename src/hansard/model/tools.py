@@ -1,4 +1,4 @@
-"""What tools are for, in the words of no client; what each client calls them is known in its folder of `clients` only."""
+"""What clients and their tools are called; what each client calls its tools is known in its folder of `clients` only."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ ToolKind = Literal[
     "other",
 ]
 
+CLAUDE_CODE = "claude-code"
+"""The client whose sessions need no mention of it."""
 MCP = "mcp__"
 
 
