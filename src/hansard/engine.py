@@ -365,11 +365,11 @@ class Hansard:
             unpriced_messages=used.unpriced_messages,
         )
 
-    def activity_by_period(self, *stretches: tuple[datetime, datetime]) -> list[PeriodActivity]:
-        """What happened in each of these stretches of time: sessions, prompts, tool calls, errors, active time."""
+    def activity_by_period(self, *periods: tuple[datetime, datetime]) -> list[PeriodActivity]:
+        """What happened in each of these periods: sessions, prompts, tool calls, errors, active time."""
         from hansard.query.activity import activity_by_period
 
-        return activity_by_period(self.reader, stretches)
+        return activity_by_period(self.reader, periods)
 
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
         """How many sessions were going on between each of these times and the next."""

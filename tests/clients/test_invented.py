@@ -281,6 +281,23 @@ def test_crashes(installed: Path, tmp_path: Path) -> None:
         assert dump(Path(home)) == dump(tmp_path / "whole")
 
 
+def test_an_impossible_count_is_none(installed: Path, store: Hansard) -> None:
+    spent = {"turn": "t9", "engine": "claude-sonnet-4-5", "spent": {"in": 10**30, "out": -4}}
+    event = {
+        "who": "model",
+        "t": "2026-11-01T10:01:00+00:00",
+        "n": "e9",
+        "payload": {"pieces": [{"say": "?"}], **spent},
+    }
+    before = store.usage(by="total").totals
+    with (installed / f".quill/sheets/{QUILL}.jsonl").open("a") as file:
+        file.write(json.dumps(event) + "\n")
+    store.sync()
+    after = store.usage(by="total").totals
+    assert (after.input_tokens, after.output_tokens) == (before.input_tokens, before.output_tokens)
+    assert after.api_messages == before.api_messages + 1
+
+
 def test_junk_is_an_issue(installed: Path, store: Hansard) -> None:
     with (installed / f".quill/sheets/{QUILL}.jsonl").open("ab") as file:
         file.write(b'{"who": "human", "payload": 5}\nnot json\n')

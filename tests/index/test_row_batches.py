@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hansard.clients.rows import IssueRow
 from hansard.clients.state import State, dump, load
-from hansard.index.row_batches import read_stretches
+from hansard.index.row_batches import read_row_batches
 from hansard.index.rows import Transcript
 from tests.counting import lines_run
 from tests.sync.making import raw, session, user
@@ -29,7 +29,7 @@ def _fold(pieces: list[bytes], kind: str = "main") -> tuple[dict[int, IssueRow],
         end += len(piece)
         if has_tail:
             table = {id_: row for id_, row in table.items() if id_ < BASE + start}
-        for stretch in read_stretches(transcript, [data[start:end]], start, state, lambda _key: None):
+        for stretch in read_row_batches(transcript, [data[start:end]], start, state, lambda _key: None):
             table |= stretch.rows.issues
             if stretch.cursor is not None:
                 start, state, has_tail = stretch.indexed, load(stretch.cursor), stretch.has_tail

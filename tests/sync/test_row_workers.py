@@ -84,13 +84,13 @@ def done_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The transcripts whose rows this process made because no worker did; it makes none while it waits."""
     found: list[int] = []
     monkeypatch.setattr(Worker, "has_message", lambda _worker: True)
-    read = row_batches.read_stretches
+    read = row_batches.read_row_batches
 
     def watched(transcript: Any, *given: Any) -> Any:
         found.append(transcript.id)
         return read(transcript, *given)
 
-    monkeypatch.setattr("hansard.index.rows.read_stretches", watched)
+    monkeypatch.setattr("hansard.index.rows.read_row_batches", watched)
     return found
 
 

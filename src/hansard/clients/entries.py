@@ -65,7 +65,7 @@ class Skipped(NamedTuple):
 class QueuedPrompt(NamedTuple):
     """A step of the queue of prompts; the index knows which of them are prompts."""
 
-    kind: str  # to be counted as where it is none
+    kind: str  # what it is counted as if it is not a prompt
 
 
 Part = Said | Called | Answered | Skipped | QueuedPrompt

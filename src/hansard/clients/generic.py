@@ -1,4 +1,4 @@
-"""A client in one method: whoever can decode records into `Record` gets rows, texts, entries and usage from here."""
+"""A client with one method of its own: `decode` turns its lines into `Record`s, and the rest of the protocol is derived from these."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from hansard.clients.state import (
     note,
     preview,
 )
-from hansard.clients.texts import RecordTexts, Text, without_base64
+from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
 from hansard.clients.tools import ToolUse
-from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated
+from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated, token_count
 from hansard.clients.writes import Change, Content, Hunk, Replacement
 from hansard.model.time import from_milliseconds
 from hansard.model.tools import mcp_parts
@@ -249,14 +249,14 @@ def _stated(
                 model=usage.model or record.model,
                 session_id=session_id,
                 agent_id=agent_id,
-                input=max(0, usage.input),
-                output=max(0, usage.output),
-                cache_read=max(0, usage.cache_read),
-                cache_write=max(0, usage.cache_write),
+                input=token_count(usage.input),
+                output=token_count(usage.output),
+                cache_read=token_count(usage.cache_read),
+                cache_write=token_count(usage.cache_write),
                 cache_write_5m=0,
                 cache_write_1h=0,
                 web_searches=0,
-                final_output=usage.output if usage.is_final else -1,
+                final_output=token_count(usage.output) if usage.is_final else -1,
                 service_tier="",
                 speed="",
                 inference_geo="",
@@ -505,26 +505,15 @@ class GenericTexts:
             elif block.kind == CALL:
                 if block.call_id and len(self._kept.calls) < MAX_OPEN_CALLS:
                     self._kept.calls[block.call_id[:NAME_LENGTH]] = block.tool[:NAME_LENGTH]
-                yield Text(number, "call", without_base64("\n".join(_strings(block.input))), block.tool[:NAME_LENGTH])
+                given: list[str] = []
+                leaf_strings(block.input, given)
+                yield Text(number, "call", without_base64("\n".join(given)), block.tool[:NAME_LENGTH])
             elif block.kind == RESULT and block.text:
                 tool = self._kept.calls.pop(block.call_id[:NAME_LENGTH], "")
                 yield Text(number, "result", without_base64(block.text), tool, block.is_error)
         if record.title and digest(record.title) != self._kept.title:
             self._kept.title = digest(record.title)
             yield Text(len(record.blocks), "title", record.title)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Every string of a tool's input, in order."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            waiting.extend(reversed(item.values()))
-        elif isinstance(item, list):
-            waiting.extend(reversed(item))
 
 
 class GenericEntries:

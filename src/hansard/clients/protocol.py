@@ -164,7 +164,7 @@ class Client(Protocol):
         """The images and documents of a line, or of one result in it: the media type, and the data in Base64."""
 
     def answer(self, line: bytes) -> Answer | None:
-        """The answer of the model that a line has or repeats; None where there is none."""
+        """The model's answer in a line, or the one that it repeats; None if there is neither."""
 
     def tool_kind(self, tool: str) -> ToolKind:
         """What a tool is for."""

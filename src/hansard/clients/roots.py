@@ -17,7 +17,7 @@ def default_root_paths(environ: Mapping[str, str], home: str) -> list[str]:
 
 
 def open_root(path: str) -> Root:
-    """Take a directory as a root, or say in a UsageError why it is none."""
+    """Open a directory as a root; raise UsageError if it is not one."""
     for client in all_clients():
         root = client.open_root(path)
         if root is not None:

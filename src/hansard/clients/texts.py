@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hansard.lazy_regex import lazy_compile
 
@@ -32,3 +32,16 @@ class RecordTexts(NamedTuple):
 def without_base64(text: str) -> str:
     """The text without data URIs, which nobody searches for."""
     return _DATA_URI.sub("base64", text) if "base64" in text else text
+
+
+def leaf_strings(value: Any, found: list[str]) -> None:
+    """Collect every string in a tool's input, at any depth, in order."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting.extend(reversed(item.values()))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))

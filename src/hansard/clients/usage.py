@@ -13,6 +13,8 @@ import msgspec
 
 from hansard.storage.ids import OFFSET_MASK
 
+MOST_TOKENS = 1 << 40
+"""No answer has as many; sums of a history of smaller counts fit into 63 bits."""
 SIDECHAIN = "sidechain"
 """Who owns the messages of subagents that the oldest clients wrote into the main file without a name."""
 
@@ -116,3 +118,11 @@ class Answer(NamedTuple):
     is_aside: bool  # it belongs to a subagent
     stated: Callable[[str, int, int, str, str, str], list[tuple[str, Stated]]]
     """What it states, by key: of the message's key, record id, time, sort path, session and agent."""
+
+
+def token_count(value: int | None) -> int:
+    """A token count; what is missing, negative or beyond anything an answer can have counts as nothing.
+
+    Sums of a history of such counts still fit into 63 bits.
+    """
+    return value if value is not None and 0 < value < MOST_TOKENS else 0

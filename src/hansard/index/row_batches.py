@@ -1,4 +1,4 @@
-"""A transcript's bytes as stretches of rows: what is written to `index.db`, here or by whoever asked another process for them."""
+"""A transcript's bytes as batches of rows: what is written to `index.db`, here or by whoever asked another process for them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class RowBatch(msgspec.Struct, array_like=True):
     has_tail: bool = False
 
 
-def read_stretches(
+def read_row_batches(
     transcript: Transcript, pieces: Iterable[bytes], start: int, state: State, seen_message: SeenMessage
 ) -> Iterator[RowBatch]:
-    """Fold the bytes of a transcript from `start` on; each stretch is to be written before the next one is asked for."""
+    """Fold the bytes of a transcript from `start` on; each batch is to be written before the next one is asked for."""
     base = transcript.id << OFFSET_BITS
     client = client_of(transcript.client)
     lines = client.lines(pieces, start)
@@ -81,13 +81,13 @@ def read_stretches(
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
-            stretch = RowBatch(fold.rows, state, lines.offset, lines.offset)
+            batch = RowBatch(fold.rows, state, lines.offset, lines.offset)
             if lines.offset - checkpoint > _CHECKPOINT_BYTES:
                 checkpoint = lines.offset
-                stretch.cursor = dump(state)
+                batch.cursor = dump(state)
             fold.rows = Rows()
-            yield stretch
-            del stretch
+            yield batch
+            del batch
             if len(fold.messages) > _MAX_MESSAGES:
                 fold.messages.clear()
                 fold.seen_message = seen_message

@@ -12,7 +12,7 @@ from hansard.clients.rows import Rows
 from hansard.clients.state import State, dump, load
 from hansard.index import schema
 from hansard.index.links import forget_records, reorder_shared, touch_shared, touch_titled
-from hansard.index.row_batches import RowBatch, read_stretches
+from hansard.index.row_batches import RowBatch, read_row_batches
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
@@ -112,22 +112,22 @@ class RowIndex(Disposable):
         if tail:
             self._forget_tail(transcript.id, indexed)
         before = state.records
-        stretches = read_stretches(transcript, pieces, indexed, state, self._seen_message(transcript.id))
-        return self.take(transcript, stretches, session_id) - before
+        batches = read_row_batches(transcript, pieces, indexed, state, self._seen_message(transcript.id))
+        return self.take(transcript, batches, session_id) - before
 
-    def take(self, transcript: Transcript, stretches: Iterable[RowBatch], session_id: str | None = None) -> int:
+    def take(self, transcript: Transcript, batches: Iterable[RowBatch], session_id: str | None = None) -> int:
         """Write the rows of a transcript; returns how many records it has by then.
 
         `session_id` is the one that it belonged to, None where it is new.
         """
         records = 0
-        for stretch in stretches:
-            state = stretch.state
-            session_id = self._write(transcript, state, session_id, stretch.rows)
-            if stretch.cursor is not None:
-                self._save(transcript, stretch, stretch.cursor)
+        for batch in batches:
+            state = batch.state
+            session_id = self._write(transcript, state, session_id, batch.rows)
+            if batch.cursor is not None:
+                self._save(transcript, batch, batch.cursor)
             records = state.records
-            del stretch  # its rows, before the next ones are made
+            del batch  # its rows, before the next ones are made
         return records
 
     def _pass(self, transcript: Transcript, pieces: Iterable[bytes]) -> int:
@@ -199,8 +199,8 @@ class RowIndex(Disposable):
             if found:
                 self.db.executemany(sql, found)
 
-    def _save(self, transcript: Transcript, stretch: RowBatch, cursor: bytes) -> None:
-        state = stretch.state
+    def _save(self, transcript: Transcript, batch: RowBatch, cursor: bytes) -> None:
+        state = batch.state
         session_id = _session(transcript, state)
         former = self.db.execute("SELECT copied FROM transcripts WHERE id = ?", (transcript.id,)).fetchone()
         self.db.execute(
@@ -219,9 +219,9 @@ class RowIndex(Disposable):
                 transcript.generation,
                 int(transcript.generation == 1),  # until the generations are compared
                 transcript.state,
-                stretch.size,
-                stretch.indexed,
-                int(stretch.has_tail),
+                batch.size,
+                batch.indexed,
+                int(batch.has_tail),
                 transcript.mtime,
                 session_id,
                 transcript.agent_id,
@@ -235,7 +235,7 @@ class RowIndex(Disposable):
                 state.last_ts,
                 state.version,
                 cursor,
-                stretch.tail_state,
+                batch.tail_state,
             ),
         )
         if state.copied != (former[0] if former else 0):

@@ -1,4 +1,4 @@
-"""What happened in stretches of time, each thing by its own time and not by its session's; and what happens just now.
+"""What happened in periods, each thing by its own time and not by its session's; and what happens just now.
 
 Active time is read off the lines: between two lines of a session, of its main thread or of a subagent, at most `PAUSE` apart,
 somebody was at work. What lies in a longer pause is not counted. By the clock, sessions at the same time count once.
@@ -62,7 +62,7 @@ Span = tuple[int, int]  # milliseconds: from, up to
 
 
 class PeriodActivity(Struct, frozen=True):
-    """What happened in one stretch of time."""
+    """What happened in one period."""
 
     since: datetime
     until: datetime
@@ -80,11 +80,11 @@ class PeriodActivity(Struct, frozen=True):
         return self.tool_errors + self.api_errors
 
 
-def activity_by_period(reader: Reader, stretches: Sequence[tuple[datetime, datetime]]) -> list[PeriodActivity]:
-    """What happened in each of these stretches of time; they may overlap."""
-    if not stretches:
+def activity_by_period(reader: Reader, periods: Sequence[tuple[datetime, datetime]]) -> list[PeriodActivity]:
+    """What happened in each of these periods; they may overlap."""
+    if not periods:
         return []
-    spans = [(to_milliseconds(since), to_milliseconds(until)) for since, until in stretches]
+    spans = [(to_milliseconds(since), to_milliseconds(until)) for since, until in periods]
     whole = min(low for low, _ in spans), max(high for _, high in spans)
     sessions = list(reader.rows(_SESSIONS, whole))
     recent = reader.one(_RECENT, whole[:1])[0]
@@ -109,7 +109,7 @@ def activity_by_period(reader: Reader, stretches: Sequence[tuple[datetime, datet
             active=_within(clock, low, high),
             worked=_within(stints, low, high),
         )
-        for (since, until), (low, high) in zip(stretches, spans, strict=True)
+        for (since, until), (low, high) in zip(periods, spans, strict=True)
     ]
 
 

@@ -208,7 +208,7 @@ def _take(index: RowIndex, transcript: Transcript, workers: RowWorkers) -> int |
         return None
     try:
         with index.db:  # a savepoint: rows that came before the failure are taken back
-            records = index.take(transcript, workers.stretches(transcript.id))
+            records = index.take(transcript, workers.row_batches(transcript.id))
     except FoldFailedError:
         return None
     return records

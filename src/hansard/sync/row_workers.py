@@ -10,7 +10,7 @@ import msgspec
 
 from hansard.clients.state import State
 from hansard.errors import HansardError
-from hansard.index.row_batches import RowBatch, read_stretches
+from hansard.index.row_batches import RowBatch, read_row_batches
 from hansard.index.rows import Transcript
 from hansard.record.store import Record
 from hansard.workers import Worker, processors
@@ -83,10 +83,10 @@ class RowWorkers:
             self._fill()
 
     def has(self, transcript: int) -> bool:
-        """Whether `stretches` gives the rows of a transcript."""
+        """Whether `row_batches` gives the rows of a transcript."""
         return transcript in self._done_here or transcript in self._doing
 
-    def stretches(self, transcript: int) -> Iterator[RowBatch]:
+    def row_batches(self, transcript: int) -> Iterator[RowBatch]:
         """The rows of a transcript; FoldFailedError, perhaps after some of them, if its worker failed."""
         if transcript in self._done_here:
             yield from map(_decode, self._done_here.pop(transcript))
@@ -122,7 +122,7 @@ class RowWorkers:
             return False
         task = self._tasks.popleft()
         with contextlib.suppress(Exception):  # whoever asks for it then tries again, and tells what is wrong
-            self._done_here[task.transcript.id] = [_encode(stretch) for stretch in _make(self._record, task)]
+            self._done_here[task.transcript.id] = [_encode(batch) for batch in _make(self._record, task)]
         return True
 
     def _fill(self) -> None:
@@ -159,7 +159,7 @@ def _make(record: Record, task: Task) -> Iterator[RowBatch]:
         raise FoldFailedError  # only who writes the rows can look up what was written
 
     pieces = record.read(task.transcript.id, 0, task.end, mend=True, check=task.check)
-    return read_stretches(task.transcript, pieces, 0, State(), unknown)
+    return read_row_batches(task.transcript, pieces, 0, State(), unknown)
 
 
 def make_rows(channel: Channel, path: str) -> None:
@@ -173,8 +173,8 @@ def make_rows(channel: Channel, path: str) -> None:
             task = Task(Transcript(*fields), end, check)
             outcome = _END
             try:
-                for stretch in _make(record, task):
-                    channel.send(task.transcript.id, _encode(stretch))
+                for batch in _make(record, task):
+                    channel.send(task.transcript.id, _encode(batch))
             except OSError:
                 raise
             except Exception:  # noqa: BLE001 - who writes the rows tries again, and tells what is wrong

@@ -27,7 +27,7 @@ _SAVED = lazy_compile(r"\s*<persisted-output>\s[^\n]*saved to: ([^\n]+)")
 _SAVED_WITHIN = 4000  # characters
 _PROGRESS = Skipped("progress")
 
-# What a user line that is no prompt is called for a reader; the rest says nothing to one.
+# How a user line of each role is shown. Lines of other roles are not shown.
 _SHOWN = {
     "command": "command",
     "bash": "bash",
@@ -52,7 +52,7 @@ class EntryReader:
     def records(self, lines: Lines, sound: int, *, is_whole: bool) -> Iterator[Readable | Skipped | Issue]:
         """The records of some lines; up to `sound` each line is known to be one whole record.
 
-        An end may be inside a line, where records are glued together: then what stands before it is no unfinished line.
+        Without `is_whole` the range may end inside a line that holds several records, so its rest is not an unfinished line.
         """
         rest = (lambda line, offset: unfinished(line, offset, items)) if is_whole else items
         return read_lines(lines, partial(self._fast, sound), self.line, lambda *at: map(self._readable, rest(*at)))

@@ -13,6 +13,7 @@ from msgspec import Raw
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import survivors, text_of
 from hansard.clients.records import REFUSED, ParsedLine
+from hansard.clients.texts import leaf_strings
 from hansard.lazy_regex import lazy_compile
 
 SYNTHETIC = "<synthetic>"
@@ -276,19 +277,6 @@ def result_parts(raw: Raw) -> tuple[str, bool]:
 def raw_is_string(raw: Raw) -> bool:
     """Whether a raw JSON value is a string."""
     return bytes(memoryview(raw)[:1]) == b'"'
-
-
-def leaf_strings(value: Any, found: list[str]) -> None:
-    """Collect every string in a tool's input, at any depth, in order."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            found.append(item)
-        elif isinstance(item, dict):
-            waiting.extend(reversed(item.values()))
-        elif isinstance(item, list):
-            waiting.extend(reversed(item))
 
 
 def input_text(raw: Raw) -> str:

@@ -11,12 +11,11 @@ from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, milliseconds, progress_of
 from hansard.clients.records import ParsedLine
 from hansard.clients.state import NAME_LENGTH, digest
-from hansard.clients.usage import Answer, Stated, dated
+from hansard.clients.usage import MOST_TOKENS, Answer, Stated, dated, token_count
 
 CALL_BLOCKS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ANTHROPIC_IDS = ("msg_01", "msg_bdrk_", "msg_vrtx_")
 _iterations = msgspec.json.Decoder(list[wire.Iteration]).decode
-_MOST = 1 << 40
 _event = msgspec.json.Decoder(wire.StreamEvent).decode
 _embedded = msgspec.json.Decoder(wire.EmbeddedLine).decode
 
@@ -77,7 +76,7 @@ def stated(
     usage = message.usage
     write_5m, write_1h = _split(usage.cache_creation)
     server = usage.server_tool_use
-    output = _count(usage.output_tokens)
+    output = token_count(usage.output_tokens)
     tool = first_tool(message.content)
     own = Stated(
         ts=ts,
@@ -86,13 +85,13 @@ def stated(
         model=message.model or "",
         session_id=session_id,
         agent_id=agent_id,
-        input=_count(usage.input_tokens),
+        input=token_count(usage.input_tokens),
         output=output,
-        cache_read=_count(usage.cache_read_input_tokens),
-        cache_write=_count(usage.cache_creation_input_tokens),
+        cache_read=token_count(usage.cache_read_input_tokens),
+        cache_write=token_count(usage.cache_creation_input_tokens),
         cache_write_5m=write_5m,
         cache_write_1h=write_1h,
-        web_searches=_count(server.web_search_requests) if server else 0,
+        web_searches=token_count(server.web_search_requests) if server else 0,
         final_output=output if message.stop_reason else -1,
         service_tier=usage.service_tier or "",
         speed=usage.speed or "",
@@ -107,14 +106,14 @@ def stated(
         for number, call in enumerate(lenient(_iterations, usage.iterations) or ()):
             if call.type == "advisor_message":
                 write_5m, write_1h = _split(call.cache_creation)
-                advised = _count(call.output_tokens)
+                advised = token_count(call.output_tokens)
                 advisor = msgspec.structs.replace(
                     own,
                     model=call.model or "",
-                    input=_count(call.input_tokens),
+                    input=token_count(call.input_tokens),
                     output=advised,
-                    cache_read=_count(call.cache_read_input_tokens),
-                    cache_write=_count(call.cache_creation_input_tokens),
+                    cache_read=token_count(call.cache_read_input_tokens),
+                    cache_write=token_count(call.cache_creation_input_tokens),
                     cache_write_5m=write_5m,
                     cache_write_1h=write_1h,
                     web_searches=0,
@@ -126,7 +125,11 @@ def stated(
 
 
 def _split(split: wire.CacheCreation | None) -> tuple[int, int]:
-    return (_count(split.ephemeral_5m_input_tokens), _count(split.ephemeral_1h_input_tokens)) if split else (0, 0)
+    return (
+        (token_count(split.ephemeral_5m_input_tokens), token_count(split.ephemeral_1h_input_tokens))
+        if split
+        else (0, 0)
+    )
 
 
 def first_tool(content: str | list[wire.Block] | None) -> str:
@@ -146,19 +149,11 @@ def _recorded(raw: msgspec.Raw) -> int:
         amount = float(bytes(raw))
     except ValueError:
         return -1
-    return round(amount * 1e9) if 0 <= amount < _MOST / 1e9 else -1
-
-
-def _count(value: int | None) -> int:
-    """A token count; what is missing, negative or beyond anything an answer can have counts as nothing.
-
-    Sums of a history of such counts still fit into 63 bits.
-    """
-    return value if value is not None and 0 < value < _MOST else 0
+    return round(amount * 1e9) if 0 <= amount < MOST_TOKENS / 1e9 else -1
 
 
 def read_answer(line: bytes) -> Answer | None:
-    """The answer that a line has or repeats; None where there is none."""
+    """The answer in a line, or the one that it repeats; None if there is neither."""
     for item in items(line, 0):
         if isinstance(item, ParsedLine) and item.kind in ("assistant", "progress", "stream_event"):
             body: wire.Entry | None = item.body
