@@ -60,7 +60,7 @@ def main() -> None:
 async def draw_screen(name: str, keys: list[str], scratch: str) -> None:
     """Press keys in the terminal app and draw what it shows."""
     import hansard
-    from hansard.ledger.calendar import find_zone
+    from hansard.model.calendar import find_zone
     from hansard.tui.app import HansardApp, Setup
 
     home = Path(scratch, "data")

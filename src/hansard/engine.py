@@ -860,8 +860,8 @@ class Hansard:
         now: datetime | None = None,
     ) -> CurrentUsage:
         """What a session, today and the present block have cost, without reading more than that."""
-        from hansard.ledger.calendar import find_zone
         from hansard.ledger.current import current_usage
+        from hansard.model.calendar import find_zone
 
         with self.reader.at_once():
             return current_usage(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
@@ -871,7 +871,7 @@ class Hansard:
     ) -> list[Budget]:
         """How much of each limit is spent in the present day, week or month."""
         from hansard.ledger.budgets import check_budgets
-        from hansard.ledger.calendar import find_zone
+        from hansard.model.calendar import find_zone
 
         with self.reader.at_once():
             return check_budgets(self.reader, limits, zone=find_zone(timezone), now=now)
@@ -897,9 +897,9 @@ class Hansard:
         return PriceData("genai-prices", book.version, book.dated, fetched, len(self.overrides))
 
     def _ledger(self, request: Dated, query: str | None, mode: str = "auto") -> Ledger:
-        from hansard.ledger.calendar import find_zone
         from hansard.ledger.filters import usage_filter
         from hansard.ledger.report import Ledger
+        from hansard.model.calendar import find_zone
 
         now = request.now or datetime.now(UTC)
         wanted = usage_filter(query, request, now=now, zone=_zone(request.timezone))
@@ -922,7 +922,7 @@ class Hansard:
     ) -> Exported:
         """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
         from hansard.export import export
-        from hansard.ledger.calendar import find_zone
+        from hansard.model.calendar import find_zone
         from hansard.thread.store import ThreadStore
 
         chosen = (
@@ -1151,7 +1151,7 @@ def _zone(timezone: str | None) -> tzinfo | None:
     """The zone of that name; None for the system's own."""
     if timezone is None:
         return None
-    from hansard.ledger.calendar import find_zone
+    from hansard.model.calendar import find_zone
 
     return find_zone(timezone).info
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hansard.ledger.budgets import PERIODS, period_start
-from hansard.ledger.calendar import Zone
+from hansard.model.calendar import Zone
 from hansard.model.ledger import Limit
 from tests.ledger.conftest import END, Kept
 from tests.ledger.making import ONE, TWO, opened, said

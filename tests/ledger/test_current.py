@@ -17,10 +17,10 @@ from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.index.schema import QUARTER
 from hansard.ledger.budgets import check_budgets
-from hansard.ledger.calendar import find_zone
 from hansard.ledger.current import current_usage
 from hansard.ledger.filters import UsageFilter
 from hansard.ledger.report import Ledger, make_report
+from hansard.model.calendar import find_zone
 from hansard.model.current import CurrentTotal
 from hansard.model.ledger import Limit, UsageRow
 from hansard.query.reader import Reader

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from hansard.errors import UsageError
-from hansard.ledger.calendar import Zone
 from hansard.ledger.reconcile.line_store import UsageLines
 from hansard.ledger.reconcile.peer_rules import AGENTSVIEW, CCUSAGE
 from hansard.ledger.reconcile.peers import read
 from hansard.ledger.reconcile.prices import LineRates
 from hansard.ledger.reconcile.rules import Count
+from hansard.model.calendar import Zone
 from hansard.model.reconcile import Counted, PeerCheck
 from tests.ledger.making import ONE, OPUS, opened, said
 from tests.ledger.test_reconcile import causes, reconciled, told

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hansard.errors import UsageError
-from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of, find_zone
+from hansard.model.calendar import QUARTERS_PER_DAY, Zone, day_of, find_zone
 from tests.ledger.conftest import Kept, keep
 from tests.ledger.making import ONE, said
 from tests.ledger.test_report import assert_slowly

@@ -8,7 +8,7 @@ import pytest
 
 import hansard
 from hansard.errors import UsageError
-from hansard.ledger.calendar import find_zone
+from hansard.model.calendar import find_zone
 from tests.sync.making import Tree, assistant, main_path, session, user
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import hansard
 from hansard.engine import Hansard
-from hansard.ledger.calendar import find_zone
+from hansard.model.calendar import find_zone
 from hansard.tui.app import HansardApp, Outcome, Setup
 from tests.web.serving import elsewhere
 

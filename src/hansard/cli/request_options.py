@@ -17,7 +17,7 @@ from hansard.errors import NotFound
 from hansard.model.requests import field_of
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.requests import Dated
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -78,7 +78,7 @@ def _values(request: type[Struct], fields: dict[str, Any]) -> dict[str, Any]:
     if "now" in request.__struct_fields__:
         fields["now"] = now()
     if "timezone" in fields:
-        from hansard.ledger.calendar import find_zone
+        from hansard.model.calendar import find_zone
 
         settings = click.get_current_context().ensure_object(Context).settings()
         fields["timezone"] = fields["timezone"] or settings.timezone
@@ -154,7 +154,7 @@ def more_note(shown: int, total: str, what: str, page: int) -> str:
 
 def period_of(request: Dated) -> Period:
     """The time zone that a request's days are meant in."""
-    from hansard.ledger.calendar import find_zone
+    from hansard.model.calendar import find_zone
 
     return Period(find_zone(request.timezone), request.timezone)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.sessions import Session
     from hansard.render.format import ProjectNames
     from hansard.thread.store import ThreadStore

@@ -13,7 +13,7 @@ from hansard.model.ledger import Budget
 from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import Limit
     from hansard.query.reader import Reader
 

@@ -14,7 +14,7 @@ from hansard.model.current import CurrentTotal, CurrentUsage
 from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import Limit
     from hansard.query.reader import Reader
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from hansard.errors import UsageError
-from hansard.ledger.calendar import QUARTERS_PER_DAY, Zone, day_of
+from hansard.model.calendar import QUARTERS_PER_DAY, Zone, day_of
 from hansard.model.requests import DIMENSIONS
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.ledger.calendar import Zone
 from hansard.ledger.dimensions import Dimension, Dimensions
 from hansard.ledger.filters import Selection, UsageFilter
+from hansard.model.calendar import Zone
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
 from hansard.model.requests import MODES, USAGE_SORTS
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.usage import dated
 from hansard.index.schema import QUARTER
-from hansard.ledger.calendar import QUARTERS_PER_DAY, day_of
 from hansard.ledger.filters import Selection
+from hansard.model.calendar import QUARTERS_PER_DAY, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.model.tools import mcp_parts
@@ -23,8 +23,8 @@ from hansard.query.duplicates import find_copies
 from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
     from hansard.ledger.report import Ledger
+    from hansard.model.calendar import Zone
 
 _CALL = (
     "c.tool AS tool, max(0, c.result_ts - c.ts) AS lasted, c.is_error AS is_error, c.added AS added, c.removed AS removed,"

@@ -14,7 +14,7 @@ from hansard.render.format import many, model_name, project_name, short
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import BillingBlock, PriceData, Pricing, Rate, UsageRow, Work
     from hansard.render.format import ProjectNames
 

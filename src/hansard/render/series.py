@@ -18,7 +18,7 @@ from hansard.render.format import ProjectNames, cost, dollars, model_name, proje
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport, UsageRow
 
 Key = str | None
@@ -120,7 +120,7 @@ def date_text(day: date) -> str:
 
 def zone_of(report: UsageReport) -> Zone:
     """The zone that a report's days are of; the system's own where its name cannot be found again."""
-    from hansard.ledger.calendar import Zone, find_zone
+    from hansard.model.calendar import Zone, find_zone
 
     try:
         return find_zone(report.timezone)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.sessions import Session
     from hansard.render.format import ProjectNames
 

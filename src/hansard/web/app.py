@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from hansard.errors import HansardError
-from hansard.ledger.calendar import find_zone
+from hansard.model.calendar import find_zone
 from hansard.web import responses, static_files
 from hansard.web.answer_cache import AnswerCache
 from hansard.web.auth import Guard

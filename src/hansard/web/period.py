@@ -10,7 +10,7 @@ from hansard.query.language.dates import parse_span
 from hansard.render.series import date_text
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.web.params import Params
 
 RANGES = {

@@ -70,7 +70,7 @@ def start_app(
     cli: Context, settings: Settings, *, picks: str = "", purpose: str = "", is_syncing: bool = True
 ) -> Outcome | None:
     """Run the terminal app on the user's terminal, wherever the standard streams lead."""
-    from hansard.ledger.calendar import find_zone
+    from hansard.model.calendar import find_zone
 
     _use_terminal()
     before = os.environ.get("NO_COLOR")

@@ -13,7 +13,7 @@ from hansard import config, engine
 from hansard.cli.statusline.line import shown
 from hansard.cli.statusline.snapshot import system_zone
 from hansard.errors import UsageError
-from hansard.ledger.calendar import find_zone
+from hansard.model.calendar import find_zone
 from hansard.render.format import cost, short
 
 if TYPE_CHECKING:

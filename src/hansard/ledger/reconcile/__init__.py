@@ -27,7 +27,6 @@ def reconcile(
     now: datetime | None = None,
 ) -> Reconciliation:
     """Compare the total with all others; `peer` is the JSON output of another tool, which is then explained too."""
-    from hansard.ledger.calendar import find_zone
     from hansard.ledger.filters import UsageFilter
     from hansard.ledger.reconcile.bridge import walk
     from hansard.ledger.reconcile.client import check_sessions, check_statistics, stated_sessions
@@ -37,6 +36,7 @@ def reconcile(
     from hansard.ledger.reconcile.prices import LineRates
     from hansard.ledger.reconcile.rules import Count
     from hansard.ledger.report import Ledger, make_report
+    from hansard.model.calendar import find_zone
     from hansard.model.reconcile import Reconciliation
 
     report = read(peer) if peer is not None else None

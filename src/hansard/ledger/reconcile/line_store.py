@@ -29,7 +29,7 @@ from hansard.index.schema import QUARTER
 from hansard.storage.ids import OFFSET_BITS
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.query.reader import Reader
     from hansard.record.store import Generation, Record
 

@@ -29,7 +29,7 @@ from hansard.render.terminal.tables import table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, Explanation
     from hansard.render.format import ProjectNames
 

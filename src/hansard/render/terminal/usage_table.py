@@ -14,7 +14,7 @@ from hansard.render.terminal.tables import table, written
 from hansard.render.text import Paint, clean, fit, one_line, width
 
 if TYPE_CHECKING:
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport, UsageRow
     from hansard.render.format import ProjectNames
 

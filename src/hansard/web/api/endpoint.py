@@ -126,7 +126,7 @@ class Endpoint:
         for parameter in sorted(self.parameters, key=lambda one: one.name != "timezone"):
             value = given[parameter.field.name] = parameter.read(asked, zone)
             if parameter.name == "timezone" and value is not None:
-                from hansard.ledger.calendar import find_zone
+                from hansard.model.calendar import find_zone
 
                 zone = find_zone(value).info
         asked.done()

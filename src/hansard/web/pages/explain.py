@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, ExplainedRate, Explanation
     from hansard.web.report_request import ReportFilters
 

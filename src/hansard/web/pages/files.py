@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.calls import Call, ChangedFile, FileHistory
     from hansard.model.threads import ToolCall
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport
     from hansard.model.sessions import Session
 

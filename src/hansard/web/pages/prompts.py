@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.prompts import Prompt
 
 _PAGE = 50

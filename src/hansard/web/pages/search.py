@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import Session
 

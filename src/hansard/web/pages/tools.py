@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
 
 _SORTS: dict[str, tuple[str, str]] = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.ledger.calendar import Zone
+    from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport
     from hansard.render.charts.usage import UsageChart
     from hansard.web.report_request import ReportRequest
