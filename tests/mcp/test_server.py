@@ -124,7 +124,7 @@ def test_examples_in_descriptions_are_valid(name: str) -> None:
     decoder, place, count = json.JSONDecoder(), 0, 0
     while place < len(text):
         given, place = decoder.raw_decode(text, place)
-        tool.read_params(given)
+        tool.read_arguments(given)
         place += len("; ")
         count += 1
     assert count >= 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
@@ -35,23 +35,6 @@ _MORE, _CURSOR = 320, 480  # bytes of what is said at the end: what was cut, and
 _RESERVE = _MORE + _CURSOR + 40
 _LONGEST_OWN = 400  # characters of a cursor of the engine
 _LEAST_TEXT = 160  # bytes: a shorter piece of a text is not worth its provenance
-
-Scope = Annotated[
-    Literal["repository", "all"],
-    Meta(description="repository: only sessions of the current repository; all: every project on this machine"),
-]
-MaxTokens = Annotated[
-    int,
-    Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="Budget for the whole answer"),
-]
-Cursor = Annotated[str, Meta(max_length=2_000, description="next_cursor of the previous answer")]
-
-
-class Params(Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """What every tool takes."""
-
-    scope: Scope = "repository"
-    max_tokens: MaxTokens = DEFAULT_TOKENS
 
 
 class Passage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -188,9 +171,9 @@ class ListCursor(NamedTuple):
     own: str | None = None
 
     @classmethod
-    def read(cls, cursor: str) -> ListCursor:
+    def read(cls, cursor: str | None) -> ListCursor:
         """The place that a cursor names."""
-        count, _, own = cursor.partition(":")
+        count, _, own = (cursor or "").partition(":")
         if cursor and not (count.isdecimal() and len(count) < 9):
             raise UsageError(f"invalid cursor {cursor!r}: pass next_cursor of the previous answer unchanged")
         return cls(int(count or 0), own or None)

@@ -48,8 +48,8 @@ def answer_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> Answer:
     """What the history says for a prompt, with room left for the prompt's own words."""
     ask.packer.reserve(introduction(name, given))
     if name == "continue_from":
-        return read.run(ask, read.ReadParams(target=given.get("session") or "@last"))
-    return recall.run(ask, recall.RecallParams(question=_subject(given)))
+        return read.run(ask, read.ReadRequest(target=given.get("session") or "@last"))
+    return recall.run(ask, recall.RecallRequest(_subject(given)))
 
 
 def make_prompt(name: str, given: Mapping[str, str], answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hansard.errors import NotFound
 from hansard.mcp.answer import Answer
 from hansard.mcp.encode import Id, Title
 from hansard.mcp.tool import Ask
-from hansard.mcp.tools.read import ReadAnswer, ReadParams, run
+from hansard.mcp.tools.read import ReadAnswer, ReadRequest, run
 from hansard.model.handles import shown_id
 
 _URI = re.compile(r"hansard://session/([^/?#]{1,200})(?:/turn/([0-9]{1,9}))?")
@@ -60,8 +60,8 @@ class ResourceList(Answer):
 def list_resources(ask: Ask) -> ResourceList:
     """The latest sessions of the repository."""
     packer = ask.packer
-    page = ask.h.sessions(folder=ask.repository.condition("repository"), limit=_LISTED)
-    answer = packer.begin(ResourceList(scope=ask.repository.words("repository")))
+    page = ask.h.sessions(folder=ask.folder, limit=_LISTED)
+    answer = packer.begin(ResourceList(scope=ask.scope))
     for session in page.sessions:
         prompts = f"{session.prompts} prompts, {packer.age(session.ended_at)}".rstrip(", ")
         row = ResourceRow(
@@ -85,4 +85,4 @@ def read_resource(ask: Ask, uri: str) -> ReadAnswer:
     found = _URI.fullmatch(uri)
     if found is None:
         raise NotFound(f"no resource {uri[:200]!r}: use hansard://session/ID or hansard://session/ID/turn/N")
-    return run(ask, ReadParams(target=found[1], turn=int(found[2] or 0)))
+    return run(ask, ReadRequest(target=found[1], turn=int(found[2] or 0)))

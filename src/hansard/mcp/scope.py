@@ -68,14 +68,6 @@ class Repository:
         found = find_worktree(self.working_folder)
         return (self.folder, found[0]) if found is not None else (self.folder, self.working_folder)
 
-    def condition(self, scope: str) -> str | None:
-        """What queries are narrowed to; None: nothing."""
-        return None if scope == "all" else self.folder
-
-    def words(self, scope: str) -> str:
-        """The scope of an answer, as it is told."""
-        return "all projects" if scope == "all" else f"repository {self.folder}"
-
 
 def is_inside(project: str, folder: str) -> bool:
     """Whether a project is a folder or lies below it."""

@@ -16,9 +16,9 @@ from hansard import __version__
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.guard.passages import safe_text
 from hansard.lazy_regex import lazy_compile
-from hansard.mcp.answer import DEFAULT_TOKENS, Answer, Packer, Params
+from hansard.mcp.answer import Answer, Packer
 from hansard.mcp.encode import one_line
-from hansard.mcp.tool import NAMES, Ask, find_tool
+from hansard.mcp.tool import NAMES, Ask, Limits, find_tool
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -157,40 +157,40 @@ class Server:
 
     # -- what needs the store
 
-    def _ask(self, max_tokens: int, question: Callable[[Ask], Answer]) -> dict[str, Any]:
-        """The only way out of the store: whatever a question answers is encoded and fits its budget."""
+    def _ask(self, question: Callable[[Ask], Answer], limits: Limits | None = None) -> dict[str, Any]:
+        """Answer from the store; every answer passes here, and so is encoded and fits its budget."""
+        limits = limits or Limits()
 
         def asked(h: Hansard) -> dict[str, Any]:
-            packer = Packer(max_tokens)
-            return packer.finish(question(Ask(h, self._repository, packer, self._store.hint(h), self._session_id)))
+            packer = Packer(limits.max_tokens)
+            everywhere = limits.scope == "all"
+            hint = self._store.hint(h)
+            return packer.finish(question(Ask(h, self._repository, packer, everywhere, hint, self._session_id)))
 
         return self._store.ask(asked)
-
-    def run_tool(self, name: str, params: Params) -> dict[str, Any]:
-        """The structured answer of a tool."""
-        tool = find_tool(name)
-        return self._ask(params.max_tokens, lambda ask: tool.run(ask, params))
 
     def _call(self, params: Mapping[str, Any]) -> dict[str, Any]:
         name, arguments = params.get("name"), params.get("arguments")
         if name not in NAMES:
             raise ProtocolError(INVALID_PARAMS, f"unknown tool {str(name)[:100]!r}; there are {', '.join(NAMES)}")
         try:
-            answer = self.run_tool(str(name), find_tool(str(name)).read_params(arguments))
+            tool = find_tool(str(name))
+            limits, request = tool.read_arguments(arguments)
+            answer = self._ask(lambda ask: tool.run(ask, request), limits)
         except HansardError as error:  # the model can do better with the next call
             return {"content": [{"type": "text", "text": _error_text(str(error))}], "isError": True}
         text = msgspec.json.encode(answer).decode()
         return {"content": [{"type": "text", "text": text}], "structuredContent": answer, "isError": False}
 
     def _list_resources(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        listed = self._ask(DEFAULT_TOKENS, _module("resources").list_resources)
+        listed = self._ask(_module("resources").list_resources)
         return {"resources": listed.get("resources", [])}
 
     def _read_resource(self, params: Mapping[str, Any]) -> dict[str, Any]:
         resources = _module("resources")
         uri = str(params.get("uri", ""))
         try:
-            answer = self._ask(DEFAULT_TOKENS, lambda ask: resources.read_resource(ask, uri))
+            answer = self._ask(lambda ask: resources.read_resource(ask, uri))
         except NotFound as error:
             raise ProtocolError(NO_RESOURCE, str(error), {"uri": one_line(uri, 500)}) from None
         text = msgspec.json.encode(answer).decode()
@@ -203,7 +203,7 @@ class Server:
             raise ProtocolError(INVALID_PARAMS, "the arguments of a prompt are strings")
         name = str(params.get("name"))
         prompts.check_prompt(name, given)
-        answer = self._ask(DEFAULT_TOKENS, lambda ask: prompts.answer_prompt(ask, name, given))
+        answer = self._ask(lambda ask: prompts.answer_prompt(ask, name, given))
         return dict(prompts.make_prompt(name, given, answer))
 
 

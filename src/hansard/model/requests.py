@@ -1,7 +1,8 @@
 """One request for each question: what can be asked, with its type, default, limits and description.
 
-The engine takes requests, or their fields as keywords. Command line options and HTTP parameters are generated from the fields, so an
-option, a parameter and a keyword of the same name have the same meaning. `Meta.extra` holds what differs between front ends:
+The engine takes requests, or their fields as keywords. Command line options, HTTP parameters and arguments of MCP tools are generated
+from the fields, so an option, a parameter and a keyword of the same name have the same meaning. `Meta.extra` holds what differs between
+front ends (MCP tools list their differences themselves, because models read them):
 
 - `choices`: the values that a text may have; `several`: more than one of them, with commas;
 - `option`: the name on the command line, where it is not `--name`; `metavar`: the placeholder of its value there;
@@ -421,10 +422,11 @@ class RequestField(Struct, frozen=True):
 
 @cache
 def field_of(request: type[Struct], name: str) -> RequestField:
-    """A described field of a request; only its own annotation is evaluated, which is what takes time."""
+    """A field of a request; only its own annotation is evaluated, which is what takes time."""
     owner = next(one for one in request.__mro__ if name in getattr(one, "__annotations__", ()))
     hint = eval(owner.__annotations__[name], sys.modules[owner.__module__].__dict__)  # noqa: S307 - our own source
-    kind, meta = hint.__origin__, hint.__metadata__[0]
+    is_described = hasattr(hint, "__metadata__")
+    kind, meta = (hint.__origin__, hint.__metadata__[0]) if is_described else (hint, Meta())
     if isinstance(kind, UnionType):
         kind = next(one for one in get_args(kind) if one is not type(None))
     place = request.__struct_fields__.index(name) - len(request.__struct_fields__)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from msgspec import Meta, Struct, field
 
 from hansard.errors import UsageError
-from hansard.mcp.answer import Answer, Cursor, Params, moment
+from hansard.mcp.answer import Answer, moment
 from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
 from hansard.mcp.scope import is_inside
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tool import CURSOR, Ask, Tool
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ Use it to learn why code is as it is; then read the session's turn.
 Examples: {"file": "src/parser.py", "lines": "40-60"}; {"file": "src/parser.py"}; {"commit": "214bc2e"}"""
 
 
-class BlameParams(Params):
-    """What `blame` takes."""
+class BlameRequest(Struct, frozen=True):
+    """A file with its lines, or a commit."""
 
-    file: Annotated[str, Meta(max_length=1_000, description="Path in the repository")] = ""
-    lines: Annotated[str, Meta(max_length=20, description="One line or a range: 40-60")] = ""
+    file: Annotated[str | None, Meta(max_length=1_000, description="Path in the repository")] = None
+    lines: Annotated[str | None, Meta(max_length=20, description="One line or a range: 40-60")] = None
     commit: Annotated[
-        str, Meta(max_length=200, description="Without file: this commit; with it: the file as of it")
-    ] = ""
-    cursor: Cursor = ""
+        str | None, Meta(max_length=200, description="Without file: this commit; with it: the file as of it")
+    ] = None
+    cursor: str | None = None
 
 
 class LineRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -91,25 +91,19 @@ class _Stretch(NamedTuple):
     last: BlamedLine
 
 
-def run(ask: Ask, params: BlameParams) -> BlameAnswer:
+def run(ask: Ask, request: BlameRequest) -> BlameAnswer:
     """Ranges of lines, with the edits and commits they name."""
     packer = ask.packer
-    reports, counts, cost = _reports(ask, params)
-    is_commit = not params.file
-    answer = packer.begin(
-        BlameAnswer(
-            scope=ask.repository.words(params.scope),
-            path="" if is_commit else reports[0].path,
-            counts=counts,
-            cost_usd=cost,
-        )
-    )
+    reports, counts, cost = _reports(ask, request)
+    is_commit = not request.file
+    path = "" if is_commit else reports[0].path
+    answer = packer.begin(BlameAnswer(scope=ask.scope, path=path, counts=counts, cost_usd=cost))
     stretches = [stretch for report in reports for stretch in _stretches(report)]
-    start = _start(params.cursor, len(stretches))
+    start = _start(request.cursor, len(stretches))
     edits: dict[tuple[str, int], int] = {}
     following = len(stretches)
     for number, stretch in enumerate(stretches[start:], start):
-        if not _add(ask, answer, stretch, edits, params.scope, with_path=is_commit):
+        if not _add(ask, answer, stretch, edits, with_path=is_commit):
             following = number
             break
     parts = [ask.hint]
@@ -120,30 +114,30 @@ def run(ask: Ask, params: BlameParams) -> BlameAnswer:
     return packer.end(answer, parts, str(following) if following < len(stretches) else None)
 
 
-def _reports(ask: Ask, params: BlameParams) -> tuple[tuple[BlameReport, ...], dict[str, int], str]:
-    if params.commit and not _IS_COMMIT(params.commit):
-        raise UsageError(f"{params.commit!r} is not a commit")
-    if not params.file:
-        if not params.commit or params.lines:
+def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], dict[str, int], str]:
+    if request.commit and not _IS_COMMIT(request.commit):
+        raise UsageError(f"{request.commit!r} is not a commit")
+    if not request.file:
+        if not request.commit or request.lines:
             raise UsageError("blame takes a file, with lines or a commit if needed, or a commit alone")
-        found = ask.h.blame_commit(params.commit, ask.repository.working_folder)
+        found = ask.h.blame_commit(request.commit, ask.repository.working_folder)
         return found.files, found.counts, money(round(found.cost_usd, 4)) if found.cost_usd is not None else ""
-    if "\0" in params.file:
+    if "\0" in request.file:
         raise UsageError("invalid file: a path has no NUL character")
     span = None
-    if params.lines:
-        given = _LINES(params.lines.strip())
+    if request.lines:
+        given = _LINES(request.lines.strip())
         span = (int(given[1]), int(given[2] or given[1])) if given is not None else (0, 0)
         if not 1 <= span[0] <= span[1]:
-            raise UsageError(f"invalid lines {params.lines!r}; use a number or a range such as 40-60")
-    path = os.path.realpath(os.path.join(ask.repository.working_folder, os.path.expanduser(params.file)))
-    if params.scope != "all" and not any(is_inside(path, folder) for folder in ask.repository.folders):
-        raise UsageError(f"{params.file} is outside of the repository. Pass scope: all if the user wants that.")
-    report = ask.h.blame(path, span, params.commit or None)
+            raise UsageError(f"invalid lines {request.lines!r}; use a number or a range such as 40-60")
+    path = os.path.realpath(os.path.join(ask.repository.working_folder, os.path.expanduser(request.file)))
+    if not ask.is_everywhere and not any(is_inside(path, folder) for folder in ask.repository.folders):
+        raise UsageError(f"{request.file} is outside of the repository. Pass scope: all if the user wants that.")
+    report = ask.h.blame(path, span, request.commit)
     return (report,), report.counts, money(round(report.cost_usd, 4)) if report.cost_usd is not None else ""
 
 
-def _start(cursor: str, count: int) -> int:
+def _start(cursor: str | None, count: int) -> int:
     if cursor and not (cursor.isdecimal() and len(cursor) < 9 and int(cursor) <= count):
         raise UsageError(f"invalid cursor {cursor!r}: pass next_cursor of the previous answer unchanged")
     return int(cursor or 0)
@@ -169,7 +163,6 @@ def _add(
     answer: BlameAnswer,
     stretch: _Stretch,
     edits: dict[tuple[str, int], int],
-    scope: str,
     *,
     with_path: bool,
 ) -> bool:
@@ -191,7 +184,7 @@ def _add(
     if key is not None and key not in edits:
         edits[key] = number
         made = next(edit for edit in report.edits if edit.number == first.edit)
-        if not packer.add(answer.edits, _edit(ask, made, number, scope)) and (
+        if not packer.add(answer.edits, _edit(ask, made, number)) and (
             not answer.edits or answer.edits[-1].edit != number
         ):
             answer.ranges.pop()
@@ -203,9 +196,9 @@ def _add(
     return not packer.is_full
 
 
-def _edit(ask: Ask, made: RecordedEdit, number: int, scope: str) -> EditRow:
+def _edit(ask: Ask, made: RecordedEdit, number: int) -> EditRow:
     packer = ask.packer
-    if ask.h.session_with_id(made.session_id, folder=ask.repository.condition(scope)) is None:
+    if ask.h.session_with_id(made.session_id, folder=ask.folder) is None:
         return EditRow(edit=number, note="of a session of another project; scope: all shows it")
     return EditRow(
         edit=number,
@@ -231,4 +224,5 @@ def _commit(ask: Ask, brought: BlamedCommit) -> CommitRow:
     )
 
 
-TOOL = Tool("blame", "Which session wrote a line", DESCRIPTION, BlameParams, BlameAnswer, run)
+_TAKES = ("file", "lines", "commit", CURSOR)
+TOOL = Tool("blame", "Which session wrote a line", DESCRIPTION, BlameRequest, _TAKES, BlameAnswer, run)

@@ -6,12 +6,14 @@ import contextlib
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Cursor, ListCursor, Params, moment
+from hansard.mcp.answer import Answer, ListCursor, moment
 from hansard.mcp.encode import Id, Path, Short, Text, Title
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
+from hansard.model.requests import FileHistoryRequest, FilesRequest
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, ChangedFile
@@ -21,14 +23,11 @@ path is the whole path, or the end of one; words of a path list the files that h
 Examples: {"path": "src/parser.py", "include_changes": true}; {"words": "migration sql"}; {}"""
 
 
-class FilesParams(Params):
-    """What `files` takes."""
+class FindFiles(FilesRequest, frozen=True, kw_only=True):
+    """A page of changed files, or of the changes of one."""
 
-    path: Annotated[str, Meta(max_length=1_000, description="One file: its path, or the end of it")] = ""
-    words: Annotated[str, Meta(max_length=300, description="List files with these words in their path")] = ""
+    path: Annotated[str | None, Meta(max_length=1_000, description="One file: its path, or the end of it")] = None
     include_changes: Annotated[bool, Meta(description="With path: the diff of each change")] = False
-    limit: Annotated[int, Meta(ge=1, le=100)] = 20
-    cursor: Cursor = ""
 
 
 class FileRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,33 +68,35 @@ class FilesAnswer(Answer):
     changes: list[ChangeRow] = field(default_factory=list)
 
 
-def run(ask: Ask, params: FilesParams) -> FilesAnswer:
+def run(ask: Ask, request: FindFiles) -> FilesAnswer:
     """A list of files, or the history of one."""
-    folder = ask.repository.condition(params.scope)
-    if not params.path:
-        return _list(ask, params, params.words, folder)
+    request = replace(request, folder=ask.folder)
+    if not request.path:
+        return _list(ask, request)
     with contextlib.suppress(NotFound):  # it may be the end of a path
-        return _history(ask, params, params.path, folder)
-    found = ask.h.files(params.path, limit=50, folder=folder).files
-    end = "/" + params.path.replace("\\", "/").lstrip("/")
+        return _history(ask, request, request.path)
+    end = "/" + request.path.replace("\\", "/").lstrip("/")
+    request = replace(request, text=request.path)
+    found = ask.h.files(replace(request, limit=50, cursor=None)).files
     named = [one.path for one in found if one.path.replace("\\", "/").endswith(end)]
     if len(named) == 1:
-        return _history(ask, params, named[0], folder)
-    return _list(ask, params, params.path, folder, several=len(named))
+        return _history(ask, request, named[0])
+    return _list(ask, request, several=len(named))
 
 
-def _list(ask: Ask, params: FilesParams, words: str, folder: str | None, several: int = 0) -> FilesAnswer:
+def _list(ask: Ask, request: FindFiles, several: int = 0) -> FilesAnswer:
     packer = ask.packer
-    place = ListCursor.read(params.cursor)
-    cursor = place.resume(lambda count: ask.h.files(words or None, limit=count, folder=folder).next_cursor)
-    page = ask.h.files(words or None, limit=params.limit, cursor=cursor, folder=folder)
-    answer = _begin(ask, params, total=page.total)
+    place = ListCursor.read(request.cursor)
+    cursor = place.resume(lambda count: ask.h.files(replace(request, limit=count, cursor=None)).next_cursor)
+    request = replace(request, cursor=cursor)
+    page = ask.h.files(request)
+    answer = packer.begin(FilesAnswer(scope=ask.scope, total=page.total))
     for one in page.files:
         if not packer.add(answer.files, _file(ask, one)):
             break
     shown = len(answer.files)
     if shown < len(page.files):
-        page = ask.h.files(words or None, limit=shown, cursor=cursor, folder=folder)
+        page = ask.h.files(replace(request, limit=shown))
     parts = [ask.hint]
     if several:
         parts.append(f"{several} files end so: pass the whole path of one.")
@@ -107,28 +108,24 @@ def _list(ask: Ask, params: FilesParams, words: str, folder: str | None, several
     return packer.end(answer, parts, place.following(shown, page.next_cursor, is_safe=is_safe))
 
 
-def _history(ask: Ask, params: FilesParams, path: str, folder: str | None) -> FilesAnswer:
+def _history(ask: Ask, request: FindFiles, path: str) -> FilesAnswer:
     packer = ask.packer
-    cursor = params.cursor or None
-    history = ask.h.file_history(path, limit=params.limit, cursor=cursor, folder=folder)
-    answer = _begin(ask, params, total=history.changes, path=path)
+    asked = FileHistoryRequest(path, limit=request.limit, cursor=request.cursor, folder=ask.folder)
+    history = ask.h.file_history(asked)
+    answer = packer.begin(FilesAnswer(scope=ask.scope, path=path, total=history.changes))
     for call in history.page.calls:
-        if not packer.add(answer.changes, _change(ask, call, with_diff=params.include_changes)):
+        if not packer.add(answer.changes, _change(ask, call, with_diff=request.include_changes)):
             break
     page = history.page
     shown = len(answer.changes)
     if shown < len(page.calls):
-        page = ask.h.file_history(path, limit=shown, cursor=cursor, folder=folder).page
+        page = ask.h.file_history(replace(asked, limit=shown)).page
     parts = [ask.hint]
     if page.next_cursor:
         parts.append("Older changes: pass next_cursor as cursor.")
-    if not params.include_changes:
+    if not request.include_changes:
         parts.append("include_changes shows the diffs.")
     return packer.end(answer, parts, page.next_cursor)
-
-
-def _begin(ask: Ask, params: FilesParams, *, total: int, path: str = "") -> FilesAnswer:
-    return ask.packer.begin(FilesAnswer(scope=ask.repository.words(params.scope), path=path, total=total))
 
 
 def _file(ask: Ask, one: ChangedFile) -> FileRow:
@@ -163,4 +160,11 @@ def _change(ask: Ask, call: Call, *, with_diff: bool) -> ChangeRow:
     )
 
 
-TOOL = Tool("files", "Files and their history", DESCRIPTION, FilesParams, FilesAnswer, run)
+_TAKES = (
+    "path",
+    Argument("text", "List files with these words in their path", 300, name="words"),
+    "include_changes",
+    Argument("limit", most=100, default=20),
+    CURSOR,
+)
+TOOL = Tool("files", "Files and their history", DESCRIPTION, FindFiles, _TAKES, FilesAnswer, run)

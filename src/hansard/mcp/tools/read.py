@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Cursor, Params, Passage, moment
+from hansard.mcp.answer import Answer, Passage, moment
 from hansard.mcp.conversation import (
     Place,
     add_texts,
@@ -20,7 +20,7 @@ from hansard.mcp.conversation import (
     texts_of_turn,
 )
 from hansard.mcp.encode import Excerpt, Form, Path, encoded_size
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tool import CURSOR, Ask, Tool
 from hansard.mcp.tools.sessions import SessionRow, row_of
 from hansard.model.handles import shown_id
 
@@ -38,14 +38,14 @@ target is a session id or the beginning of one, a message uuid, a title, or @las
 Examples: {"target": "@last"}; {"target": "3f2a91c0", "turn": 4}; {"target": "3f2a91c0", "turn": 4, "include_tool_output": true}; {"target": "9b1c...message-uuid"}"""
 
 
-class ReadParams(Params):
-    """What `read` takes."""
+class ReadRequest(Struct, frozen=True):
+    """A session, one of its turns, or a message."""
 
     target: Annotated[str, Meta(min_length=1, max_length=500, description="Session id, message uuid, title or @last")]
     turn: Annotated[int, Meta(ge=0, description="Number of a turn in the outline; 0: the outline")] = 0
-    subagent: Annotated[str, Meta(max_length=200, description="Id of a subagent of the session")] = ""
+    subagent: Annotated[str | None, Meta(max_length=200, description="Id of a subagent of the session")] = None
     include_tool_output: Annotated[bool, Meta(description="Also what tools returned and commands printed")] = False
-    cursor: Cursor = ""
+    cursor: str | None = None
 
 
 class TurnRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,23 +68,23 @@ class ReadAnswer(Answer):
     passages: list[Passage] = field(default_factory=list)
 
 
-def run(ask: Ask, params: ReadParams) -> ReadAnswer:
+def run(ask: Ask, request: ReadRequest) -> ReadAnswer:
     """An outline, a turn, or a message."""
-    session, message = _find(ask, params)
-    thread = _open(ask, session, params.subagent or (message.agent_id if message is not None else None))
+    session, message = _find(ask, request)
+    thread = _open(ask, session, request.subagent or (message.agent_id if message is not None else None))
     if message is not None:
-        return _read_message(ask, params, thread, message)
-    if params.turn or (params.cursor and Place.read(params.cursor).text):
-        return _read_turn(ask, params, thread)
-    return _outline(ask, params, thread)
+        return _read_message(ask, request, thread, message)
+    if request.turn or (request.cursor and Place.read(request.cursor).text):
+        return _read_turn(ask, request, thread)
+    return _outline(ask, request, thread)
 
 
-def _find(ask: Ask, params: ReadParams) -> tuple[Session, MessagePlace | None]:
-    target = params.target.strip().removeprefix("hansard://session/")
+def _find(ask: Ask, request: ReadRequest) -> tuple[Session, MessagePlace | None]:
+    target = request.target.strip().removeprefix("hansard://session/")
     if target == "@last":
-        return last_session(ask, params.scope), None
+        return last_session(ask), None
     # What is outside the scope, or does not name one thing alone, gets the same answer as what does not exist.
-    folder = ask.repository.condition(params.scope)
+    folder = ask.folder
     with contextlib.suppress(NotFound, Ambiguous):
         return ask.h.session(target, folder=folder), None
     with contextlib.suppress(NotFound, Ambiguous):
@@ -93,7 +93,7 @@ def _find(ask: Ask, params: ReadParams) -> tuple[Session, MessagePlace | None]:
             return session, message
     wider = "" if folder is None else ", scope: all looks in other projects"
     raise NotFound(
-        f"{params.target!r} does not name one session or message here: give a whole id, or words of one title;"
+        f"{request.target!r} does not name one session or message here: give a whole id, or words of one title;"
         f" `sessions` and `search` find ids{wider}"
     )
 
@@ -105,31 +105,27 @@ def _open(ask: Ask, session: Session, agent: str | None) -> Thread:
         raise NotFound(f"session {shown_id(session.session_id)} has no subagent {agent!r}: `read` lists them") from None
 
 
-def last_session(ask: Ask, scope: str) -> Session:
+def last_session(ask: Ask) -> Session:
     """The latest session of the scope that is not the one that asks."""
-    page = ask.h.sessions(folder=ask.repository.condition(scope), limit=5)
+    page = ask.h.sessions(folder=ask.folder, limit=5)
     for session in page.sessions:
         if session.session_id != ask.session_id:
             return session
-    raise NotFound(f"there is no earlier session ({ask.repository.words(scope)})")
+    raise NotFound(f"there is no earlier session ({ask.scope})")
 
 
-def _begin(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
-    return ask.packer.begin(
-        ReadAnswer(
-            scope=ask.repository.words(params.scope),
-            session=row_of(ask, thread.session, with_project=True),
-        )
-    )
+def _begin(ask: Ask, thread: Thread) -> ReadAnswer:
+    session = row_of(ask, thread.session, with_project=True)
+    return ask.packer.begin(ReadAnswer(scope=ask.scope, session=session))
 
 
-def _outline(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
+def _outline(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
     packer = ask.packer
-    answer = _begin(ask, params, thread)
-    first = Place.read(params.cursor).turn if params.cursor else 1
+    answer = _begin(ask, thread)
+    first = Place.read(request.cursor).turn if request.cursor else 1
     count = len(thread.starts)
     if first > max(count, 1):
-        raise UsageError(f"invalid cursor {params.cursor!r}: the session has {count} turns")
+        raise UsageError(f"invalid cursor {request.cursor!r}: the session has {count} turns")
     if first == 1:
         _add_facts(ask, answer, thread)
     last = min(count, first + _MOST_TURNS - 1)
@@ -172,10 +168,10 @@ def _add_facts(ask: Ask, answer: ReadAnswer, thread: Thread) -> None:
         packer.add(answer.passages, passage)
 
 
-def _read_turn(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
-    answer = _begin(ask, params, thread)
-    place = Place.read(params.cursor) if params.cursor else Place(params.turn)
-    texts = texts_of_turn(read_turn(thread, place.turn), with_results=params.include_tool_output)
+def _read_turn(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
+    answer = _begin(ask, thread)
+    place = Place.read(request.cursor) if request.cursor else Place(request.turn)
+    texts = texts_of_turn(read_turn(thread, place.turn), with_results=request.include_tool_output)
     following = add_texts(ask.packer, answer.passages, texts, thread, place)
     parts, next_cursor = [ask.hint], ""
     if following is not None:
@@ -188,8 +184,8 @@ def _read_turn(ask: Ask, params: ReadParams, thread: Thread) -> ReadAnswer:
     return ask.packer.end(answer, parts, next_cursor)
 
 
-def _read_message(ask: Ask, params: ReadParams, thread: Thread, message: MessagePlace) -> ReadAnswer:
-    answer = _begin(ask, params, thread)
+def _read_message(ask: Ask, request: ReadRequest, thread: Thread, message: MessagePlace) -> ReadAnswer:
+    answer = _begin(ask, thread)
     offset = thread.call_of(message.offset)
     number = find_turn(thread, offset)
     items = read_turn(thread, number)
@@ -198,18 +194,19 @@ def _read_message(ask: Ask, params: ReadParams, thread: Thread, message: Message
         raise NotFound(
             f"message {shown_id(message.uuid)} says nothing that can be read; `read` its session {shown_id(message.session_id)}"
         )
-    place = Place.read(params.cursor) if params.cursor else Place(number)
+    place = Place.read(request.cursor) if request.cursor else Place(number)
     is_result = message.offset != offset or any(item.kind == "output" for item in here)
-    texts = texts_of_message(here, with_results=params.include_tool_output)
+    texts = texts_of_message(here, with_results=request.include_tool_output)
     following = add_texts(ask.packer, answer.passages, texts, thread, place._replace(turn=number))
     parts, next_cursor = [ask.hint], ""
     if following is not None:
         next_cursor = str(following)
         parts.append("The message goes on: pass next_cursor as cursor.")
-    if is_result and not params.include_tool_output:
+    if is_result and not request.include_tool_output:
         parts.append("This is the output of a tool or a command: pass include_tool_output to read it.")
     parts.append(f"It stands in turn {number}.")
     return ask.packer.end(answer, parts, next_cursor)
 
 
-TOOL = Tool("read", "Read a session", DESCRIPTION, ReadParams, ReadAnswer, run)
+_TAKES = ("target", "turn", "subagent", "include_tool_output", CURSOR)
+TOOL = Tool("read", "Read a session", DESCRIPTION, ReadRequest, _TAKES, ReadAnswer, run)

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct, field
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Params, Passage, moment
+from hansard.mcp.answer import Answer, Passage, moment
 from hansard.mcp.conversation import last_reply
 from hansard.mcp.encode import Id, Path, Text, Title
 from hansard.mcp.tool import Ask, Tool
@@ -38,8 +38,8 @@ Call it before redoing work, when the user refers to earlier sessions, or when a
 Examples: {"question": "why did we switch the parser to msgspec"}; {"question": "flaky login test", "scope": "all", "max_tokens": 2000}"""
 
 
-class RecallParams(Params):
-    """What `recall` takes."""
+class RecallRequest(Struct, frozen=True):
+    """A question in plain words."""
 
     question: Annotated[str, Meta(min_length=2, max_length=1_000, description="What to recall, in plain words")]
     limit: Annotated[int, Meta(ge=1, le=20, description="How many sessions")] = 5
@@ -68,13 +68,13 @@ class RecallAnswer(Answer):
     passages: list[Passage] = field(default_factory=list)
 
 
-def run(ask: Ask, params: RecallParams) -> RecallAnswer:
+def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
     """Sessions and their best passages, as far as there is room."""
     packer = ask.packer
-    query, found = _search(ask, params)
-    answer = packer.begin(RecallAnswer(scope=ask.repository.words(params.scope), searched=query))
+    query, found = _search(ask, request)
+    answer = packer.begin(RecallAnswer(scope=ask.scope, searched=query))
     for one in found:
-        if not packer.add(answer.sessions, _session(ask, one, with_project=params.scope == "all")):
+        if not packer.add(answer.sessions, _session(ask, one, with_project=ask.is_everywhere)):
             break
         hits = [hit for hit in one.hits if hit.role != "tool"][:_PASSAGES]
         passages = [passage_of(hit, packer, with_project=False) for hit in hits]
@@ -82,7 +82,7 @@ def run(ask: Ask, params: RecallParams) -> RecallAnswer:
             break
     parts = [ask.hint]
     if not found:
-        wider = "" if params.scope == "all" else " scope: all looks in other projects."
+        wider = "" if ask.is_everywhere else " scope: all looks in other projects."
         parts.append(f"Nothing found.{wider}")
     elif packer.is_full:
         parts.append(
@@ -93,30 +93,30 @@ def run(ask: Ask, params: RecallParams) -> RecallAnswer:
     return ask.packer.end(answer, parts)
 
 
-def _search(ask: Ask, params: RecallParams) -> tuple[str, list[SessionHits]]:
+def _search(ask: Ask, request: RecallRequest) -> tuple[str, list[SessionHits]]:
     """Sessions that have all words of the question, then those that have the rarest of them."""
-    words = words_of(params.question)
+    words = words_of(request.question)
     if not words:
         raise UsageError("the question has no word to look for: name what it is about")
     found: dict[str, SessionHits] = {}
     asked = ""
-    for asked in _queries(ask, words, ask.repository.condition(params.scope)):
+    for asked in _queries(ask, words, ask.folder):
         page = ask.h.search(
             asked,
             filter="-kind:result,note",
             command_output=False,
-            limit=params.limit + 1,
+            limit=request.limit + 1,
             group=True,
             width=_WIDTH,
             prepare=safe_text,
-            folder=ask.repository.condition(params.scope),
+            folder=ask.folder,
         )
         for one in page.sessions:
             if one.session_id != ask.session_id:
                 found.setdefault(one.session_id, one)
-        if len(found) >= params.limit:
+        if len(found) >= request.limit:
             break
-    return asked, list(found.values())[: params.limit]
+    return asked, list(found.values())[: request.limit]
 
 
 def _queries(ask: Ask, words: list[str], folder: str | None) -> Iterator[str]:
@@ -166,4 +166,4 @@ def _session(ask: Ask, one: SessionHits, *, with_project: bool) -> RecalledSessi
     )
 
 
-TOOL = Tool("recall", "Recall past work", DESCRIPTION, RecallParams, RecallAnswer, run)
+TOOL = Tool("recall", "Recall past work", DESCRIPTION, RecallRequest, ("question", "limit"), RecallAnswer, run)

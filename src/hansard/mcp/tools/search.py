@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-from msgspec import Meta, field
+from msgspec import field
+from msgspec.structs import replace
 
 from hansard.guard.passages import origin_of, safe_text
-from hansard.mcp.answer import Answer, Cursor, Packer, Params, Passage, moment
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.answer import Answer, Packer, Passage, moment
+from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
+from hansard.model.requests import SearchRequest
 
 if TYPE_CHECKING:
     from hansard.model.search import Hit, SearchPage
@@ -20,18 +22,6 @@ Use it for exact words, names and errors; use recall for open questions. Tool ou
 Examples: {"query": "flaky login test"}; {"query": "\\"connection refused\\" since:30d", "include_tool_output": true}; {"query": "migration kind:prompt", "scope": "all"}"""
 
 
-class SearchParams(Params):
-    """What `search` takes."""
-
-    query: Annotated[str, Meta(min_length=1, max_length=2_000, description="Words, phrases, operators and fields")]
-    include_tool_output: Annotated[bool, Meta(description="Also search what tools returned and commands printed")] = (
-        False
-    )
-    sort: Literal["best", "newest"] = "best"
-    limit: Annotated[int, Meta(ge=1, le=50)] = 10
-    cursor: Cursor = ""
-
-
 class SearchAnswer(Answer):
     """What `search` gives."""
 
@@ -39,36 +29,25 @@ class SearchAnswer(Answer):
     passages: list[Passage] = field(default_factory=list)
 
 
-def run(ask: Ask, params: SearchParams) -> SearchAnswer:
+def run(ask: Ask, request: SearchRequest) -> SearchAnswer:
     """The passages that answer a query, the best first."""
     packer = ask.packer
-    page = _search(ask, params, params.limit)
-    answer = packer.begin(SearchAnswer(scope=ask.repository.words(params.scope), total=page.total))
-    hits = [hit for hit in page.hits if params.include_tool_output or hit.role != "tool"]
-    printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if params.include_tool_output else ()
+    with_output = request.command_output
+    shown_kinds = None if with_output else "-kind:result"
+    request = replace(request, filter=shown_kinds, width=_WIDTH, prepare=safe_text, folder=ask.folder)
+    page = ask.h.search(request)
+    answer = packer.begin(SearchAnswer(scope=ask.scope, total=page.total))
+    hits = [hit for hit in page.hits if with_output or hit.role != "tool"]
+    printed = ask.h.command_outputs([hit.uuid for hit in hits if hit.uuid]) if with_output else ()
     for hit in hits:
-        passage = passage_of(hit, packer, with_project=params.scope == "all", is_output=hit.uuid in printed)
+        passage = passage_of(hit, packer, with_project=ask.is_everywhere, is_output=hit.uuid in printed)
         if not packer.add(answer.passages, passage):
             break
     shown = len(answer.passages)
     if shown < len(hits):  # the cursor is that of a page that ends with the last one shown
         last = page.hits.index(hits[shown - 1]) + 1
-        page = _search(ask, params, last)
+        page = ask.h.search(replace(request, limit=last))
     return packer.end(answer, _more(answer, ask, page, is_cut=packer.is_full), page.next_cursor)
-
-
-def _search(ask: Ask, params: SearchParams, limit: int) -> SearchPage:
-    return ask.h.search(
-        params.query,
-        filter=None if params.include_tool_output else "-kind:result",
-        command_output=params.include_tool_output,
-        limit=limit,
-        cursor=params.cursor or None,
-        sort=params.sort,
-        width=_WIDTH,
-        prepare=safe_text,
-        folder=ask.repository.condition(params.scope),
-    )
 
 
 def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool = False) -> Passage:
@@ -93,7 +72,7 @@ def _more(answer: SearchAnswer, ask: Ask, page: SearchPage, *, is_cut: bool) -> 
     """What is missing in an answer, and how to get it."""
     parts = [ask.hint]
     if not answer.passages:
-        wider = "" if answer.scope == "all projects" else ", or scope: all for other projects"
+        wider = "" if ask.is_everywhere else ", or scope: all for other projects"
         parts.append(f"Nothing found. Try fewer words, OR, include_tool_output{wider}.")
     elif page.next_cursor:
         cut = "Cut to max_tokens; m" if is_cut else "M"
@@ -101,4 +80,16 @@ def _more(answer: SearchAnswer, ask: Ask, page: SearchPage, *, is_cut: bool) -> 
     return [*parts, *page.notes[:2]]
 
 
-TOOL = Tool("search", "Search past sessions", DESCRIPTION, SearchParams, SearchAnswer, run)
+_TAKES = (
+    Argument("query", "Words, phrases, operators and fields", 2_000),
+    Argument(
+        "command_output",
+        "Also search what tools returned and commands printed",
+        name="include_tool_output",
+        default=False,
+    ),
+    Argument("sort"),
+    Argument("limit", most=50),
+    CURSOR,
+)
+TOOL = Tool("search", "Search past sessions", DESCRIPTION, SearchRequest, _TAKES, SearchAnswer, run)

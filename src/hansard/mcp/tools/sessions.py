@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Cursor, ListCursor, Params, moment
+from hansard.mcp.answer import Answer, ListCursor, moment
 from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
 from hansard.model.handles import shown_id
+from hansard.model.requests import SessionsRequest
 from hansard.model.serialize import money
 from hansard.model.sessions import SessionPage
 from hansard.query.language.options import make_query
@@ -32,17 +34,11 @@ query takes the same language as search, for example "is:error since:7d" or "cos
 Examples: {}; {"file": "src/parser.py"}; {"commit": "214bc2e"}; {"branch": "feature/login", "limit": 5}; {"pull_request": "https://github.com/me/app/pull/42"}"""
 
 
-class SessionsParams(Params):
-    """What `sessions` takes."""
+class FindSessions(SessionsRequest, frozen=True, kw_only=True):
+    """A page of sessions, also of those that belong to a commit or pull request."""
 
-    query: Annotated[str, Meta(max_length=2_000, description="Words and fields, as for search")] = ""
-    file: Annotated[str, Meta(max_length=1_000, description="Name, end of a path, or path")] = ""
-    branch: Annotated[str, Meta(max_length=300)] = ""
-    commit: Annotated[str, Meta(max_length=64, description="Hash, or at least 7 digits of it")] = ""
-    pull_request: Annotated[str, Meta(max_length=500, description="Link, or the end of it")] = ""
-    sort: Literal["ended", "started", "cost", "messages"] = "ended"
-    limit: Annotated[int, Meta(ge=1, le=50)] = 10
-    cursor: Cursor = ""
+    commit: Annotated[str | None, Meta(max_length=64, description="Hash, or at least 7 digits of it")] = None
+    pull_request: Annotated[str | None, Meta(max_length=500, description="Link, or the end of it")] = None
 
 
 class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -74,26 +70,23 @@ class SessionsAnswer(Answer):
     sessions: list[SessionRow] = field(default_factory=list)
 
 
-def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
+def run(ask: Ask, request: FindSessions) -> SessionsAnswer:
     """A page of sessions."""
     packer = ask.packer
-    place = ListCursor.read(params.cursor)
-    cursor = place.resume(lambda count: _list(ask, params, count, None).next_cursor)
-    page = _list(ask, params, params.limit, cursor)
-    answer = packer.begin(SessionsAnswer(scope=ask.repository.words(params.scope), total=page.total))
+    place = ListCursor.read(request.cursor)
+    cursor = place.resume(lambda count: _list(ask, replace(request, limit=count, cursor=None)).next_cursor)
+    request = replace(request, cursor=cursor)
+    page = _list(ask, request)
+    answer = packer.begin(SessionsAnswer(scope=ask.scope, total=page.total))
     for session in page.sessions:
-        if not packer.add(answer.sessions, row_of(ask, session, with_project=params.scope == "all")):
+        if not packer.add(answer.sessions, row_of(ask, session, with_project=ask.is_everywhere)):
             break
     shown = len(answer.sessions)
     if shown < len(page.sessions):
-        page = _list(ask, params, shown, cursor)
+        page = _list(ask, replace(request, limit=shown))
     parts = [ask.hint]
     if not answer.sessions:
-        parts.append(
-            "No session matches. scope: all looks in other projects."
-            if params.scope != "all"
-            else "No session matches."
-        )
+        parts.append("No session matches." + ("" if ask.is_everywhere else " scope: all looks in other projects."))
     elif page.next_cursor:
         parts.append("More sessions: pass next_cursor as cursor. `read` shows a session.")
     is_safe = (
@@ -102,29 +95,19 @@ def run(ask: Ask, params: SessionsParams) -> SessionsAnswer:
     return packer.end(answer, parts, place.following(shown, page.next_cursor, is_safe=is_safe))
 
 
-def _list(ask: Ask, params: SessionsParams, limit: int, cursor: str | None) -> SessionPage:
+def _list(ask: Ask, request: FindSessions) -> SessionPage:
     asked = []
-    query: str | None = params.query or None
-    if query is not None and _has_words(query):
-        ids = _with_words(ask, params)
+    if request.query is not None and _has_words(request.query):
+        ids = _with_words(ask, request.query)
         if not ids:
             return SessionPage((), None, 0)
-        query = None
-        asked.append("(" + " OR ".join(f'session:"{shown_id(id_)}"' for id_ in ids) + ")")
-    if params.commit:
-        asked.append(_of_commit(ask, params.commit))
-    if params.pull_request.strip('" '):
-        asked.append('pr:"' + params.pull_request.replace('"', "") + '"')
-    return ask.h.sessions(
-        query,
-        filter=" ".join(asked) or None,
-        file=params.file or None,
-        branch=params.branch or None,
-        folder=ask.repository.condition(params.scope),
-        sort=params.sort,
-        limit=limit,
-        cursor=cursor,
-    )
+        request = replace(request, query=None)
+        asked.append(_any_of(ids))
+    if request.commit:
+        asked.append(_of_commit(ask, request.commit))
+    if request.pull_request and request.pull_request.strip('" '):
+        asked.append('pr:"' + request.pull_request.replace('"', "") + '"')
+    return ask.h.sessions(replace(request, filter=" ".join(asked) or None, folder=ask.folder))
 
 
 def _has_words(query: str) -> bool:
@@ -132,17 +115,14 @@ def _has_words(query: str) -> bool:
     return node is not None and has_text(node)
 
 
-def _with_words(ask: Ask, params: SessionsParams) -> list[str]:
+def _with_words(ask: Ask, query: str) -> list[str]:
     """The latest sessions in whose shown text a query matches: words of secrets find nothing."""
-    page = ask.h.search(
-        params.query,
-        group=True,
-        sort="newest",
-        limit=_MOST_WITH_WORDS,
-        prepare=safe_text,
-        folder=ask.repository.condition(params.scope),
-    )
+    page = ask.h.search(query, group=True, sort="newest", limit=_MOST_WITH_WORDS, prepare=safe_text, folder=ask.folder)
     return list(dict.fromkeys(found.session_id for found in page.sessions if found.session_id))
+
+
+def _any_of(ids: list[str]) -> str:
+    return "(" + " OR ".join(f'session:"{shown_id(id_)}"' for id_ in ids) + ")"
 
 
 def _of_commit(ask: Ask, name: str) -> str:
@@ -156,7 +136,7 @@ def _of_commit(ask: Ask, name: str) -> str:
             page = ask.h.commits(repository=ask.repository.working_folder, limit=None)
             ids = [one.session_id for commit in page.commits if commit.commit == whole for one in commit.sessions]
     if ids:
-        return "(" + " OR ".join(f'session:"{shown_id(id_)}"' for id_ in ids[:_MOST_SESSIONS]) + ")"
+        return _any_of(ids[:_MOST_SESSIONS])
     shorter = [f'"{name[:length]}"' for length in range(_SHORTEST, min(len(name), _LONGEST_SHORT + 1))]
     return "(" + " OR ".join([f'"{name}"*', *shorter]) + ")"
 
@@ -185,4 +165,14 @@ def row_of(ask: Ask, session: Session, *, with_project: bool) -> SessionRow:
     )
 
 
-TOOL = Tool("sessions", "List sessions", DESCRIPTION, SessionsParams, SessionsAnswer, run)
+_TAKES = (
+    Argument("query", "Words and fields, as for search", 2_000),
+    Argument("file", "Name, end of a path, or path", 1_000),
+    Argument("branch", longest=300),
+    "commit",
+    "pull_request",
+    Argument("sort", choices=("ended", "started", "cost", "messages")),
+    Argument("limit", most=50, default=10),
+    CURSOR,
+)
+TOOL = Tool("sessions", "List sessions", DESCRIPTION, FindSessions, _TAKES, SessionsAnswer, run)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
-from hansard.mcp.answer import Answer, Params
+from hansard.mcp.answer import Answer
 from hansard.mcp.encode import Path, Title
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.tool import Argument, Ask, Tool
 from hansard.model.handles import shown_id
+from hansard.model.requests import UsageRequest
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:
@@ -20,11 +22,9 @@ Costs are US dollars, exact for what has a price; unpriced messages are counted 
 Examples: {"by": "day", "query": "since:7d"}; {"by": "model", "scope": "all"}; {"by": "session", "query": "branch:main", "limit": 5}"""
 
 
-class UsageParams(Params):
-    """What `usage` takes."""
+class UsageRows(UsageRequest, frozen=True, kw_only=True):
+    """A report with at most `limit` rows."""
 
-    by: Literal["total", "day", "week", "month", "session", "project", "model", "branch", "commit"] = "total"
-    query: Annotated[str, Meta(max_length=2_000, description='For example "since:7d" or "model:opus"')] = ""
     limit: Annotated[int, Meta(ge=1, le=200, description="Rows; for times the latest, else the most expensive")] = 20
 
 
@@ -50,26 +50,21 @@ class UsageAnswer(Answer):
     rows: list[UsageLine] = field(default_factory=list)
 
 
-def run(ask: Ask, params: UsageParams) -> UsageAnswer:
+def run(ask: Ask, request: UsageRows) -> UsageAnswer:
     """Rows of the ledger, and their total."""
     packer = ask.packer
-    report = ask.h.usage(params.query or None, by=params.by, folder=ask.repository.condition(params.scope), now=ask.now)
-    answer = packer.begin(
-        UsageAnswer(
-            scope=ask.repository.words(params.scope),
-            by=params.by,
-            total=_line("total", report.totals),
-        )
-    )
-    rows = [] if params.by == "total" else list(report.rows)
-    if params.by in ("day", "week", "month"):
-        rows.sort(key=lambda row: str(row.key[params.by] or ""), reverse=True)
+    by = str(request.by)
+    report = ask.h.usage(replace(request, folder=ask.folder, now=ask.now))
+    answer = packer.begin(UsageAnswer(scope=ask.scope, by=by, total=_line("total", report.totals)))
+    rows = [] if by == "total" else list(report.rows)
+    if by in ("day", "week", "month"):
+        rows.sort(key=lambda row: str(row.key[by] or ""), reverse=True)
     else:
         rows.sort(key=lambda row: row.cost_usd or 0, reverse=True)
-    missing = "not committed" if params.by == "commit" else "unknown"
-    for row in rows[: params.limit]:
-        key = str(row.key[params.by] or missing)
-        if not packer.add(answer.rows, _line(shown_id(key) if params.by == "session" else key, row)):
+    missing = "not committed" if by == "commit" else "unknown"
+    for row in rows[: request.limit]:
+        key = str(row.key[by] or missing)
+        if not packer.add(answer.rows, _line(shown_id(key) if by == "session" else key, row)):
             break
     left = len(rows) - len(answer.rows)
     parts = [ask.hint]
@@ -92,4 +87,10 @@ def _line(key: str, row: UsageRow) -> UsageLine:
     )
 
 
-TOOL = Tool("usage", "Tokens and cost", DESCRIPTION, UsageParams, UsageAnswer, run)
+_GROUPS = ("total", "day", "week", "month", "session", "project", "model", "branch", "commit")
+_TAKES = (
+    Argument("by", choices=_GROUPS, default="total"),
+    Argument("query", 'For example "since:7d" or "model:opus"', 2_000),
+    "limit",
+)
+TOOL = Tool("usage", "Tokens and cost", DESCRIPTION, UsageRows, _TAKES, UsageAnswer, run)
