@@ -13,9 +13,8 @@ from typing import Any
 from benchmarks.recall_cases import CASES, Case
 from hansard.config import Settings
 from hansard.guard.tokens import estimate_tokens
-from hansard.mcp.scope import Repository
 from hansard.mcp.server import Server
-from hansard.mcp.store import Store
+from hansard.mcp.store import Repository, Store
 
 
 def answer(server: Server, case: Case) -> tuple[bool, int]:

@@ -261,7 +261,7 @@ def test_real_config_directories_are_byte_identical_afterwards(
 
 
 def test_the_skill_names_every_tool() -> None:
-    from hansard.mcp.tool import NAMES
+    from hansard.mcp.tools import NAMES
 
     skill = files.plugin_files("/home")["hansard/skills/past-sessions/SKILL.md"].decode()
     assert all(f"`{name}`" in skill for name in NAMES)

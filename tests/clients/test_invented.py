@@ -20,9 +20,8 @@ from hansard.cli.app import hansard as command
 from hansard.clients.tools import Shell, ToolUse
 from hansard.config import Settings
 from hansard.engine import Hansard
-from hansard.mcp.scope import Repository
 from hansard.mcp.server import Server
-from hansard.mcp.store import Store
+from hansard.mcp.store import Repository, Store
 from tests.clients.invented.quill import Quill
 from tests.sync.dumping import dump
 from tests.tui.driving import Driver, drive

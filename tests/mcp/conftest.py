@@ -11,9 +11,8 @@ import pytest
 
 import hansard
 from hansard.config import Settings
-from hansard.mcp.scope import Repository
 from hansard.mcp.server import Server
-from hansard.mcp.store import Store
+from hansard.mcp.store import Repository, Store
 from tests.mcp.writing import APP, write_app_history
 
 Call = Callable[..., dict[str, Any]]

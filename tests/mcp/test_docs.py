@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hansard.mcp.prompts import list_prompts
-from hansard.mcp.resources import list_templates
-from hansard.mcp.tool import NAMES, find_tool
+from hansard.mcp.resources import list_prompts, list_templates
+from hansard.mcp.tools import NAMES, find_tool
 
 PAGE = (Path(__file__).resolve().parent.parent.parent / "docs" / "mcp.md").read_text(encoding="utf-8")
 COMMON = {"scope", "max_tokens"}

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.guard.tokens import estimate_tokens
-from hansard.mcp.scope import Repository, folder_of_uri, is_inside, repository_of
 from hansard.mcp.server import HANDSHAKE_VERSIONS, INSTRUCTIONS, STATELESS_VERSION, Server
 from hansard.mcp.stdio import Connection
-from hansard.mcp.tool import NAMES, find_tool
+from hansard.mcp.store import Repository, folder_of_uri, is_inside, repository_of
+from hansard.mcp.tools import NAMES, find_tool
 from tests.mcp.writing import APP, FIRST
 
 MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS_VERSION}}

@@ -16,14 +16,12 @@ from hansard import __version__
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.guard.passages import safe_text
 from hansard.lazy_regex import lazy_compile
-from hansard.mcp.answer import Answer, Packer
-from hansard.mcp.encode import one_line
-from hansard.mcp.tool import NAMES, Ask, Limits, find_tool
+from hansard.mcp.answer import Answer, Packer, one_line
+from hansard.mcp.tools import NAMES, Ask, Limits, find_tool
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.mcp.scope import Repository
-    from hansard.mcp.store import Store
+    from hansard.mcp.store import Repository, Store
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_VERSION = "2026-07-28"
@@ -79,8 +77,8 @@ class Server:
             },
             "ping": lambda _: {},
             "tools/list": lambda _: {"tools": [find_tool(name).listed() for name in NAMES]},
-            "resources/templates/list": lambda _: _module("resources").list_templates(),
-            "prompts/list": lambda _: _module("prompts").list_prompts(),
+            "resources/templates/list": lambda _: _resources().list_templates(),
+            "prompts/list": lambda _: _resources().list_prompts(),
         }
         self._slow: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "tools/call": self._call,
@@ -183,11 +181,11 @@ class Server:
         return {"content": [{"type": "text", "text": text}], "structuredContent": answer, "isError": False}
 
     def _list_resources(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        listed = self._ask(_module("resources").list_resources)
+        listed = self._ask(_resources().list_resources)
         return {"resources": listed.get("resources", [])}
 
     def _read_resource(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        resources = _module("resources")
+        resources = _resources()
         uri = str(params.get("uri", ""))
         try:
             answer = self._ask(lambda ask: resources.read_resource(ask, uri))
@@ -197,14 +195,14 @@ class Server:
         return {"contents": [{"uri": one_line(uri, 500), "mimeType": resources.TYPE, "text": text}]}
 
     def _get_prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        prompts = _module("prompts")
+        resources = _resources()
         given = params.get("arguments") or {}
         if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
             raise ProtocolError(INVALID_PARAMS, "the arguments of a prompt are strings")
         name = str(params.get("name"))
-        prompts.check_prompt(name, given)
-        answer = self._ask(lambda ask: prompts.answer_prompt(ask, name, given))
-        return dict(prompts.make_prompt(name, given, answer))
+        resources.check_prompt(name, given)
+        answer = self._ask(lambda ask: resources.answer_prompt(ask, name, given))
+        return dict(resources.make_prompt(name, given, answer))
 
 
 def is_id(value: Any) -> TypeGuard[str | int]:
@@ -212,10 +210,11 @@ def is_id(value: Any) -> TypeGuard[str | int]:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _module(name: str) -> Any:
-    from importlib import import_module
+def _resources() -> Any:
+    """The module, loaded on first use: a client waits for `initialize` and `tools/list`."""
+    from hansard.mcp import resources
 
-    return import_module(f"hansard.mcp.{name}")
+    return resources
 
 
 def _info() -> dict[str, str]:

@@ -41,9 +41,8 @@ def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None
       hansard mcp --project ~/code/webshop
       hansard mcp --http --port 8080
     """
-    from hansard.mcp.scope import Repository, start_folder
     from hansard.mcp.server import Server
-    from hansard.mcp.store import Store
+    from hansard.mcp.store import Repository, Store, start_folder
 
     if port is not None and not http:
         raise UsageError("--port needs --http")

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from msgspec import Meta, Struct, field
 
 from hansard.errors import UsageError
-from hansard.mcp.answer import Answer, moment
-from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
-from hansard.mcp.scope import is_inside
-from hansard.mcp.tool import CURSOR, Ask, Tool
+from hansard.mcp.answer import Answer, Excerpt, Id, Path, Short, Title, moment
+from hansard.mcp.store import is_inside
+from hansard.mcp.tools import CURSOR, Ask, Tool
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from hansard.errors import NotFound
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, ListCursor, moment
-from hansard.mcp.encode import Id, Path, Short, Text, Title
-from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
+from hansard.mcp.answer import Answer, Id, ListCursor, Path, Short, Text, Title, moment
+from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.requests import FileHistoryRequest, FilesRequest
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from msgspec import Meta, Struct, field
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, Passage, moment
-from hansard.mcp.conversation import last_reply
-from hansard.mcp.encode import Id, Path, Text, Title
-from hansard.mcp.tool import Ask, Tool
+from hansard.mcp.answer import Answer, Id, Passage, Path, Text, Title, moment
+from hansard.mcp.tools import Ask, Tool
+from hansard.mcp.tools.read import last_reply
 from hansard.mcp.tools.search import passage_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hansard.guard.passages import origin_of, safe_text
 from hansard.mcp.answer import Answer, Packer, Passage, moment
-from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
+from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.requests import SearchRequest
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
-from hansard.mcp.answer import Answer, ListCursor, moment
-from hansard.mcp.encode import Excerpt, Id, Path, Short, Title
-from hansard.mcp.tool import CURSOR, Argument, Ask, Tool
+from hansard.mcp.answer import Answer, Excerpt, Id, ListCursor, Path, Short, Title, moment
+from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
 from hansard.model.handles import shown_id
 from hansard.model.requests import SessionsRequest
 from hansard.model.serialize import money

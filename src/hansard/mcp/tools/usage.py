@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
 
-from hansard.mcp.answer import Answer
-from hansard.mcp.encode import Path, Title
-from hansard.mcp.tool import Argument, Ask, Tool
+from hansard.mcp.answer import Answer, Path, Title
+from hansard.mcp.tools import Argument, Ask, Tool
 from hansard.model.handles import shown_id
 from hansard.model.requests import UsageRequest
 from hansard.model.serialize import money
