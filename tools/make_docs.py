@@ -1,4 +1,4 @@
-"""Write the documentation that is made from the code: schema.md, search-syntax.md, tui.md and display.schema.json in docs. `--check` only tells whether it is current."""
+"""Write the documentation that is made from the code: schema.md, views.md, search-syntax.md, tui.md and display.schema.json in docs. `--check` only tells whether it is current."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hansard.engine import schemas
 from hansard.model.schema import display_schema
 from hansard.query.compile import MEANINGS
 from hansard.query.language import syntax_markdown
+from hansard.sql.views import VIEWS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SCHEMA_HEAD = """\
@@ -23,6 +24,25 @@ Generated from the code by `tools/make_docs.py`; `hansard schema` prints the sam
 Other programs may read the databases, for example SQLite's command line; open them read-only. `record.db` keeps its schema or migrates it;
 `index.db` and `text.db` are rebuilt when theirs changes. In `index.db` an id encodes a location: `id >> 40` is the transcript,
 `id & 1099511627775` the byte offset of the line. Times there are milliseconds since 1970 in UTC.
+"""
+VIEWS_HEAD = """\
+# The public views
+
+Generated from the code by `tools/make_docs.py`. These are the tables that `hansard export` writes as Parquet and CSV. Their names and types are stable;
+the tables of [index.db](schema.md) are not.
+
+- A place is a `transcript` and a `byte_offset`: the line that begins there in that transcript.
+- `is_copy` is true for rows that repeat another one: forks, replays and former generations of a file have the same lines again. Without these,
+  counts and sums are those of Hansard's reports.
+- `cost_usd` is exact. Sums of it over `usage` are those of `hansard usage`.
+
+| type | in Parquet | in CSV |
+|---|---|---|
+| text | `VARCHAR` | as it is; what a spreadsheet would take for a formula begins with an apostrophe; control characters are left out |
+| integer | `BIGINT` | digits |
+| boolean | `BOOLEAN` | `true`, `false` |
+| time | `TIMESTAMP` in UTC; null where it is unknown | ISO 8601 in UTC |
+| money | `DECIMAL(38, 18)` in US dollars | digits |
 """
 SYNTAX_HEAD = """\
 # The query language
@@ -77,6 +97,15 @@ def schema_page() -> str:
     """The page on the databases, as it should be."""
     parts = [SCHEMA_HEAD]
     parts += [f"\n## {name}\n\n```sql\n{sql}\n```\n" for name, sql in schemas().items()]
+    return "".join(parts)
+
+
+def views_page() -> str:
+    """The page on the public views, as it should be."""
+    parts = [VIEWS_HEAD]
+    for view in VIEWS.values():
+        parts.append(f"\n## {view.name}\n\n{view.about}\n\n| column | type | |\n|---|---|---|\n")
+        parts += [f"| `{column.name}` | {column.type} | {column.about} |\n" for column in view.columns]
     return "".join(parts)
 
 
@@ -141,6 +170,7 @@ def main() -> int:
     stale = 0
     pages = {
         "schema.md": schema_page(),
+        "views.md": views_page(),
         "search-syntax.md": syntax_page(),
         "tui.md": tui_page(),
         "display.schema.json": display_page(),

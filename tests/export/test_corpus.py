@@ -12,7 +12,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.export.formats import DRAWN, ENDINGS, FORMATS
-from hansard.query.table_columns import TABLES
+from hansard.sql.views import VIEWS
 from tests.recordings import ARCHIVES, History
 
 NOT_READ_YET = {"agents"}  # histories of other agents
@@ -45,7 +45,7 @@ def test_every_session_is_exported_once_and_never_again(kept: Hansard, tmp_path:
         assert {file.session_id for file in done.files if file.session_id} == {about.session_id for about in sessions}
         assert len(files) == len(sessions) + (form in ("html", "markdown"))
     else:
-        assert len(files) == (1 if form == "csv" else len(TABLES))
+        assert len(files) == (1 if form == "csv" else len(VIEWS))
     for path in files:
         assert path.suffix == ENDINGS[form][0]
         _check(path, form)

@@ -11,12 +11,12 @@ import msgspec
 from hansard.errors import UsageError
 from hansard.export.files import digest_of, not_written, take_over, temporary_beside
 from hansard.files import FILE_MODE
-from hansard.query.table_columns import Type
+from hansard.sql.views import Type
 
 if TYPE_CHECKING:
-    from hansard.query.table_columns import Table
+    from hansard.sql.table import Table
 
-_READ_AS = {Type.TEXT: "VARCHAR", Type.INTEGER: "BIGINT", Type.TIME: "BIGINT", Type.MONEY: "VARCHAR"}
+_READ_AS = {Type.TEXT: "VARCHAR", Type.MONEY: "VARCHAR"}  # else BIGINT
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999, in ms
 _SETTINGS: dict[str, Any] = {
     "autoinstall_known_extensions": "false",  # nothing is fetched
@@ -85,7 +85,7 @@ def _write_rows(handle: int, table: Table) -> int:
 
 
 def _statement(table: Table, rows: str, made: str, longest: int) -> str:
-    columns = ", ".join(f"'{column.name}': '{_READ_AS[column.type]}'" for column in table.columns)
+    columns = ", ".join(f"'{column.name}': '{_READ_AS.get(column.type, 'BIGINT')}'" for column in table.columns)
     values = ", ".join(_select(f'"{column.name}"', column.type) for column in table.columns)
     return (
         f"COPY (SELECT {values} FROM read_json({_text(rows)}, format = 'newline_delimited', columns = {{{columns}}},"
@@ -96,7 +96,8 @@ def _statement(table: Table, rows: str, made: str, longest: int) -> str:
 def _select(name: str, kind: Type) -> str:
     if kind is Type.TIME:
         return f"CASE WHEN {name} BETWEEN {_FIRST} AND {_LAST} THEN make_timestamp_ms({name}) END AS {name}"
-    return f"CAST({name} AS DECIMAL(38, 18)) AS {name}" if kind is Type.MONEY else name
+    stored = {Type.MONEY: "DECIMAL(38, 18)", Type.BOOLEAN: "BOOLEAN"}.get(kind)
+    return name if stored is None else f"CAST({name} AS {stored}) AS {name}"
 
 
 def _text(value: str) -> str:

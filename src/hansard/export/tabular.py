@@ -9,7 +9,8 @@ from hansard.errors import UsageError
 from hansard.export.files import write_file
 from hansard.export.formats import ENDINGS
 from hansard.export.parquet import Parquet
-from hansard.query.table_columns import TABLES, choose
+from hansard.sql.table import Table, choose
+from hansard.sql.views import VIEWS
 
 if TYPE_CHECKING:
     from hansard.export.result import Exported
@@ -26,7 +27,7 @@ def export_tables(
     progress: Progress | None = None,
 ) -> Exported:
     """Export tables with the rows of these sessions; `whole`: with all rows there are."""
-    usual = ["sessions"] if export.form == "csv" or export.single else list(TABLES)
+    usual = ["sessions"] if export.form == "csv" or export.single else list(VIEWS)
     tables = choose(names) or usual
     if export.single and len(tables) > 1:
         raise UsageError(f"{len(tables)} tables need a directory: set one with --to, without an extension")
@@ -62,7 +63,7 @@ def _export_table(
             written = write_file(place, _listing(sessions))
         else:
             ids = None if whole else [session.session_id for session in sessions]
-            table = export.store.table(name, ids)
+            table = Table(export.store.reader, name, ids)
             if export.form == "csv":
                 from hansard.export.sheets import sheet
 

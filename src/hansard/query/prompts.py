@@ -127,6 +127,11 @@ def list_prompts(reader: Reader, wanted: PromptFilter, request: PromptsRequest) 
     return PromptPage(prompts, None if key is None else write_cursor(listed, key), total)
 
 
+def find_counted_prompts(reader: Reader) -> Iterator[int]:
+    """The ids of the prompts that lists show: each once."""
+    return (row.id for row, _ in _prompts(reader, PromptFilter(), ascending=True, texts=False))
+
+
 def lost_prompts(reader: Reader) -> Iterator[Typed]:
     """The lines of history.jsonl that no transcript has because their session has none, the oldest first."""
     for row, _ in _prompts(reader, PromptFilter(source="history"), ascending=True, texts=True):

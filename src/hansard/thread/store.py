@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
     from hansard.query.fingerprints import Fingerprints
     from hansard.query.reader import Reader
-    from hansard.query.table_columns import Table
     from hansard.record.store import Record
     from hansard.thread.thread import OpenedThread, Thread
 
@@ -259,12 +258,6 @@ class ThreadStore:
         from hansard.query.fingerprints import Fingerprints
 
         return Fingerprints(self.reader, code)
-
-    def table(self, name: str, session_ids: Sequence[str] | None) -> Table:
-        """A table of the index, or the rows of some sessions in it."""
-        from hansard.query.table_columns import Table
-
-        return Table(self.reader, name, session_ids)
 
     def rates(self) -> Mapping[int, Rate]:
         """The rates of the index."""

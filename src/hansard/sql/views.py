@@ -1,0 +1,568 @@
+"""The public views, defined once: names, types, meaning and the SELECT that makes their rows from `index.db`.
+
+Exports are made from these, and the documentation page. Unlike the tables of the index they have plain ids (a place is a
+`transcript` and a `byte_offset`), exact costs, and `is_copy`, which is true for rows that forks, replays and former generations
+of a file repeat: rows without it are what Hansard's reports count.
+
+Four names that the SELECTs use are not in the index; `hansard.sql.table` provides them: the functions `usage_cost` and
+`decimal_sum`, and the temporary tables `copied_calls` and `counted_prompts`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+
+_OF_SESSIONS = "session_id IN (SELECT value FROM json_each(?1))"
+
+
+class Type(StrEnum):
+    """What a column holds."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    TIME = "time"  # milliseconds since 1970 in UTC
+    MONEY = "money"  # US dollars, a decimal number as text
+
+
+class Column(NamedTuple):
+    """A column of a view."""
+
+    name: str
+    type: Type
+    sql: str
+    about: str
+
+
+class View(NamedTuple):
+    """A view: one row per what, its columns, and where its rows come from."""
+
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+    source: str
+    condition: str = _OF_SESSIONS
+    """Which rows belong to some sessions, over the columns of the view; ?1 is their ids as JSON."""
+
+    def sql(self, *, of_sessions: bool = False) -> str:
+        """The SELECT of all of its rows, or of those of some sessions."""
+        columns = ",\n    ".join(f'{column.sql} AS "{column.name}"' for column in self.columns)
+        source = self.source.replace("{sessions}", f" AND {_OF_SESSIONS}" if of_sessions else "")
+        sql = f"SELECT {columns}\n{source}"
+        return f"SELECT * FROM ({sql}) WHERE {self.condition}" if of_sessions else sql
+
+
+def _columns(*declared: tuple[str, str, str, str]) -> tuple[Column, ...]:
+    return tuple(Column(name, Type(kind), sql, about) for name, kind, sql, about in declared)
+
+
+_FROM_TRANSCRIPTS = (
+    "FROM transcripts t CROSS JOIN {table} {x}"
+    f" ON {{x}}.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+)
+_OFFSET = f"{{x}}.id & {OFFSET_MASK}"
+
+
+def _places(x: str, offset: str = "") -> tuple[tuple[str, str, str, str], ...]:
+    """The columns that say where a row of a transcript is."""
+    return (
+        ("session_id", "text", "t.session_id", "the session"),
+        ("agent_id", "text", "t.agent_id", "the subagent; empty in the session's own thread"),
+        ("transcript", "integer", "t.id", "`transcripts.transcript`"),
+        ("byte_offset", "integer", offset or _OFFSET.format(x=x), "of the line in it"),
+    )
+
+
+def _order(record: str, transcript: str) -> str:
+    """The order of records with one uuid: the first is the original."""
+    return (
+        f"({transcript}.current = 0, {record}.id & {OFFSET_MASK} < {transcript}.copied, coalesce({record}.ts, 1 << 62),"
+        f" {transcript}.path, {transcript}.root, {record}.id & {OFFSET_MASK})"
+    )
+
+
+_IS_COPY = (
+    f"EXISTS (SELECT 1 FROM records o CROSS JOIN transcripts s ON s.id = o.id >> {OFFSET_BITS}"
+    f" WHERE o.uuid = r.uuid AND o.id <> r.id AND {_order('o', 's')} < {_order('r', 't')})"
+)
+_COPY_OF_RECORD = ("is_copy", "boolean", _IS_COPY, "another transcript, or an earlier line, has the same message")
+
+_COST = (
+    "usage_cost(c.rate, c.has_recorded, c.recorded, c.input, c.output, c.cache_read, c.cache_write_5m, c.cache_write_1h,"
+    " c.web_searches)"
+)
+
+SESSIONS = View(
+    "sessions",
+    "One row per session, with the figures of `hansard sessions --json`.",
+    _columns(
+        ("session_id", "text", "s.session_id", ""),
+        ("client", "text", "s.client", "the product that wrote it: claude-code, ..."),
+        ("project", "text", "s.project", "path of the project; worktrees count with their repository"),
+        ("title", "text", "s.title", ""),
+        ("title_source", "text", "s.title_source", "yours, custom, agent, ai, summary, prompt, command, none"),
+        ("first_prompt", "text", "s.first_prompt", ""),
+        ("started_at", "time", "s.started_at", ""),
+        ("ended_at", "time", "s.ended_at", ""),
+        ("prompts", "integer", "s.prompts", "typed, queued ones included"),
+        ("commands", "integer", "s.commands", "slash commands"),
+        ("messages", "integer", "s.messages", "API messages, subagents included"),
+        ("tool_calls", "integer", "s.tool_calls", ""),
+        ("tool_errors", "integer", "s.tool_errors", ""),
+        ("api_errors", "integer", "s.api_errors", ""),
+        ("agents", "integer", "s.agents", "subagents"),
+        ("compactions", "integer", "s.compactions", ""),
+        ("hooks", "integer", "s.hooks", ""),
+        ("images", "integer", "s.images", ""),
+        ("files_changed", "integer", "s.files_changed", ""),
+        ("lines_added", "integer", "s.lines_added", ""),
+        ("lines_removed", "integer", "s.lines_removed", ""),
+        ("models", "text", "s.models", "JSON list"),
+        ("input_tokens", "integer", "s.input_tokens", "of messages that count for this session, like what follows"),
+        ("output_tokens", "integer", "s.output_tokens", ""),
+        ("cache_read_tokens", "integer", "s.cache_read_tokens", ""),
+        ("cache_write_tokens", "integer", "s.cache_write_tokens", ""),
+        ("api_messages", "integer", "s.api_messages", "each counted once over all sessions"),
+        ("lower_bound_messages", "integer", "s.lower_bound_messages", "of these, how many have no final usage record"),
+        (
+            "cost_usd",
+            "money",
+            "coalesce(c.cost_usd, iif(s.api_messages = 0, '0', NULL))",
+            "null where nothing has a price",
+        ),
+        ("unpriced_models", "text", "coalesce(c.unpriced_models, '[]')", "JSON list; not in `cost_usd`"),
+        ("transcript", "integer", "s.transcript", "its main transcript; null where only subagents or history are left"),
+        ("source_state", "text", "s.source_state", "live, gone, rewritten (the file has less of it now)"),
+        ("root", "text", "s.root", "the source root"),
+        ("cwd", "text", "s.cwd", "where it was started"),
+        ("branch", "text", "s.branch", "the first git branch"),
+        ("branches", "text", "s.branches", "JSON list"),
+        ("version", "text", "s.version", "of the client, the last one"),
+        ("versions", "text", "s.versions", "JSON list"),
+        ("transcripts", "integer", "s.transcripts", "files, subagents included"),
+        ("bytes", "integer", "s.bytes", ""),
+        ("issues", "integer", "s.issues", "lines that could not be read as they should"),
+        ("is_empty", "boolean", "s.debris", "nothing was said in it"),
+        ("team", "text", "s.team", ""),
+        ("pull_requests", "text", "s.pull_requests", "JSON list"),
+        (
+            "is_pinned",
+            "boolean",
+            "EXISTS (SELECT 1 FROM remarks WHERE session_id = s.session_id AND kind = 'pin')",
+            "by you, like the tags and notes",
+        ),
+        (
+            "tags",
+            "text",
+            "(SELECT json_group_array(value ORDER BY id) FROM remarks WHERE session_id = s.session_id AND kind = 'tag')",
+            "JSON list",
+        ),
+        (
+            "notes",
+            "text",
+            "(SELECT json_group_array(value ORDER BY id) FROM remarks WHERE session_id = s.session_id AND kind = 'note')",
+            "JSON list",
+        ),
+    ),
+    "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id",
+)
+
+TRANSCRIPTS = View(
+    "transcripts",
+    "One row per generation of a log file: main transcripts, subagents, the history of prompts.",
+    _columns(
+        ("transcript", "integer", "t.id", "what the other views call it"),
+        ("session_id", "text", "t.session_id", "empty for the history of prompts"),
+        ("agent_id", "text", "t.agent_id", "empty for main transcripts"),
+        ("client", "text", "t.client", ""),
+        ("root", "text", "t.root", "the source root"),
+        ("path", "text", "t.path", "relative to it, with `/`"),
+        ("kind", "text", "t.kind", "main, agent, journal, history, log"),
+        ("generation", "integer", "t.generation", "1, 2, ... for the same path"),
+        ("is_current", "boolean", "t.current", "the generation that is read"),
+        ("state", "text", "t.state", "live, gone; rewritten for all but the last generation"),
+        ("bytes", "integer", "t.size", ""),
+        ("lines", "integer", "t.lines", ""),
+        ("records", "integer", "t.records", ""),
+        ("issues", "integer", "t.issues", ""),
+        ("first_at", "time", "t.first_ts", ""),
+        ("last_at", "time", "t.last_ts", ""),
+        ("version", "text", "t.version", "of the client that wrote last"),
+    ),
+    "FROM transcripts t",
+)
+
+# A turn begins with what was typed, or what a subagent was told to do; what is shown before the first of these is a turn too.
+_SHOWN = (
+    "r.kind = 'assistant' OR r.role IN ('prompt', 'instruction', 'command', 'bash', 'command_output', 'bash_output',"
+    " 'compact_summary', 'notification', 'teammate', 'interruption')"
+    " OR r.sub IN ('compact_boundary', 'api_error', 'local_command', 'informational', 'away_summary')"
+)
+_RANGE = f"BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
+_OWN = "(r.sidechain = 0 OR t.is_agent)"  # not of a subagent inside the file
+_IN_TURN = ">= t.start_id AND {0} < t.next_id"
+_CHARGES = "c.input, c.output, c.cache_read, c.cache_write_5m + c.cache_write_1h AS cache_write"
+_TURNS = f"""FROM (
+    WITH threads AS (
+        SELECT id, session_id, agent_id, kind = 'agent' AS is_agent FROM transcripts
+        WHERE id IN (SELECT transcript FROM sessions UNION SELECT transcript FROM agents){{sessions}}
+    ),
+    typed AS (
+        SELECT t.id AS thread, r.id FROM threads t CROSS JOIN records r ON r.id {_RANGE} AND {_OWN}
+        WHERE r.role IN ('prompt', 'instruction', 'command', 'bash') AND (r.kind <> 'attachment' OR r.role <> 'prompt'
+            OR EXISTS (SELECT 1 FROM prompts p WHERE p.id = r.id AND p.source = 'queued' AND p.text <> ''))
+        UNION
+        SELECT t.id, p.id FROM threads t CROSS JOIN prompts p ON p.id {_RANGE} LEFT JOIN records r ON r.id = p.id
+        WHERE r.role IS NULL AND (r.kind IS NOT NULL OR p.source = 'queued') AND (r.id IS NULL OR {_OWN})
+    ),
+    starts AS (
+        SELECT thread, id FROM typed
+        UNION
+        SELECT t.id, min(r.id) FROM threads t CROSS JOIN records r ON r.id {_RANGE} AND {_OWN} WHERE {_SHOWN} GROUP BY t.id
+        HAVING min(r.id) < coalesce((SELECT min(id) FROM typed WHERE thread = t.id), min(r.id) + 1)
+    ),
+    bounds AS (
+        SELECT t.*, s.id AS start_id, row_number() OVER thread AS number,
+            lead(s.id, 1, (t.id + 1) << {OFFSET_BITS}) OVER thread AS next_id
+        FROM starts s CROSS JOIN threads t ON t.id = s.thread WINDOW thread AS (PARTITION BY s.thread ORDER BY s.id)
+    ),
+    said AS (
+        SELECT t.start_id, min(r.ts) AS first_ts, max(r.ts) AS last_ts, sum(r.id = r.message_id) AS messages
+        FROM bounds t CROSS JOIN records r ON r.id {_IN_TURN.format("r.id")} AND {_OWN} GROUP BY t.start_id
+    ),
+    called AS (
+        SELECT t.start_id, count(*) AS calls, sum(c.is_error) AS errors
+        FROM bounds t CROSS JOIN tool_calls c ON c.id {_IN_TURN.format("c.id")}
+        LEFT JOIN records r ON r.id = c.message_id WHERE r.id IS NULL OR {_OWN} GROUP BY t.start_id
+    ),
+    charged AS (
+        SELECT t.start_id, {_CHARGES}, {_COST} AS cost FROM bounds t CROSS JOIN records r ON r.id {_IN_TURN.format("r.id")}
+        CROSS JOIN messages m ON m.id = r.message_id
+        CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id
+        WHERE +c.session_id = t.session_id
+        UNION ALL
+        SELECT t.start_id, {_CHARGES}, {_COST} FROM bounds t CROSS JOIN progress_answers p ON p.id {_IN_TURN.format("p.id")}
+        CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id
+        WHERE +c.session_id = t.session_id
+    ),
+    used AS (
+        SELECT start_id, sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
+            sum(cache_write) AS cache_write, decimal_sum(cost) AS cost
+        FROM charged GROUP BY start_id
+    )
+    SELECT t.*, first_ts, last_ts, messages, calls, errors, input, output, cache_read, cache_write, used.start_id AS is_used, cost
+    FROM bounds t LEFT JOIN said USING (start_id) LEFT JOIN called USING (start_id) LEFT JOIN used USING (start_id)
+) t LEFT JOIN prompts p ON p.id = t.start_id LEFT JOIN records r ON r.id = t.start_id"""
+
+_TURN_KIND = (
+    "CASE coalesce(p.source, r.role) WHEN 'command' THEN 'command' WHEN 'bash' THEN 'bash'"
+    " WHEN 'queued' THEN 'prompt' WHEN 'instruction' THEN 'prompt' WHEN 'prompt' THEN 'prompt' ELSE '' END"
+)
+
+TURNS = View(
+    "turns",
+    "One row per turn of each thread: what was typed, and everything up to the next one. Subagents' turns are rows of their own.",
+    _columns(
+        *_places("t", f"t.start_id & {OFFSET_MASK}"),
+        (
+            "end_offset",
+            "integer",
+            f"nullif(t.next_id & {OFFSET_MASK}, 0)",
+            "where the next turn begins; null for the last",
+        ),
+        ("turn", "integer", "t.number", "1, 2, ... in the thread"),
+        (
+            "kind",
+            "text",
+            _TURN_KIND,
+            "prompt, command, bash; empty where nobody asked",
+        ),
+        ("text", "text", "p.text", "what was typed; null where it was not"),
+        ("started_at", "time", "coalesce(min(p.ts, t.first_ts), p.ts, t.first_ts)", ""),
+        ("last_at", "time", "coalesce(max(p.ts, t.last_ts), p.ts, t.last_ts)", "the last record of it"),
+        (
+            "duration_ms",
+            "integer",
+            f"(SELECT sum(d.ms) FROM turn_durations d WHERE d.id {_IN_TURN.format('d.id')})",
+            "as the client states it; null where it does not",
+        ),
+        ("messages", "integer", "coalesce(t.messages, 0)", "API messages"),
+        ("tool_calls", "integer", "coalesce(t.calls, 0)", ""),
+        ("tool_errors", "integer", "coalesce(t.errors, 0)", ""),
+        (
+            "input_tokens",
+            "integer",
+            "coalesce(t.input, 0)",
+            "of API messages that count here, without subagents; like what follows",
+        ),
+        ("output_tokens", "integer", "coalesce(t.output, 0)", ""),
+        ("cache_read_tokens", "integer", "coalesce(t.cache_read, 0)", ""),
+        ("cache_write_tokens", "integer", "coalesce(t.cache_write, 0)", ""),
+        ("cost_usd", "money", "iif(t.is_used IS NULL, '0', t.cost)", "null where nothing has a price"),
+    ),
+    _TURNS,
+)
+
+MESSAGES = View(
+    "messages",
+    "One row per record of a conversation: what was said, called, returned or reported.",
+    _columns(
+        *_places("r"),
+        ("uuid", "text", "r.uuid", ""),
+        ("parent_uuid", "text", "r.parent_uuid", "the message it follows"),
+        ("at", "time", "r.ts", ""),
+        ("kind", "text", "r.kind", "user, assistant, system, attachment, progress, ..."),
+        ("subkind", "text", "r.sub", "of system, attachment and progress records"),
+        ("role", "text", "r.role", "prompt, instruction, command, bash, result, reply, error, notification, ..."),
+        ("message_key", "text", "m.key", "`usage.message_key`, of assistant records"),
+        ("model", "text", "m.model", ""),
+        ("bytes", "integer", "r.length", "of the line"),
+        ("is_sidechain", "boolean", "r.sidechain", "a subagent's, inside the main file"),
+        _COPY_OF_RECORD,
+    ),
+    f"{_FROM_TRANSCRIPTS.format(table='records', x='r')} LEFT JOIN messages m ON m.id = r.message_id",
+)
+
+BLOCKS = View(
+    "blocks",
+    "One row per content block of a message, except where its content is a plain string.",
+    _columns(
+        *_places("b", f"(b.id - b.n) & {OFFSET_MASK}"),
+        ("block", "integer", "b.n", "number in the line"),
+        ("kind", "text", "b.kind", "text, thinking, tool_use, tool_result, image, ..."),
+        ("tool_use_id", "text", "b.tool_use_id", ""),
+        ("tool", "text", "b.tool", ""),
+        ("is_error", "boolean", "b.is_error", ""),
+        _COPY_OF_RECORD,
+    ),
+    f"{_FROM_TRANSCRIPTS.format(table='blocks', x='b')} LEFT JOIN records r ON r.id = b.id - b.n",
+)
+
+_CALL = "LEFT JOIN blocks b ON b.id = c.id LEFT JOIN messages m ON m.id = c.message_id"
+_COPIED_CALL = (
+    "is_copy",
+    "boolean",
+    "c.id IN (SELECT id FROM copied_calls)",
+    "another row is the same call",
+)
+
+TOOL_CALLS = View(
+    "tool_calls",
+    "One row per tool call, with its result where there is one.",
+    _columns(
+        *_places("c", f"(c.id - coalesce(b.n, 0)) & {OFFSET_MASK}"),
+        ("block", "integer", "coalesce(b.n, 0)", "number in the line"),
+        ("tool_use_id", "text", "c.tool_use_id", ""),
+        ("tool", "text", "c.tool", ""),
+        ("called_at", "time", "c.ts", ""),
+        ("returned_at", "time", "c.result_ts", ""),
+        (
+            "result_offset",
+            "integer",
+            f"(c.result_id - (SELECT n FROM blocks WHERE id = c.result_id)) & {OFFSET_MASK}",
+            "of the line with the result; null where there is none",
+        ),
+        ("message_key", "text", "m.key", "`usage.message_key`"),
+        ("path", "text", "c.path", "the file that it reads or changes"),
+        ("is_error", "boolean", "c.is_error", ""),
+        ("change", "text", "c.change", "create, update, edit, notebook: what it did to the file"),
+        ("lines_added", "integer", "c.added", ""),
+        ("lines_removed", "integer", "c.removed", ""),
+        ("description", "text", "c.description", "of a subagent's task"),
+        ("agent_type", "text", "c.agent_type", ""),
+        _COPIED_CALL,
+    ),
+    f"{_FROM_TRANSCRIPTS.format(table='tool_calls', x='c')} {_CALL}",
+)
+
+FILE_CHANGES = View(
+    "file_changes",
+    "One row per tool call that changed a file.",
+    tuple(
+        Column("at", column.type, column.sql, column.about) if column.name == "called_at" else column
+        for column in TOOL_CALLS.columns
+        if column.name
+        in "session_id agent_id transcript byte_offset block tool_use_id tool called_at path change lines_added lines_removed is_copy".split()
+    ),
+    f"{TOOL_CALLS.source} WHERE c.change IS NOT NULL",
+)
+
+PROMPTS = View(
+    "prompts",
+    "Everything that somebody typed: prompts, queued prompts, slash commands, shell lines, and the lines of the client's history.",
+    _columns(
+        (
+            "session_id",
+            "text",
+            "coalesce(nullif(t.session_id, ''), p.session_id)",
+            "the session; null where it is unknown",
+        ),
+        *_places("p")[1:],
+        ("source", "text", "p.source", "prompt, queued, command, bash, history"),
+        ("at", "time", "p.ts", ""),
+        ("project", "text", "coalesce(s.project, p.project, '')", ""),
+        ("text", "text", "p.text", ""),
+        (
+            "is_copy",
+            "boolean",
+            "p.id NOT IN (SELECT id FROM counted_prompts)",
+            "another row is the same prompt",
+        ),
+    ),
+    f"{_FROM_TRANSCRIPTS.format(table='prompts', x='p')}"
+    " LEFT JOIN sessions s ON s.session_id = coalesce(nullif(t.session_id, ''), p.session_id)",
+)
+
+USAGE = View(
+    "usage",
+    "One row per API message, counted once over all transcripts, with its exact cost.",
+    _columns(
+        ("message_key", "text", "u.key", ""),
+        ("session_id", "text", "u.session_id", "the session that it counts for"),
+        ("agent_id", "text", "u.agent_id", "the subagent; empty in the session's own thread"),
+        ("transcript", "integer", f"u.record_id >> {OFFSET_BITS}", "`transcripts.transcript`"),
+        ("byte_offset", "integer", f"u.record_id & {OFFSET_MASK}", "of its first line there"),
+        ("at", "time", "nullif(u.ts, 0)", ""),
+        ("project", "text", "coalesce(s.project, '')", ""),
+        ("branch", "text", "u.branch", "git branch"),
+        ("model", "text", "u.model", ""),
+        ("priced_as", "text", "r.priced_as", "the model in the price data; null where it has no price"),
+        ("input_tokens", "integer", "c.input", ""),
+        ("output_tokens", "integer", "c.output", ""),
+        ("cache_read_tokens", "integer", "c.cache_read", ""),
+        ("cache_write_5m_tokens", "integer", "c.cache_write_5m", ""),
+        ("cache_write_1h_tokens", "integer", "c.cache_write_1h", ""),
+        ("web_searches", "integer", "c.web_searches", ""),
+        ("cost_usd", "money", _COST, "as `hansard usage` counts it; null where no price is known"),
+        ("is_recorded", "boolean", "c.has_recorded", "the client wrote what it cost, and that is `cost_usd`"),
+        ("is_lower_bound", "boolean", "c.lower_bounds", "it has no final usage record"),
+        ("is_progress_only", "boolean", "c.progress_only", "known from progress records of its parent only"),
+        ("service_tier", "text", "u.service_tier", ""),
+        ("speed", "text", "u.speed", ""),
+        ("inference_geo", "text", "u.inference_geo", ""),
+        ("tool", "text", "u.tool", "the first tool that it calls"),
+    ),
+    "FROM usage u CROSS JOIN charges c ON c.key = u.key CROSS JOIN rates r ON r.id = c.rate"
+    " LEFT JOIN sessions s ON s.session_id = u.session_id",
+)
+
+PROJECTS = View(
+    "projects",
+    "One row per project, with what counts for its sessions that are not empty.",
+    _columns(
+        ("project", "text", "s.project", "path of the project; worktrees count with their repository"),
+        ("sessions", "integer", "count(*)", ""),
+        ("first_at", "time", "min(s.started_at)", ""),
+        ("last_at", "time", "max(s.ended_at)", ""),
+        ("input_tokens", "integer", "sum(s.input_tokens)", ""),
+        ("output_tokens", "integer", "sum(s.output_tokens)", ""),
+        ("cache_read_tokens", "integer", "sum(s.cache_read_tokens)", ""),
+        ("cache_write_tokens", "integer", "sum(s.cache_write_tokens)", ""),
+        ("api_messages", "integer", "sum(s.api_messages)", ""),
+        (
+            "cost_usd",
+            "money",
+            "coalesce(decimal_sum(c.cost_usd), iif(sum(s.api_messages) = 0, '0', NULL))",
+            "null where nothing has a price",
+        ),
+    ),
+    "FROM sessions s LEFT JOIN session_costs c ON c.session_id = s.session_id WHERE s.debris = 0 GROUP BY s.project",
+    "project IN (SELECT project FROM sessions WHERE session_id IN (SELECT value FROM json_each(?1)))",
+)
+
+AGENTS = View(
+    "agents",
+    "One row per subagent.",
+    _columns(
+        ("session_id", "text", "a.session_id", ""),
+        ("agent_id", "text", "a.agent_id", ""),
+        ("transcript", "integer", "a.transcript", "where its lines are"),
+        ("byte_offset", "integer", f"coalesce(a.record_id & {OFFSET_MASK}, 0)", "of its first line there"),
+        ("parent_agent", "text", "a.parent_agent", "the subagent that made it; null: the session's own thread"),
+        ("tool_use_id", "text", "c.tool_use_id", "the call that made it"),
+        ("depth", "integer", "a.depth", ""),
+        ("agent_type", "text", "a.agent_type", ""),
+        ("description", "text", "a.description", ""),
+        ("linked_by", "text", "a.linked_by", "meta, result, progress, text, prompt, none"),
+        ("is_warmup", "boolean", "a.warmup", ""),
+        ("started_at", "time", "a.started_at", ""),
+        ("ended_at", "time", "a.ended_at", ""),
+        ("messages", "integer", "a.messages", "API messages"),
+        ("tool_calls", "integer", "a.tool_calls", ""),
+    ),
+    "FROM agents a LEFT JOIN tool_calls c ON c.id = a.call_id",
+)
+
+LINKS = View(
+    "links",
+    "How sessions relate: fork, branch, clear, continued_in, context, replay, summary, resumed.",
+    _columns(
+        ("source", "text", "l.source", "a session's id"),
+        ("target", "text", "l.target", "a session's id, or a subagent's for replays"),
+        ("relation", "text", "l.relation", ""),
+    ),
+    "FROM links l",
+    "source IN (SELECT value FROM json_each(?1)) OR target IN (SELECT value FROM json_each(?1))",
+)
+
+COMPACTIONS = View(
+    "compactions",
+    "Where a conversation was replaced by its summary.",
+    _columns(
+        *_places("c"),
+        ("at", "time", "c.ts", ""),
+        ("trigger", "text", "c.trigger", "auto, manual"),
+        ("tokens_before", "integer", "c.pre_tokens", ""),
+        ("tokens_after", "integer", "c.post_tokens", ""),
+    ),
+    _FROM_TRANSCRIPTS.format(table="compactions", x="c"),
+)
+
+REMARKS = View(
+    "remarks",
+    "Your own pins, tags, titles and notes.",
+    _columns(
+        ("session_id", "text", "r.session_id", ""),
+        ("kind", "text", "r.kind", "pin, tag, title, note"),
+        ("value", "text", "r.value", "as you typed it; empty for a pin"),
+        ("set_at", "time", "r.set_at", ""),
+    ),
+    "FROM remarks r",
+)
+
+ISSUES = View(
+    "issues",
+    "Lines that could not be read as they should; none is dropped.",
+    _columns(
+        *_places("i"),
+        ("bytes", "integer", "i.length", "up to the end of the last of them"),
+        ("reason", "text", "i.reason", "not_json, torn, glued, wrong_type, invalid_utf8, odd_json, too_long, ..."),
+        ("detail", "text", "i.detail", ""),
+        ("count", "integer", "i.count", "consecutive lines with this issue"),
+    ),
+    _FROM_TRANSCRIPTS.format(table="issues", x="i"),
+)
+
+VIEWS: dict[str, View] = {
+    view.name: view
+    for view in (
+        SESSIONS,
+        TURNS,
+        MESSAGES,
+        BLOCKS,
+        TOOL_CALLS,
+        FILE_CHANGES,
+        PROMPTS,
+        USAGE,
+        PROJECTS,
+        LINKS,
+        AGENTS,
+        TRANSCRIPTS,
+        COMPACTIONS,
+        ISSUES,
+        REMARKS,
+    )
+}
