@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import hansard
 from benchmarks.relevance.scores import DEPTH, Answer, Miss, Relevance, Score, measure
 from hansard.model.serialize import json_bytes
-from hansard.model.table import Column
-from hansard.render.terminal.tables import table
+from hansard.model.table import Column, Table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line
 
 _SCORES = (
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json_bytes(found).decode())
         return 0
     rows = [_row(score) for score in (*found.classes, found.overall)]
-    print("\n".join([*table(_SCORES, rows, 100, Paint(enabled=False)), *_describe(found.misses)]))
+    print("\n".join([*draw_table(Table(_SCORES, rows), 100, Paint(enabled=False)), *_describe(found.misses)]))
     return 0
 
 

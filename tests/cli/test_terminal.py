@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from hansard.model.table import Column
-from hansard.render.terminal.tables import table
+from hansard.model.table import Column, Table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, pad, width, wrap
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -83,21 +83,21 @@ CELLS = st.lists(st.tuples(NASTY.map(one_line), st.just("12,345"), NASTY.map(one
 @given(CELLS, st.integers(40, 200))
 def test_tables_fit_the_terminal(rows: list[tuple[str, str, str]], columns: int) -> None:
     shape = (Column("NAME", least=10), Column("COUNT", right=True), Column("REST", least=8, rank=1))
-    assert all(width(line) <= columns for line in table(shape, rows, columns, Paint(enabled=False)))
+    assert all(width(line) <= columns for line in draw_table(Table(shape, rows), columns, Paint(enabled=False)))
 
 
 def test_a_very_narrow_terminal_cuts_deeper() -> None:
     shape = (Column("ID"), Column("TITLE", least=28))
-    lines = table(shape, [("12345678", "x" * 40)], 24, Paint(enabled=False))
+    lines = draw_table(Table(shape, [("12345678", "x" * 40)]), 24, Paint(enabled=False))
     assert lines[1] == "12345678  " + "x" * 13 + "…"
 
 
 def test_columns_that_say_least_go_first() -> None:
     shape = (Column("A"), Column("B", rank=1), Column("C", rank=2))
     rows = [("aaaa", "bbbb", "cccc")]
-    assert table(shape, rows, 16, Paint(enabled=False))[1] == "aaaa  bbbb  cccc"
-    assert table(shape, rows, 15, Paint(enabled=False))[1] == "aaaa  bbbb"
-    assert table(shape, rows, 9, Paint(enabled=False))[1] == "aaaa"
+    assert draw_table(Table(shape, rows), 16, Paint(enabled=False))[1] == "aaaa  bbbb  cccc"
+    assert draw_table(Table(shape, rows), 15, Paint(enabled=False))[1] == "aaaa  bbbb"
+    assert draw_table(Table(shape, rows), 9, Paint(enabled=False))[1] == "aaaa"
 
 
 def test_sequences_that_do_not_end_take_no_time() -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 
 class Kind(StrEnum):
-    """What a column holds: an output decides by it how values are written, and on which side they are set."""
+    """What a column contains: decides how its values are written, and on which side they are aligned."""
 
     TEXT = "text"
-    LABEL = "label"  # text that is ready to be shown, its blanks included
+    LABEL = "label"  # text that is shown as it is, blanks included
     TITLE = "title"  # of a session
     ID = "id"  # of a session
     PROJECT = "project"  # its path
@@ -33,7 +34,7 @@ _TEXTS = frozenset({Kind.TEXT, Kind.LABEL, Kind.TITLE, Kind.ID, Kind.PROJECT, Ki
 
 
 class Cost(NamedTuple):
-    """An amount of money, and what is not certain about it."""
+    """An amount of money, and how certain it is."""
 
     amount: Decimal | None  # None: nothing in it has a price
     is_lower_bound: bool = False
@@ -41,19 +42,29 @@ class Cost(NamedTuple):
 
 
 class Column(NamedTuple):
-    """One column, and what becomes of it where there is no room."""
+    """One column, and what to do with it in a narrow terminal."""
 
     title: str
     kind: Kind = Kind.TEXT
-    least: int | None = None  # may be cut down to this; None: never cut
-    rank: int = 0  # above 0: left out where there is no room, the highest first
+    least: int | None = None  # may be cut down to this width; None: never cut
+    rank: int = 0  # above 0: may be left out, the highest first
     style: str | None = None
-    right: bool = False  # text that is set like a number
-    mark: Callable[[str], str] | None = None  # paints parts of a cell that is as wide as it will be
+    right: bool = False  # text that is aligned like a number
+    mark: Callable[[str], str] | None = None  # paints parts of a cell that already has its final width
     about: str = ""  # what the figures are, in a sentence
     sort: str | None = None  # the name of the order by it
 
     @property
     def is_right(self) -> bool:
-        """Whether cells are set on the right."""
+        """Whether cells are aligned on the right."""
         return self.right or self.kind not in _TEXTS
+
+
+class Table(NamedTuple):
+    """An answer with rows, which every output draws in its own way."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    totals: Sequence[Any] | None = None
+    notes: Sequence[tuple[str, str]] = ()  # what to know about the figures, each with its mark
+    styles: Mapping[int, str] = MappingProxyType({})  # of rows that are painted as a whole

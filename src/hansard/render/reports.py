@@ -41,6 +41,11 @@ def marked_notes(pricing: Pricing, figure: UsageRow) -> list[tuple[str, str]]:
     return list(zip_longest(marks[: len(pricing.notes)], pricing.notes, fillvalue="-"))
 
 
+def report_notes(pricing: Pricing, figure: UsageRow, more: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The notes below a figure or a report: by which prices, what its marks mean, and `more`."""
+    return [("Prices:", data_words(pricing.data)), *marked_notes(pricing, figure), *(("-", text) for text in more)]
+
+
 def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
     """What is to be told of the marks of these rows."""
     messages = sum(row.api_messages for row in rows)

@@ -32,11 +32,11 @@ from hansard.cli.request_options import (
 from hansard.errors import StoreBusy, StoreUnusable, UsageError
 from hansard.model.ledger import BillingBlock, Pricing
 from hansard.model.requests import BlocksRequest, UsageRequest, same_for
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.model.time import BLOCK
 from hansard.render.format import duration, many, model_name, short
-from hansard.render.terminal.tables import table
-from hansard.render.text import Paint, clean, fit, one_line
+from hansard.render.terminal.tables import draw_table, note_lines
+from hansard.render.text import Paint, fit, one_line
 
 if TYPE_CHECKING:
     from hansard.cli.context import Context
@@ -194,8 +194,7 @@ def _arranged(answer: _Answer, limit: int, *, newest_first: bool) -> _Answer:
 
 
 def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    from hansard.render.reports import row_notes
-    from hansard.render.terminal.cost_table import footer
+    from hansard.render.reports import data_words, row_notes
 
     yield from _table(answer, when, columns, paint)
     for block in answer.blocks:
@@ -204,7 +203,7 @@ def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterato
             yield from _outlook(block, when, columns, paint)
     yield ""
     rows = [block.usage for block in answer.blocks if block.usage is not None]
-    yield from footer(answer.pricing.data, row_notes(rows), columns, paint)
+    yield from note_lines([("Prices:", data_words(answer.pricing.data)), *row_notes(rows)], columns, paint)
 
 
 def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
@@ -226,6 +225,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
     blocks = sorted(answer.blocks, key=lambda block: block.start)
     start = "%Y-%m-%d %H:%M" if columns > _NARROW else "%m-%d %H:%M"
+    used = [(block, block.usage) for block in blocks if block.usage is not None]
     rows = [
         (
             f"{when.zone.local(block.start):{start}}",
@@ -236,25 +236,22 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
             usage_cost(usage),
             ", ".join(model_name(model) or "-" for model in answer.models.get(block.start, ())),
         )
-        for block in blocks
-        if (usage := block.usage) is not None
+        for block, usage in used
     ]
-    header, *lines = table(_COLUMNS, rows, columns, paint)
+    styles = {number: "bold" for number, (block, _) in enumerate(used) if block.is_active}
+    header, *lines = draw_table(Table(_COLUMNS, rows, styles=styles), columns, paint)
     waiting = iter(lines)
-    shown = []
-    for number, block in enumerate(blocks):
-        if block.is_gap:
-            shown.append(paint(fit(f"  {pause(blocks, number)} pause", columns), "dim"))
-        else:
-            line = next(waiting)
-            shown.append(paint(clean(line).rstrip(), "bold") if block.is_active else line)
+    shown = [
+        paint(fit(f"  {pause(blocks, number)} pause", columns), "dim") if block.is_gap else next(waiting)
+        for number, block in enumerate(blocks)
+    ]
     return [header, *(shown if blocks[:1] == [*answer.blocks[:1]] else reversed(shown))]
 
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
     """How far the active block is, how fast it is being used, and where that leads."""
     from hansard.render.format import cost
-    from hansard.render.terminal.cost_table import bar
+    from hansard.render.terminal.costs import bar
 
     usage = block.usage
     if usage is None:

@@ -13,10 +13,10 @@ from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.request_options import more_note, read_page, reversed_order, takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext
 from hansard.render.format import short
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def files(
     if cli.as_json:
         cli.emit(found)
     elif found.files:
-        cli.say(table(_FILES, [_row(item) for item in found.files], cli.width(), cli.paint(), cli.cells()))
+        cli.say(draw_table(Table(_FILES, [_row(item) for item in found.files]), cli.width(), cli.paint(), cli.cells()))
         if found.next_cursor is not None:
             note(more_note(len(found.files), f"{found.total:,}", "files", page))
     if not found.files:
@@ -160,7 +160,7 @@ def _lines(h: Hansard, history: FileHistory, columns: int, paint: Paint, *, diff
         )
         for number, call in enumerate(calls)
     ]
-    header, *lines = table(_HISTORY, rows, columns, paint, CellContext(now()))
+    header, *lines = draw_table(Table(_HISTORY, rows), columns, paint, CellContext(now()))
     yield header
     for line, call in zip(lines, calls, strict=True):
         yield line

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from hansard.cli.context import Context, has_store, note, now, program
 from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import ago, cost, incomplete, many, odd_lines, size
 from hansard.render.terminal.health import cleanup_lines
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _lines(
         )
         for key, item in counts.items()
     ]
-    yield from table(_COUNTS, rows, min(columns, 100), paint)
+    yield from draw_table(Table(_COUNTS, rows), min(columns, 100), paint)
     yield ""
     if page.sessions:
         yield from session_table(page.sessions, cells, columns, paint)

@@ -10,10 +10,10 @@ import click
 
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.errors import StoreBusy, UsageError
-from hansard.model.table import Column
+from hansard.model.table import Column, Table
 from hansard.render.format import many, model_name
-from hansard.render.reports import PRICED, grouped, price, prompt_size, rate_cells
-from hansard.render.terminal.tables import table
+from hansard.render.reports import PRICED, data_words, grouped, price, prompt_size, rate_cells
+from hansard.render.terminal.tables import draw_table, note_lines
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
@@ -82,8 +82,6 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
 
 
 def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *, everything: bool) -> Iterator[str]:
-    from hansard.render.terminal.cost_table import footer
-
     priced = [rate for rate in rates if rate.is_priced]
     unpriced = list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced))
     if priced:
@@ -96,7 +94,8 @@ def _lines(rates: Sequence[Rate], data: PriceData, columns: int, paint: Paint, *
     for rate in priced:
         for text in rate.notes:
             said.setdefault(text, {})[model_name(rate.model)] = None
-    yield from footer(data, [("-", f"{', '.join(models)}: {text}") for text, models in said.items()], columns, paint)
+    notes = [("-", f"{', '.join(models)}: {text}") for text, models in said.items()]
+    yield from note_lines([("Prices:", data_words(data)), *notes], columns, paint)
 
 
 def _table(rows: Sequence[tuple[str, Rate]], columns: int, paint: Paint) -> list[str]:
@@ -109,7 +108,7 @@ def _table(rows: Sequence[tuple[str, Rate]], columns: int, paint: Paint) -> list
         # What no row has is no column.
         shown = [place for place, column in enumerate(_COLUMNS) if any(row[place] for row in cells)]
         chosen = [_COLUMNS[place] for place in shown]
-        lines = table(chosen, [[row[place] for place in shown] for row in cells], columns, paint)
+        lines = draw_table(Table(chosen, [[row[place] for place in shown] for row in cells]), columns, paint)
         is_whole = all(column.title in lines[0] for column in chosen if column.rank < _TOLD_ELSEWHERE)
         if is_whole or len(set(brief)) < len(models):
             break  # else names without the maker's and the date leave more room for prices
@@ -171,7 +170,6 @@ def _told(
     data: PriceData, changes: Sequence[tuple[str, str]], before: UsageRow, after: UsageRow, columns: int
 ) -> Iterator[str]:
     from hansard.render.format import row_cost
-    from hansard.render.reports import data_words
 
     yield from wrap(f"Fetched {data_words(data)}", columns)
     if not changes:

@@ -10,9 +10,9 @@ import click
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.request_options import limit_option, sort_option, takes
 from hansard.model.requests import ProjectsRequest
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import project_name
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Project
@@ -71,7 +71,8 @@ def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, l
     if cli.as_json:
         cli.emit({"projects": found})
     elif found:
-        cli.say(table(_PROJECTS, [_project_row(item) for item in found], cli.width(), cli.paint(), cli.cells()))
+        rows = [_project_row(item) for item in found]
+        cli.say(draw_table(Table(_PROJECTS, rows), cli.width(), cli.paint(), cli.cells()))
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:

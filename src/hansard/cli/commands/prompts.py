@@ -13,10 +13,10 @@ from hansard.cli.context import Context, note, now, pass_context, reads
 from hansard.cli.query_arguments import FreeTextCommand
 from hansard.cli.request_options import limit_option, more_note, read_page, takes, typed_query
 from hansard.model.requests import PromptsRequest
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full as in_full
 from hansard.render.format import many, project_name
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _table(
             "": None if prompt.session_kept else "lost",
         }
         rows.append([cells[column.title] for column in shown])
-    return table(shown, rows, columns, paint, context)
+    return draw_table(Table(shown, rows), columns, paint, context)
 
 
 def _marked(words: re.Pattern[str], paint: Paint, text: str) -> str:

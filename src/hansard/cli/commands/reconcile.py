@@ -10,10 +10,10 @@ import click
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
-from hansard.model.table import Column
+from hansard.model.table import Column, Table
 from hansard.render.format import cost, dollars, many, model_name, short
-from hansard.render.terminal.cost_table import footer
-from hansard.render.terminal.tables import table
+from hansard.render.reports import data_words
+from hansard.render.terminal.tables import draw_table, note_lines
 from hansard.render.text import Paint, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
                 yield from _sessions(found.client, columns, paint)
     if found.peer is not None:
         yield from _peer(found.peer, columns, paint)
-    told = []
+    told = [("Prices:", data_words(found.pricing.data))]
     if found.lower_bound_messages:
         least = (
             f"{found.lower_bound_messages:,} of {found.ours.messages:,} answers have no final line: their"
@@ -85,7 +85,7 @@ def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:
     if found.unpriced_models:
         told.append(("?", f"no price is known for {', '.join(found.unpriced_models)}"))
     told.append(("-", f"{many(found.lines, 'line')} with usage in {many(found.transcripts, 'transcript')}"))
-    yield from footer(found.pricing.data, told, columns, paint)
+    yield from note_lines(told, columns, paint)
 
 
 # -- the table
@@ -109,8 +109,7 @@ def _table(found: Reconciliation, columns: int, paint: Paint) -> list[str]:
         peer = found.peer
         rows.append(_row(f"{peer.simulated.title}, simulated", peer.simulated.total, found.ours, columns))
         rows.append(_row(f"{peer.tool}'s own output", peer.stated, found.ours, columns))
-    header, first, *others = table(heads, rows, columns, Paint(enabled=False))
-    return [paint(header, "dim"), paint(first, "bold"), *others]
+    return draw_table(Table(heads, rows, styles={0: "bold"}), columns, paint)
 
 
 def _row(
@@ -223,7 +222,7 @@ def _sessions(client: ClientCheck, columns: int, paint: Paint) -> Iterator[str]:
         Column("", right=True),
         Column("", right=True),
     )
-    yield from (f"  {line}" for line in table(heads, rows, columns - 2, paint, header=False))
+    yield from draw_table(Table(heads, rows), columns, paint, header=False, indent="  ")
     if len(listed) > _SHOWN:
         yield from _said(f"and {len(listed) - _SHOWN:,} more: --json has them all", columns, paint)
     yield ""

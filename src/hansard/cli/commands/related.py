@@ -10,9 +10,9 @@ import click
 from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.request_options import limit_option
 from hansard.cli.session_argument import choose_session
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import many, project_name
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def related(cli: Context, session: str | None, limit: int) -> None:
 
 def _lines(found: Sequence[Related], context: CellContext, columns: int, paint: Paint) -> Iterator[str]:
     rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
-    header, *lines = table(_COLUMNS, rows, columns, paint, context)
+    header, *lines = draw_table(Table(_COLUMNS, rows), columns, paint, context)
     yield header
     for line, item in zip(lines, found, strict=True):
         yield line

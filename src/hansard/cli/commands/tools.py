@@ -24,10 +24,10 @@ from hansard.cli.request_options import (
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import TOOL_SORTS
 from hansard.model.requests import CallsRequest, ToolsRequest, same_for
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext
 from hansard.render.format import tool_name
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _tool_table(report: ToolReport, columns: int, paint: Paint, *, total: bool) 
     rows = [_row(sums, tool_name(sums.tool)) for sums in report.tools]
     if total:
         rows.append(_row(report.totals, "Total"))
-    return table(_TOOLS, rows, columns, paint, CellContext(now()))
+    return draw_table(Table(_TOOLS, rows), columns, paint, CellContext(now()))
 
 
 def _row(sums: ToolSums, name: str) -> tuple[Any, ...]:
@@ -181,4 +181,4 @@ def _call_table(calls: Sequence[Call], columns: int, paint: Paint) -> list[str]:
         )
         for call in calls
     ]
-    return table(shown, rows, columns, paint, CellContext(now()))
+    return draw_table(Table(shown, rows), columns, paint, CellContext(now()))

@@ -139,15 +139,16 @@ def usage_by(name: str, by: str) -> click.Command:
 
 
 def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period, filters: list[str]) -> None:
-    from hansard.render.terminal.cost_table import budget_table, notes
-    from hansard.render.terminal.usage_table import usage_table
+    from hansard.render.terminal.costs import budget_lines, usage_table
+    from hansard.render.terminal.tables import draw_table, note_lines
 
     columns, paint = cli.width(), cli.paint()
-    lines = usage_table(report, when.zone, cli.names, columns, paint)
-    if urgent := [item for item in budgets if item.state != "ok"]:
-        lines += ["", *budget_table(urgent, cli.names, columns, paint)]
     more = [*filters, *([f"times of {report.timezone}"] if when.timezone is not None else [])]
-    cli.say([*lines, "", *notes(report.pricing, report.totals, columns, paint, more)])
+    table = usage_table(report, when.zone, cli.names, columns, more)
+    lines = draw_table(table, columns, paint)
+    if urgent := [item for item in budgets if item.state != "ok"]:
+        lines += ["", *budget_lines(urgent, cli.names, columns, paint)]
+    cli.say([*lines, "", *note_lines(table.notes, columns, paint)])
 
 
 def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: str | None, *, shown: bool) -> None:
@@ -177,8 +178,8 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
     if cli.as_json:
         cli.emit({"budgets": budgets})
     else:
-        from hansard.render.terminal.cost_table import budget_table
+        from hansard.render.terminal.costs import budget_lines
 
-        cli.say(budget_table(budgets, cli.names, cli.width(), cli.paint()))
+        cli.say(budget_lines(budgets, cli.names, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
         raise click.exceptions.Exit(1)

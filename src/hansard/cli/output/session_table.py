@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hansard.cli.context import Context
-from hansard.model.table import Column, Cost, Kind
+from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import titled
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, one_line, width
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def session_table(found: Sequence[Session], context: CellContext, columns: int, 
         for session in found
     ]
     shown = _SESSIONS if any(session.tags for session in found) else _SESSIONS[:-1]
-    return table(shown, rows, columns, paint, context)
+    return draw_table(Table(shown, rows), columns, paint, context)
 
 
 PINNED = "◆"

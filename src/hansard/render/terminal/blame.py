@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext
 from hansard.render.format import dollars, many, model_name, titled, when
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import code_lines
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import PIPED, Paint, clean, fit, one_line, pad
 from hansard.thread.tool_views import language_of
 
@@ -206,4 +206,4 @@ def commit_table(commits: Sequence[Commit], columns: int, paint: Paint, now: dat
         )
         for commit in commits
     ]
-    return table(_COMMITS, rows, columns, paint, CellContext(now))
+    return draw_table(Table(_COMMITS, rows), columns, paint, CellContext(now))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.render.format import many
+from hansard.render.reports import report_notes
 from hansard.render.series import (
     DAYS,
     MARK,
@@ -38,8 +39,7 @@ from hansard.render.series import (
     timeline,
     year_of,
 )
-from hansard.render.terminal.cost_table import notes
-from hansard.render.terminal.tables import aligned
+from hansard.render.terminal.tables import aligned, note_lines
 from hansard.render.text import Paint, fit, pad, width, wrap
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _footer(report: UsageReport, look: ChartStyle) -> Iterator[str]:
     yield ""
     if not look.measure.is_money:
         yield look.paint(fit("Nothing here has a price: tokens are shown.", look.columns), "dim")
-    yield from notes(report.pricing, report.totals, look.columns, look.paint)
+    yield from note_lines(report_notes(report.pricing, report.totals), look.columns, look.paint)
 
 
 def _bar(size: Decimal, most: Decimal, room: int, eighths: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column
+from hansard.model.table import Column, Table
 from hansard.render.explained import (
     CLASSES,
     COPIES,
@@ -24,8 +24,8 @@ from hansard.render.explained import (
     used,
 )
 from hansard.render.format import dollars, exact, many, row_cost
-from hansard.render.terminal.cost_table import notes
-from hansard.render.terminal.tables import table
+from hansard.render.reports import report_notes
+from hansard.render.terminal.tables import draw_table, note_lines
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def lay_out(explanation: Explanation, zone: Zone, names: ProjectNames, columns: 
     sheet = _Layout(zone, names, columns, paint)
     return [
         *sheet.head(explanation),
-        *notes(explanation.pricing, explanation.figure, columns, paint),
+        *note_lines(report_notes(explanation.pricing, explanation.figure), columns, paint),
         *sheet.arithmetic(explanation),
         *sheet.messages(explanation),
     ]
@@ -181,8 +181,7 @@ class _Layout:
     # -- pieces
 
     def _table(self, layout: Sequence[Column], rows: Sequence[Sequence[str]], indent: str) -> Iterator[str]:
-        for line in table(layout, rows, self.columns - len(indent), self.paint, header=False):
-            yield indent + line
+        yield from draw_table(Table(layout, rows), self.columns, self.paint, header=False, indent=indent)
 
     def _wrapped(self, text: str, indent: str, style: str | None = None, hang: int = 0) -> Iterator[str]:
         first, *others = wrap(text, max(20, self.columns - len(indent) - hang))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column
+from hansard.model.table import Column, Table
 from hansard.render.format import ago, ahead, incomplete, many, odd_lines, size
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, fit, fit_path, one_line, wrap
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def status_lines(
         for item in answer.doomed[:_SHOWN]
     ]
     shape = (Column(""), Column("", right=True), Column("", style="green"), Column("", least=10, style="dim"))
-    yield from ("            " + line for line in table(shape, soon, columns - 12, paint, header=False))
+    yield from draw_table(Table(shape, soon), columns, paint, header=False, indent=" " * 12)
     if len(answer.doomed) > _SHOWN:
         yield " " * 12 + f"and {len(answer.doomed) - _SHOWN:,} more"
 
@@ -160,6 +160,6 @@ def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]
             )
             for item in answer.drift[:30]
         ]
-        yield from ("  " + line for line in table(shape, rows, columns - 2, paint))
+        yield from draw_table(Table(shape, rows), columns, paint, indent="  ")
         if len(answer.drift) > 30:
             yield f"  and {len(answer.drift) - 30:,} more: --json lists all"

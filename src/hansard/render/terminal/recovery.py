@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.format import full, many, size, span
-from hansard.render.terminal.tables import table
+from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, cont
         ]
         for lost in sessions
     ]
-    return table(_COLUMNS, rows, columns, paint, context)
+    return draw_table(Table(_COLUMNS, rows), columns, paint, context)
 
 
 def short_name(lost: LostSession) -> str:

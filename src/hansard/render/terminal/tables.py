@@ -1,63 +1,53 @@
-"""Tables that fit the terminal (columns that say least are dropped first, one that may be cut is cut).
+"""Tables that fit the terminal: the least important columns are left out first, then the longest texts are cut.
 
-Our own because a warm command has 150 ms, and rich's tables take half of that to import.
+Our own, because importing rich's tables takes half of the 150 ms that a warm command has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from hansard.model.table import Column, Kind
+from hansard.model.table import Column, Kind, Table
 from hansard.render.cells import CellContext, cell
-from hansard.render.text import Paint, fit, pad, width
+from hansard.render.text import Paint, clean, fit, one_line, pad, width, wrap
 
-_GAP = 2
-_BARE = 8  # columns of a cell that says anything
+_GAP = "  "
+_BARE = 8  # columns below which a cut cell is unreadable
 _LEAST = {Kind.PROJECT: 8}
 _STYLES = {Kind.TIME: "dim", Kind.ID: "cyan", Kind.PROJECT: "green"}
 
 
-def table(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Any]],
+def draw_table(
+    table: Table,
     columns_wide: int,
     paint: Paint,
     context: CellContext | None = None,
     *,
     header: bool = True,
+    indent: str = "",
 ) -> list[str]:
-    """The lines of a table, none wider than the terminal; `context` is needed for times and projects."""
-    rows = written(columns, rows, context)
-    natural = [
-        max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
-        for place, column in enumerate(columns)
-    ]
-    columns = [
-        column._replace(style=column.style or _STYLES.get(column.kind), least=column.least or _LEAST.get(column.kind))
-        for column in columns
-    ]
-    least = [
-        natural[place] if column.least is None else min(natural[place], column.least)
-        for place, column in enumerate(columns)
-    ]
-    shown = list(range(len(columns)))
-    while _needed(shown, least) > columns_wide and any(columns[place].rank for place in shown):
-        shown.remove(max(shown, key=lambda place: columns[place].rank))
-    widths = _share(columns, shown, natural, least, columns_wide)
-    lines = []
-    if header:
-        lines.append(paint(_line(columns, shown, widths, [column.title for column in columns], None), "dim"))
-    lines += [_line(columns, shown, widths, row, paint) for row in rows]
-    return lines
+    """The lines of a table, below them a rule and the totals; times and projects need a `context`."""
+    columns = [column._replace(style=column.style or _STYLES.get(column.kind)) for column in table.columns]
+    rows = written(table, context)
+    total = columns_wide - len(indent)
+    widths = _shared(columns, rows, total, header=header)
+
+    def line(cells: Sequence[str], style: str | None) -> str:
+        return _line(columns, widths, cells, style, total, paint)
+
+    styles = {**table.styles, len(table.rows): "bold"} if table.totals is not None else table.styles
+    lines = [line([column.title for column in columns], "dim")] if header else []
+    lines += [line(row, styles.get(number)) for number, row in enumerate(rows)]
+    if table.totals is not None and table.rows:
+        lines.insert(-1, paint("─" * max(width(clean(drawn)) for drawn in lines), "dim"))
+    return [indent + drawn for drawn in lines] if indent else lines
 
 
-def written(
-    columns: Sequence[Column], rows: Sequence[Sequence[Any]], context: CellContext | None = None
-) -> list[list[str]]:
-    """The cells as text; the digits of costs stand below each other, their marks behind them."""
-    by_column = [[cell(row[place], column.kind, context) for row in rows] for place, column in enumerate(columns)]
-    for place, column in enumerate(columns):
+def written(table: Table, context: CellContext | None = None) -> list[list[str]]:
+    """The cells of the rows and totals as text; the digits of costs are aligned, their marks behind them."""
+    rows = [*table.rows, table.totals] if table.totals is not None else table.rows
+    by_column = [[cell(row[place], column.kind, context) for row in rows] for place, column in enumerate(table.columns)]
+    for place, column in enumerate(table.columns):
         if column.kind is Kind.COST:
             by_column[place] = aligned(by_column[place])
     return [list(cells) for cells in zip(*by_column, strict=True)]
@@ -65,55 +55,78 @@ def written(
 
 def aligned(costs: Sequence[str]) -> list[str]:
     """Marked amounts for a column: the digits below each other, the marks behind them."""
-    widest = max((len(_tail(text)) for text in costs), default=0)
-    return [text if text == "?" else text + " " * (widest - len(_tail(text))) for text in costs]
+    widest = max((len(_marks(text)) for text in costs), default=0)
+    return [text if text == "?" else text + " " * (widest - len(_marks(text))) for text in costs]
 
 
-def _tail(text: str) -> str:
+def _marks(text: str) -> str:
     return text[len(text.rstrip("+?")) :] if text != "?" else ""
 
 
-def _needed(shown: Sequence[int], widths: Sequence[int]) -> int:
-    return sum(widths[place] for place in shown) + _GAP * max(0, len(shown) - 1)
+def fits(table: Table, columns_wide: int) -> bool:
+    """Whether all columns that must be shown fit, cut as far as they may be."""
+    return _needed(_shared(table.columns, written(table), columns_wide).values()) <= columns_wide
 
 
-def _share(
-    columns: Sequence[Column], shown: Sequence[int], natural: Sequence[int], least: Sequence[int], total: int
+def _shared(
+    columns: Sequence[Column], rows: Sequence[Sequence[str]], total: int, *, header: bool = True
 ) -> dict[int, int]:
-    """Give each column its natural width; what does not fit is taken from those that can be cut, the widest first."""
-    widths = {place: natural[place] for place in shown}
-    excess = sum(widths.values()) + _GAP * max(0, len(shown) - 1) - total
-    floors = [
-        min(bound, _BARE) if column.least is not None else bound for bound, column in zip(least, columns, strict=True)
+    """The width of each column that is shown: its natural one if all fit, else the widest that may be cut are cut."""
+    natural = [
+        max([width(column.title) if header else 0, *(width(row[place]) for row in rows)])
+        for place, column in enumerate(columns)
     ]
+    cut_to = [column.least or _LEAST.get(column.kind) for column in columns]
+    least = [wide if bound is None else min(wide, bound) for wide, bound in zip(natural, cut_to, strict=True)]
+    shown = list(range(len(columns)))
+    while _needed([least[place] for place in shown]) > total and any(columns[place].rank for place in shown):
+        shown.remove(max(shown, key=lambda place: columns[place].rank))
+    widths = {place: natural[place] for place in shown}
+    excess = _needed(widths.values()) - total
+    bare = [wide if bound is None else min(wide, _BARE) for wide, bound in zip(least, cut_to, strict=True)]
     while excess > 0:
-        room = [place for place in shown if columns[place].least is not None and widths[place] > least[place]]
-        if not room and least is not floors:  # a very narrow terminal
-            least = floors
+        longer = [place for place in shown if cut_to[place] is not None and widths[place] > least[place]]
+        if not longer and least is not bare:  # a very narrow terminal
+            least = bare
             continue
-        if not room:
+        if not longer:
             break
-        widest = max(room, key=lambda place: widths[place])
-        others = [widths[place] for place in room if place != widest]
-        floor = max(least[widest], min(widths[widest] - 1, max(others, default=0)))
-        cut = min(excess, widths[widest] - floor)
+        widest = max(longer, key=lambda place: widths[place])
+        others = [widths[place] for place in longer if place != widest]
+        bound = max(least[widest], min(widths[widest] - 1, max(others, default=0)))
+        cut = min(excess, widths[widest] - bound)
         widths[widest] -= cut
         excess -= cut
     return widths
 
 
+def _needed(widths: Iterable[int]) -> int:
+    widths = list(widths)
+    return sum(widths) + len(_GAP) * max(0, len(widths) - 1)
+
+
 def _line(
-    columns: Sequence[Column], shown: Sequence[int], widths: dict[int, int], cells: Sequence[str], paint: Paint | None
+    columns: Sequence[Column], widths: dict[int, int], cells: Sequence[str], style: str | None, total: int, paint: Paint
 ) -> str:
-    parts = []
-    for place in shown:
-        column = columns[place]
-        text = pad(fit(cells[place], widths[place]), widths[place], right=column.is_right)
-        if paint is not None and column.style is not None and text.strip():
-            text = paint(text, column.style)
-        if paint is not None and column.mark is not None:
-            text = column.mark(text)
-        parts.append(text)
-    if paint is None or not paint.enabled:
-        return (" " * _GAP).join(parts).rstrip()
-    return (" " * _GAP).join(parts)
+    parts = [
+        (columns[place], pad(fit(cells[place], wide), wide, right=columns[place].is_right))
+        for place, wide in widths.items()
+    ]
+    plain = _GAP.join(text for _, text in parts).rstrip()
+    if style is not None or width(plain) > total:
+        return paint(fit(plain, total), style) if style is not None else fit(plain, total)
+    if not paint.enabled:
+        return plain
+    painted = [paint(text, column.style) if column.style and text.strip() else text for column, text in parts]
+    return _GAP.join(
+        text if column.mark is None else column.mark(text) for (column, _), text in zip(parts, painted, strict=True)
+    )
+
+
+def note_lines(notes: Iterable[tuple[str, str]], columns: int, paint: Paint) -> Iterator[str]:
+    """The notes of a table, each behind its mark and wrapped under itself."""
+    for mark, text in notes:
+        indent = " " * (len(mark) + 1)
+        first, *others = wrap(one_line(text), max(20, columns - len(indent)))
+        yield paint(f"{mark} {first}", "dim")
+        yield from (paint(indent + line, "dim") for line in others)

@@ -10,10 +10,11 @@ from textual.binding import Binding, BindingType
 
 from hansard.model.ledger import UsageReport, UsageRow
 from hansard.render.format import many, model_name, project_name, row_cost, short
-from hansard.render.reports import key_names
+from hansard.render.reports import key_names, report_notes
 from hansard.render.terminal.charts import draw as draw_chart
-from hansard.render.terminal.cost_table import bar, notes
+from hansard.render.terminal.costs import bar
 from hansard.render.terminal.spans import BOLD, DIM, GREEN, painted
+from hansard.render.terminal.tables import note_lines
 from hansard.render.text import Paint, fit, one_line, pad, width
 from hansard.tui.views.list_view import ListView, Rows
 
@@ -117,7 +118,7 @@ class UsageView(ListView):
         ]
         lines += ["", painted([(BOLD, fit(one_line(self._label(item)), columns))])]
         lines += [painted([(DIM, pad(name, 16)), ("", f"{count:>16,}")]) for name, count in parts if count]
-        lines += ["", *notes(report.pricing, report.totals, columns, _COLOURS)]
+        lines += ["", *note_lines(report_notes(report.pricing, report.totals), columns, _COLOURS)]
         return lines, 0
 
     def _text(self) -> str | None:
