@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Self
 
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
+from hansard.model.gate import Redact, gated, verbatim
 from hansard.model.requests import (
     BlocksRequest,
     CallsRequest,
@@ -106,10 +107,12 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
     follow_links: Iterable[str | os.PathLike[str]] = (),
     max_file: int = DEFAULT_MAX_FILE,
     prices: Iterable[PriceOverride] = (),
+    redact: bool = False,
 ) -> Hansard:
     """Open the store in `home` with its source roots; nothing is created or read before it is needed.
 
-    Links in the roots are followed inside them and to `follow_links`, which are other directories.
+    Links in the roots are followed inside them and to `follow_links`, which are other directories. With `redact`, secrets are
+    redacted in every text that the store gives out, except by `cat`, `restore` and raw lines.
     """
     home = os.path.abspath(os.path.expanduser(os.fspath(home)))
     found = open_roots(
@@ -117,13 +120,20 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
         follow_links=[os.fspath(folder) for folder in follow_links],
         data_directory=home,
     )
-    return Hansard(home, found, max_file=max_file, prices=tuple(prices))
+    return Hansard(home, found, max_file=max_file, prices=tuple(prices), redact=redact)
+
+
+def _redact() -> Redact:
+    from hansard.guard.redaction import redact
+
+    return redact
 
 
 class _WatchStoppedError(Exception):
     """A watch was stopped in the middle of a sync."""
 
 
+@gated
 class Hansard:
     """A store and its sources. Use it in a `with`, or call `close()`; one per thread."""
 
@@ -134,7 +144,9 @@ class Hansard:
         *,
         max_file: int = DEFAULT_MAX_FILE,
         prices: Sequence[PriceOverride] = (),
+        redact: bool = False,
     ) -> None:
+        self.redact: Redact | None = _redact() if redact else None
         self.home = os.path.abspath(os.path.expanduser(home))
         self.roots = tuple(roots)
         self.max_file = max_file
@@ -399,7 +411,8 @@ class Hansard:
         `pictures` their data is left out, without `subagents` what they did. Without `long_lines` a line of more than 8 MiB says only so.
         """
         about = self.session(session) if isinstance(session, str) else session
-        return self._threads().read(about, agent, branch, pictures=pictures, subagents=subagents, long_lines=long_lines)
+        threads = self._threads(self.redact)
+        return threads.read(about, agent, branch, pictures=pictures, subagents=subagents, long_lines=long_lines)
 
     def conversation(self, name: str, *, agent: str | None = None) -> Conversation:
         """The entries of a session's thread, or of a subagent's."""
@@ -618,10 +631,10 @@ class Hansard:
             self._edits = EditCache(self.home)
         return self._edits
 
-    def _threads(self) -> ThreadStore:
+    def _threads(self, redact: Redact | None = None) -> ThreadStore:
         from hansard.thread.store import ThreadStore
 
-        return ThreadStore(self.reader, self.record, self.thread_cache)
+        return ThreadStore(self.reader, self.record, self.thread_cache, redact)
 
     def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
         """Sessions like this one, the most alike first, each with what they have in common."""
@@ -930,7 +943,7 @@ class Hansard:
         )
         own = [place for root in self.roots for place in (root.path, root.transcripts, root.config) if place]
         return export(
-            ThreadStore(self.reader, self.record),
+            ThreadStore(self.reader, self.record, redact=self.redact),
             self.sessions(limit=None).sessions if chosen is None else chosen,
             os.path.expanduser(to),
             format,
@@ -956,7 +969,7 @@ class Hansard:
 
         if request.sessions is not None:
             request = replace(request, sessions={self.session(name).session_id for name in request.sessions})
-        return grep(self.reader, self.record, request)
+        return grep(self.reader, self.record, request, self.redact)
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""
@@ -970,6 +983,7 @@ class Hansard:
 
         read_generation(self.reader, self.session(name).session_id, generation)
 
+    @verbatim("cat")
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a session's main transcript, or of any transcript."""
         transcript, _ = self.find_transcript(name, generation=generation)
@@ -979,6 +993,7 @@ class Hansard:
         """The paths of every root that was ever synced, the oldest first."""
         return [root.path for root in self.record.roots()]
 
+    @verbatim("raw lines")
     def transcript_bytes(self, transcript: int, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """The bytes of a transcript, by the id that `find_transcript` gives, from `start` to `end`."""
         return self.record.read(transcript, start, end)
@@ -1061,6 +1076,7 @@ class Hansard:
             fuller=fuller_generations(self.reader, self.record),
         )
 
+    @verbatim("restore")
     def restore(
         self,
         items: list[RestoreItem],

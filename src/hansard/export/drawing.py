@@ -81,14 +81,15 @@ def _keep(folder: str, name: str, content: bytes) -> Stamp:
     return write_file(place, [content])
 
 
-def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_address: str) -> None:
+def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_address: str, redacts: bool) -> None:
     """A worker: draw each session that comes in, by its id and the path of its file; the answer is what was written, or why not."""
     from zoneinfo import ZoneInfo
 
+    from hansard.guard.redaction import redact
     from hansard.thread.store import ThreadStore
 
     gc.freeze()  # what is imported stays
-    with closing(ThreadStore.open(home)) as store:
+    with closing(ThreadStore.open(home, redact if redacts else None)) as store:
         drawer = Drawer(store, form, zone=ZoneInfo(zone), home=list_address)
         while (task := channel.receive()) is not None:
             session_id, path = task

@@ -81,7 +81,7 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
     helpers: list[_Helper] = []
     if zone is None:
         return helpers
-    job = (drawer.store.home, drawer.form, zone, drawer.home)
+    job = (drawer.store.home, drawer.form, zone, drawer.home, drawer.store.redact is not None)
     with contextlib.suppress(OSError):
         for _ in range(count):
             helpers.append(_Helper(job, waiting, answers))  # noqa: PERF401 - those that could be started stay
@@ -91,7 +91,7 @@ def _helpers(drawer: Drawer, waiting: deque[Task], answers: SimpleQueue[Any]) ->
 class _Helper:
     """A process that draws, and the thread that listens to it."""
 
-    def __init__(self, job: tuple[str, ...], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
+    def __init__(self, job: tuple[str | bool, ...], waiting: deque[Task], answers: SimpleQueue[Any]) -> None:
         self._worker = Worker("hansard.export.drawing:draw_sessions", *job)
         self._thread = threading.Thread(target=self._listen, args=(waiting, answers), daemon=True)
         self._thread.start()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hansard.thread.store import ThreadStore
 
 Progress = Callable[[int, int], None]
-_ROOMS = ("model", "parse", "query", "ledger", "pricing", "thread", "render", "export")
+_PACKAGES = ("model", "clients", "query", "sql", "ledger", "pricing", "thread", "guard", "render", "export")
 SAVE_SECONDS = 5.0  # how often the manifest is written while files are
 _NAMED_AT_ONCE = 5
 _CHANGED = "its file was changed after it was exported; --force overwrites it"
@@ -66,7 +66,7 @@ class Export:
         self._refuse_odd_place()
         place = os.path.join(home, SINGLE) if self.single else os.path.join(self.to, NAME)
         self.manifest = Manifest(place, single=self.single)
-        self.fingerprints = store.fingerprints(_code())
+        self.fingerprints = store.fingerprints(_code() + (" redacted" if store.redact is not None else ""))
         self.files: list[ExportedFile] = []
         self.failed: list[NotExported] = []
         self._drawn_now: set[str] = set()  # sessions
@@ -329,8 +329,8 @@ def _code() -> str:
     """Of the code that reads and draws: a newer Hansard may draw the same session otherwise."""
     digest = sha256()
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for room in _ROOMS:
-        for folder, folders, files in os.walk(os.path.join(package, room)):
+    for part in _PACKAGES:
+        for folder, folders, files in os.walk(os.path.join(package, part)):
             folders[:] = sorted(name for name in folders if name != "__pycache__")
             for name in sorted(files):
                 with open(os.path.join(folder, name), "rb") as file:

@@ -63,7 +63,7 @@ def _export_table(
             written = write_file(place, _listing(sessions))
         else:
             ids = None if whole else [session.session_id for session in sessions]
-            table = Table(export.store.reader, name, ids)
+            table = Table(export.store.reader, name, ids, export.store.redact)
             if export.form == "csv":
                 from hansard.export.sheets import sheet
 

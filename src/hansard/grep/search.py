@@ -19,6 +19,7 @@ from hansard.clients import client_of
 from hansard.errors import UsageError
 from hansard.grep.file_search import FileLocation, SearchJob, Tally, search
 from hansard.grep.pool import Pool, start_helpers
+from hansard.model.gate import Redact, gated
 from hansard.model.grep import GrepCount, GrepFile, GrepLine
 from hansard.model.requests import GrepRequest
 from hansard.query.compile import in_project
@@ -34,7 +35,7 @@ _SMALL = 64 << 20  # bytes; a search through less is done before helpers have st
 _MOST_HELPERS = 8
 
 
-def grep(reader: Reader, record: Record, request: GrepRequest) -> Grep:
+def grep(reader: Reader, record: Record, request: GrepRequest, redact: Redact | None = None) -> Grep:
     """Search the record; the request's sessions are ids."""
     numbers = (request.before, request.after, request.limit or 0, request.max_count or 0)
     if min(numbers) < 0:
@@ -53,7 +54,7 @@ def grep(reader: Reader, record: Record, request: GrepRequest) -> Grep:
         request.around,
     )
     helpers = _usual_helpers() if request.helpers is None else request.helpers
-    return Grep(record, job, _places(reader, record, request), request.limit, helpers, request.progress)
+    return Grep(record, job, _places(reader, record, request), request.limit, helpers, request.progress, redact)
 
 
 def _places(reader: Reader, record: Record, request: GrepRequest) -> list[tuple[GrepFile, FileLocation]]:
@@ -97,6 +98,7 @@ def _places(reader: Reader, record: Record, request: GrepRequest) -> list[tuple[
     return [item[1:] for item in result]
 
 
+@gated
 class Grep:
     """A search: iterate over it once, or ask for `counts`; its totals are true of what has been given so far."""
 
@@ -108,7 +110,9 @@ class Grep:
         limit: int | None,
         helpers: int,
         progress: Progress | None,
+        redact: Redact | None = None,
     ) -> None:
+        self.redact = redact
         self.files = 0  # with matches
         self.matched_lines = 0
         self.truncated = False  # the limit left something out

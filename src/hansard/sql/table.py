@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import UsageError
+from hansard.model.gate import gated
 from hansard.model.ledger import Tokens
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import ZERO, charge, rates_of, total
@@ -16,6 +17,7 @@ from hansard.query.prompts import find_counted_prompts
 from hansard.sql.views import VIEWS, Type
 
 if TYPE_CHECKING:
+    from hansard.model.gate import Redact
     from hansard.query.reader import Reader
 
 
@@ -27,10 +29,14 @@ def choose(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+@gated
 class Table:
     """A view, or its rows of some sessions."""
 
-    def __init__(self, reader: Reader, name: str, session_ids: Sequence[str] | None) -> None:
+    def __init__(
+        self, reader: Reader, name: str, session_ids: Sequence[str] | None, redact: Redact | None = None
+    ) -> None:
+        self.redact = redact
         self._reader = reader
         self._session_ids = session_ids
         self._view = VIEWS[name]

@@ -15,9 +15,11 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from hansard.model.gate import release
 from hansard.storage.ids import OFFSET_MASK
 
 if TYPE_CHECKING:
+    from hansard.model.gate import Redact
     from hansard.model.ledger import Rate
     from hansard.model.sessions import Session
     from hansard.query.fingerprints import Fingerprints
@@ -223,19 +225,22 @@ class ThreadCache:
 class ThreadStore:
     """Opens the threads of one store; prices are read once for all of them."""
 
-    def __init__(self, reader: Reader, record: Record, cache: ThreadCache | None = None) -> None:
+    def __init__(
+        self, reader: Reader, record: Record, cache: ThreadCache | None = None, redact: Redact | None = None
+    ) -> None:
         self.reader = reader
         self.record = record
+        self.redact = redact
         self._cache = cache
         self._rates: Mapping[int, Rate] | None = None
 
     @classmethod
-    def open(cls, home: str) -> Self:
+    def open(cls, home: str, redact: Redact | None = None) -> Self:
         """The store in a directory, for a process of its own."""
         from hansard.query.reader import Reader
         from hansard.record.store import Record
 
-        return cls(Reader(home), Record.open(os.path.join(home, "record.db"), readonly=True))
+        return cls(Reader(home), Record.open(os.path.join(home, "record.db"), readonly=True), redact=redact)
 
     def close(self) -> None:
         """Let go of the databases."""
@@ -251,7 +256,8 @@ class ThreadStore:
         """A session by its id."""
         from hansard.query.sessions import find_session
 
-        return find_session(self.reader, session_id)
+        session = find_session(self.reader, session_id)
+        return session if self.redact is None else release(session, self.redact)
 
     def fingerprints(self, code: str) -> Fingerprints:
         """What drawings depend on; `code` is the fingerprint of what draws."""

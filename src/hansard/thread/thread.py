@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
+from hansard.model.gate import gated, release, verbatim
 from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
 from hansard.thread.store import Window, Windows
 from hansard.thread.structure import (
@@ -98,6 +99,7 @@ class Selection(NamedTuple):
     later: int = 0
 
 
+@gated
 class Thread:
     """The conversation of a session or of a subagent; nothing of it is read before it is asked for.
 
@@ -109,7 +111,8 @@ class Thread:
     ) -> None:
         self._family = family
         self._cache = cache
-        self.session = family.session
+        self.redact = family.store.redact
+        self.session = family.session if self.redact is None else release(family.session, self.redact)
         session_id = family.session.session_id
         self._sidechain_root: str | None = None
         self._agent_id: str | None = None
@@ -444,6 +447,7 @@ class Thread:
             log = find_log(reader, self.session.session_id, path or self.path, generation)
         return find_raw_line(reader, self._family.store.record, log, offset)
 
+    @verbatim("raw lines")
     def raw(self, line: RawLine | None = None, limit: int | None = None) -> Iterator[bytes]:
         """The verbatim bytes of a line, or the first of them, in pieces; without a line those of the whole log."""
         record = self._family.store.record
