@@ -183,7 +183,7 @@ class Hansard:
         Such a connection keeps this process from writing. A program that keeps an engine open calls this after each question, so
         that it can write as soon as there is space.
         """
-        from hansard.storage.readonly import has_shared_memory
+        from hansard.storage.sqlite import has_shared_memory
 
         if not all(has_shared_memory(os.path.join(self.home, name)) for name in self._open_files()):
             self.close()

@@ -12,7 +12,7 @@ import pytest
 from hansard.index import text as index_text
 from hansard.index.store import IndexDamaged
 from hansard.index.text import TextIndex
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 from hansard.sync import text as sync_text
 from hansard.sync.rebuild import rebuild
 from tests.sync.hard import files

@@ -21,7 +21,7 @@ from hansard.model.requests import SearchRequest
 from hansard.query import language as q
 from hansard.query.language.options import make_query
 from hansard.query.search.pages import Search
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from tests.cli.conftest import runner
 from tests.query.search import slowly
 

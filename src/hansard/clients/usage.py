@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hansard.storage.ids import OFFSET_MASK
+from hansard.storage import OFFSET_MASK
 
 MOST_TOKENS = 1 << 40
 """No answer has as many; sums of a history of smaller counts fit into 63 bits."""

@@ -26,7 +26,7 @@ from hansard.git.repository import CommitInfo, FilePatch, Repository
 from hansard.model.blame import Commit, CommitPage, Contribution
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import total
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache

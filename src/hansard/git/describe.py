@@ -11,7 +11,7 @@ from hansard.errors import HansardError
 from hansard.git.costs import AllocatedCosts, WorkTimeline, share
 from hansard.model.blame import BlamedCommit, Mark, RecordedEdit
 from hansard.model.time import from_milliseconds
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from decimal import Decimal

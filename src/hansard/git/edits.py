@@ -20,7 +20,7 @@ from hansard.clients.writes import Change, Hunk, Replacement, lines_of
 from hansard.git.lines import Block, key_of, line_hash
 from hansard.git.shell import made_commits, read_command
 from hansard.query.duplicates import find_copies
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import EntryReader

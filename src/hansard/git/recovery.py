@@ -28,7 +28,7 @@ from hansard.query.lost import Lost, choose_lost, find_lost, read_pasted
 from hansard.query.prompts import PASTED, Typed
 from hansard.query.transcripts import list_side_files, list_todos
 from hansard.sources.names import storable
-from hansard.storage.ids import OFFSET_MASK
+from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

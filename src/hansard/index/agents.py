@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hansard.index.side_files import agent_facts
 from hansard.index.sql import Sql
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.index.derive import Part

@@ -23,7 +23,7 @@ from hansard.index.side_files import titles
 from hansard.index.sql import Sql
 from hansard.index.worktrees import repository_of
 from hansard.model.moves import follow_moves
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
 

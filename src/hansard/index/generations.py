@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from hansard.index.links import reorder_shared, touch_titled
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hansard.clients.usage import NEVER
 from hansard.index.sql import Sql
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from collections.abc import Collection

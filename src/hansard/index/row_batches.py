@@ -12,7 +12,7 @@ from hansard.clients.protocol import SeenMessage, Taken
 from hansard.clients.rows import Rows
 from hansard.clients.state import State, dump
 from hansard.index.store import internal_error
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.index.rows import Transcript

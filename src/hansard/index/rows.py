@@ -15,7 +15,7 @@ from hansard.index.links import forget_records, reorder_shared, touch_shared, to
 from hansard.index.row_batches import RowBatch, read_row_batches
 from hansard.index.store import Disposable, Origin, telling
 from hansard.index.usage import UsageTable
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _RESULTS = (
     "UPDATE tool_calls SET result_id = ?, result_ts = ?, is_error = ?, change = ?, added = ?, removed = ?,"

@@ -12,8 +12,7 @@ import apsw
 
 from hansard.errors import HansardError, StoreCorrupt, StoreUnusable
 from hansard.storage import sqlite
-from hansard.storage.failures import store_error
-from hansard.storage.readonly import connect_readonly
+from hansard.storage.sqlite import connect_readonly, store_error
 
 if TYPE_CHECKING:
     from hansard.clients.records import Issue

@@ -15,7 +15,7 @@ from hansard.index import schema
 from hansard.index.store import Disposable, Origin, internal_error, is_store_error, telling
 from hansard.index.text_tags import kind_mark, marks
 from hansard.index.tokens import searchable
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.clients.lines import Lines

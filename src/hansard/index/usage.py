@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hansard.clients.usage import NEVER, Stated, merge
 from hansard.index.schema import QUARTER
 from hansard.index.sql import Sql, Values
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 # Two plain look-ups, of messages and of transcripts: joined into one statement they take twenty times as long, and most keys are new.
 _KNOWN = (

@@ -20,7 +20,7 @@ from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.model.tools import mcp_parts
 from hansard.query.compile import COUNTED_CALLS
 from hansard.query.duplicates import find_copies
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger

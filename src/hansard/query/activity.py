@@ -18,7 +18,7 @@ from msgspec import Struct
 from hansard.model.sessions import Activity
 from hansard.model.time import from_milliseconds, to_milliseconds
 from hansard.query.duplicates import find_copies, find_prompt_copies
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

@@ -37,7 +37,7 @@ from hansard.query.language import (
 )
 from hansard.query.reader import Reader, like
 from hansard.query.sessions import COST, in_folder
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 ALL_TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_tokens"
 ROLES = {

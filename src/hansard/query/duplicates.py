@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from hansard.query.reader import Reader
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 SPOKEN = "SELECT transcript FROM sessions WHERE transcript IS NOT NULL UNION SELECT transcript FROM agents"
 """The transcripts that sessions and their subagents are read from."""

@@ -12,8 +12,8 @@ from hansard.model.requests import FileHistoryRequest, FilesRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.tool_calls import CallFilter, list_calls, once
+from hansard.storage import OFFSET_BITS
 from hansard.storage.cursors import read_cursor, write_cursor
-from hansard.storage.ids import OFFSET_BITS
 
 SORTS = {
     "last": "last",

@@ -28,8 +28,8 @@ from hansard.record.failures import AFTER_DAMAGE
 from hansard.sources.discover import LeftOut, discover
 from hansard.sources.layout import LOG_KINDS, FileKind
 from hansard.sources.roots import Root
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.heartbeat import Heartbeat, SyncProgress, heartbeat, last_verify, sync_progress
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record

@@ -12,7 +12,7 @@ from hansard.clients import client_of
 from hansard.clients.side_files import SideFacts
 from hansard.errors import Ambiguous, NotFound, StoreCorrupt
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

@@ -9,7 +9,7 @@ from hansard.errors import Ambiguous, NotFound
 from hansard.model.handles import is_handle, shown_id
 from hansard.query.reader import Reader
 from hansard.query.sessions import in_folder
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _SHORTEST = 8  # letters of a uuid that are looked for
 _UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))

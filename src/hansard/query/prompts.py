@@ -17,8 +17,8 @@ from hansard.model.requests import PROMPT_SOURCES, PromptsRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
 from hansard.query.reader import Reader, like
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.language import Node

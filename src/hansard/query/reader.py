@@ -10,8 +10,7 @@ from typing import Any, TypeVar, cast
 import apsw
 
 from hansard.errors import HansardError, StoreUnusable
-from hansard.storage.readonly import connect_readonly, try_uris
-from hansard.storage.sqlite import RESERVED, checksum_vfs
+from hansard.storage.sqlite import RESERVED, checksum_vfs, connect_readonly, try_uris
 
 _CACHE = -16_000  # KiB, used as needed
 _MAKING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -94,7 +93,7 @@ class Reader:
 
     def _told(self, error: apsw.Error, path: str = "") -> Exception:
         from hansard.index.store import IndexDamaged, is_index_damage
-        from hansard.storage.failures import store_error
+        from hansard.storage.sqlite import store_error
 
         path = path or (self.text_path if "full." in str(error) else self.path)
         if is_index_damage(error):

@@ -23,7 +23,7 @@ from hansard.model.sessions import Session
 from hansard.model.time import to_milliseconds
 from hansard.query.search.spellings import STOP_WORDS
 from hansard.query.sessions import find_session
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

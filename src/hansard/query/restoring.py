@@ -10,7 +10,7 @@ from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.record.store import GONE
 from hansard.sources.layout import FileKind
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

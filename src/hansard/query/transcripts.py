@@ -9,7 +9,7 @@ from hansard.model.files import Link, SideFile, Todo, Transcript
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
 from hansard.query.sessions import find_session
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.record.store import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hansard.errors import StoreCorrupt
-from hansard.storage.failures import store_error
+from hansard.storage.sqlite import store_error
 
 if TYPE_CHECKING:
     import apsw

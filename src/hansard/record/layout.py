@@ -11,8 +11,7 @@ from hansard.errors import StoreNewer, StoreUnusable
 from hansard.files import DIRECTORY_MODE, FILE_MODE
 from hansard.record import schema
 from hansard.storage import sqlite
-from hansard.storage.failures import os_error
-from hansard.storage.readonly import connect_readonly
+from hansard.storage.sqlite import connect_readonly, os_error
 
 _CHECKING = "checksum_verification"
 WAL_LIMIT = 16 << 20

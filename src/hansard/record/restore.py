@@ -19,7 +19,7 @@ from hansard.record.chain import LOG, SNAPSHOT
 from hansard.record.logs import Generation
 from hansard.record.schema import CHUNK
 from hansard.sources.names import printable, unescape
-from hansard.storage.failures import NO_SPACE
+from hansard.storage.sqlite import NO_SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 _OF_SESSIONS = "session_id IN (SELECT value FROM json_each(?1))"
 

@@ -1,1 +1,7 @@
-"""What the files of the data directory have in common: how SQLite is opened, when the last sync was complete."""
+"""What the databases share: how SQLite is opened, ids, cursors, and the state of the last sync.
+
+An id contains its place: the transcript in the upper bits, the byte offset of the line (plus a block's number) below.
+"""
+
+OFFSET_BITS = 40
+OFFSET_MASK = (1 << OFFSET_BITS) - 1

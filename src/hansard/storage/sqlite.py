@@ -1,16 +1,22 @@
-"""Opening SQLite with page checksums: a bit that flips on the disk is an error, never another answer."""
+"""Opening SQLite with page checksums, also where its -shm file cannot be made, and its errors as messages that a user can act on.
+
+With checksums, a bit that flips on the disk is an error and never another answer.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
 from collections.abc import Callable
 from functools import cache
+from typing import TypeVar
 
 import apsw
 
+from hansard.errors import HansardError, StoreBusy, StoreUnusable
 from hansard.files import FILE_MODE
 
 PAGE_SIZE = 8192
@@ -212,3 +218,141 @@ def is_page_damage(error: apsw.Error) -> bool:
         apsw.SQLITE_IOERR_DATA,
         apsw.SQLITE_IOERR_SHORT_READ,
     }
+
+
+_T = TypeVar("_T")
+_SHM_REGION = 1 << 15  # bytes; a -shm file has one or more of these
+_SHM_ERRORS = frozenset({apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP})
+
+
+def connect_readonly(path: str, prepare: Callable[[apsw.Connection], object] = lambda _: None) -> apsw.Connection:
+    """Open a database file for reading and read its first page, after `prepare` has set the connection up."""
+
+    def attempt(uri: str) -> apsw.Connection:
+        db = connect(uri, readonly=True, flags=apsw.SQLITE_OPEN_URI)
+        try:
+            prepare(db)
+            db.pragma("user_version")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    return try_uris(path, attempt)
+
+
+def try_uris(path: str, attempt: Callable[[str], _T]) -> _T:
+    """Call `attempt` with the URI of a database for reading, and again with other options if SQLite cannot make its -shm file.
+
+    With `readonly_shm` SQLite builds the index of the log in memory: it sees all that was committed, and notices when another
+    process begins to write. (An exclusive lock would do that too, but then only one process could read.) It needs a -shm file of
+    any size, and the first attempt leaves one on a full disk. In a read-only directory there is none. There the database is opened
+    as immutable, unless it has a log: its content would be ignored.
+    """
+    try:
+        return attempt(uri_of(path, "mode=ro"))
+    except apsw.Error as error:
+        if not _is_shm_missing(error):
+            raise
+        without_shm = error
+    if os.path.exists(path + "-shm"):
+        try:
+            return attempt(uri_of(path, "mode=ro&readonly_shm=1"))
+        except apsw.Error as error:
+            if not _is_shm_missing(error):
+                raise
+    if _has_log(path):
+        raise without_shm
+    return attempt(uri_of(path, "immutable=1"))
+
+
+def has_shared_memory(path: str) -> bool:
+    """Whether connections to an open database share memory in a -shm file: all do, unless it could not be made."""
+    try:
+        return os.path.getsize(path + "-shm") >= _SHM_REGION
+    except OSError:
+        return False
+
+
+def uri_of(path: str, options: str) -> str:
+    """A path as SQLite's URI; only three characters mean something there, and urllib costs start-up."""
+    slashed = os.path.abspath(path).replace(os.sep, "/")
+    for character in "%?#":
+        slashed = slashed.replace(character, f"%{ord(character):02x}")
+    return "file:" + ("" if slashed.startswith("/") else "/") + slashed + "?" + options
+
+
+def _is_shm_missing(error: apsw.Error) -> bool:
+    return (
+        isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError) or getattr(error, "extendedresult", 0) in _SHM_ERRORS
+    )
+
+
+def _has_log(path: str) -> bool:
+    try:
+        return os.path.getsize(path + "-wal") > 0
+    except OSError:
+        return False
+
+
+NO_SPACE = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
+
+def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], HansardError]) -> Exception:
+    """The error of our tree for an error of SQLite on the database at `path`; `damaged` makes the one for a damaged file.
+
+    A mistake in our own SQL stays what it is: no user can mend it, and the file is not to blame.
+    """
+    if isinstance(error, apsw.SQLError):
+        return error
+    if isinstance(error, (apsw.BusyError, apsw.LockedError)):
+        return StoreBusy(
+            f"{path}: another process is writing to it and did not finish in time. "
+            "Wait for it to end (another sync or watch?), then run this again.",
+        )
+    if is_page_damage(error):
+        return damaged(error)
+    if isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+        return StoreUnusable(
+            f"{path}: no space left to write. What was being written was undone, everything before is intact. "
+            "Free some space, or move the data directory to a larger disk and name it with --home, then run this again.",
+        )
+    if isinstance(error, (apsw.ReadOnlyError, apsw.CantOpenError)):
+        blamed = unwritable_file(path)
+        if blamed != path:
+            return StoreUnusable(
+                f"{blamed}: SQLite keeps this file beside the database and cannot write to it. End the programs that use this "
+                "store, then make it a file of yours with mode 0600, or remove it if its name ends in -shm, and run this again.",
+            )
+    if isinstance(error, apsw.ReadOnlyError):
+        return StoreUnusable(
+            f"{path}: readable but not writable. Check the permissions of the file and of its directory, "
+            "or name another data directory with --home.",
+        )
+    if isinstance(error, (apsw.CantOpenError, apsw.PermissionsError)):
+        return StoreUnusable(
+            f"{path}: it cannot be opened ({error}). Check that you may read and write this file and its directory, "
+            "or name another data directory with --home.",
+        )
+    if isinstance(error, apsw.TooBigError):
+        return StoreUnusable(f"{path}: a file is too large to be kept whole ({error}). Leave it out.")
+    return StoreUnusable(
+        f"{path}: the database could not be read or written ({type(error).__name__}: {error}). "
+        "Check the disk; everything that was committed before is intact.",
+    )
+
+
+def os_error(error: OSError, path: str) -> StoreUnusable:
+    """The error of our tree for what the file system refused while making room for the file at `path`."""
+    if error.errno in NO_SPACE:
+        return StoreUnusable(
+            f"{path}: no space left to create it. Free some space, or name another data directory with --home."
+        )
+    if isinstance(error, (NotADirectoryError, FileExistsError)):
+        return StoreUnusable(
+            f"{path}: {error.filename or 'its parent'} is not a directory. Name another data directory with --home."
+        )
+    return StoreUnusable(
+        f"{path}: it cannot be created ({error.strerror or error}). "
+        "Check the permissions of its directory, or name another data directory with --home.",
+    )

@@ -11,7 +11,7 @@ import apsw
 
 from hansard.errors import StoreUnusable
 from hansard.files import DIRECTORY_MODE, FileLock
-from hansard.storage.failures import os_error, store_error
+from hansard.storage.sqlite import os_error, store_error
 
 
 @contextlib.contextmanager

@@ -20,8 +20,7 @@ from hansard.record.failures import record_error
 from hansard.record.salvage import SalvageReport, salvage
 from hansard.record.store import Record
 from hansard.sources.roots import Root
-from hansard.storage.failures import os_error
-from hansard.storage.sqlite import PARTIAL
+from hansard.storage.sqlite import PARTIAL, os_error
 from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place
 
 _DAMAGED = ".damaged-"

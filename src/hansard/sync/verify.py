@@ -21,10 +21,9 @@ from hansard.record.verify import SOURCE_DIFFERS, Mismatch, VerifyReport
 from hansard.record.verify import repair as mend
 from hansard.record.verify import verify as verify_record
 from hansard.sources.roots import Root
-from hansard.storage import sqlite
+from hansard.storage import OFFSET_BITS, OFFSET_MASK, sqlite
 from hansard.storage.heartbeat import note_verify
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
-from hansard.storage.readonly import connect_readonly
+from hansard.storage.sqlite import connect_readonly
 from hansard.sync.data_files import CHECK, INDEX, RECORD, TEXT, place
 from hansard.sync.leftovers import SAMPLE_PREFIX, remove_leftovers
 from hansard.sync.lock import sync_lock

@@ -14,7 +14,7 @@ from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
 from hansard.record.failures import DAMAGED_TEXT
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.calls import Call, CallPage

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from hansard.model.gate import release
-from hansard.storage.ids import OFFSET_MASK
+from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.gate import Redact

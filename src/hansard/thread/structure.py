@@ -14,7 +14,7 @@ from hansard.errors import NotFound
 from hansard.model.threads import Fork
 from hansard.model.time import from_milliseconds as moment
 from hansard.query.transcripts import FORK_TURN
-from hansard.storage.ids import OFFSET_MASK
+from hansard.storage import OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

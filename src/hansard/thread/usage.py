@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.model.ledger import Tokens
 from hansard.pricing.cost import SUMS, Sums, rates_of
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.model.ledger import Rate

@@ -15,7 +15,7 @@ from hansard.model.requests import SearchRequest
 from hansard.query import language as q
 from hansard.query.search.pages import Search
 from hansard.query.search.plan import FRIENDLY_WORDS, without_empty
-from hansard.storage.ids import OFFSET_MASK
+from hansard.storage import OFFSET_MASK
 from tests.query.search.slowly import Said, everything, fits
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

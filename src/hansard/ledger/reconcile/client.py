@@ -18,7 +18,7 @@ from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import EXACT, ZERO, cost, recorded
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.ledger.reconcile.line_store import UsageLines

@@ -26,7 +26,7 @@ from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
 from hansard.index.schema import QUARTER
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone

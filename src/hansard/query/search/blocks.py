@@ -14,7 +14,7 @@ from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.compile import Condition
 from hansard.record.failures import DAMAGED_TEXT
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

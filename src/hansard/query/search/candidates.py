@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.search.plan import ANY_KIND, Leg, Plan, values_of
 from hansard.query.search.ranking import Weigh, rarity, weigher
-from hansard.storage.ids import OFFSET_BITS
+from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
     from hansard.query.reader import Reader

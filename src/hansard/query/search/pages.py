@@ -29,8 +29,8 @@ from hansard.query.search.plan import Plan, Term, make_plan
 from hansard.query.search.ranking import recency_weight
 from hansard.query.search.screening import Screen, without_exclusions
 from hansard.query.search.vocabulary import IndexedWords
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
-from hansard.storage.ids import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.record.store import Record
