@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hansard.record.failures import DAMAGED_TEXT
+from hansard.record.database import DAMAGED_TEXT
 from hansard.sources.tail import open_tail
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
 from hansard.sync import keep

@@ -12,8 +12,7 @@ import pytest
 
 from hansard.errors import StoreUnusable
 from hansard.record import schema
-from hansard.record.remarks import NOTE, PIN, TAG
-from hansard.record.store import Record
+from hansard.record.store import NOTE, PIN, TAG, Record
 from hansard.record.verify import verify
 from tests.record.making import as_older_layout, keep_log, whole
 

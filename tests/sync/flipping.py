@@ -25,7 +25,7 @@ import apsw
 from click.testing import CliRunner
 
 from hansard.cli.app import hansard
-from hansard.record.failures import DAMAGED_TEXT
+from hansard.record.database import DAMAGED_TEXT
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, connect
 from tests.demo_history.history import write_history

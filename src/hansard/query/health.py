@@ -24,7 +24,7 @@ from hansard.query.duplicates import find_copies
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
 from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
-from hansard.record.failures import AFTER_DAMAGE
+from hansard.record.database import AFTER_DAMAGE
 from hansard.sources.discover import LeftOut, discover
 from hansard.sources.layout import LOG_KINDS, FileKind
 from hansard.sources.roots import Root

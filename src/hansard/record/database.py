@@ -10,9 +10,7 @@ import apsw
 
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record import layout
-from hansard.record.failures import record_error
-from hansard.record.names import bind_name
-from hansard.storage.sqlite import is_page_damage
+from hansard.storage.sqlite import is_page_damage, store_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -299,3 +297,37 @@ class Database:
         while rows := self._rows(sql, (after, page)):
             yield from rows
             after = rows[-1][0]
+
+
+def bind_name(name: str) -> str | bytes:
+    """A path as SQLite can hold it without loss: TEXT, or a BLOB when it has surrogates, which UTF-8 text has not."""
+    if name.isascii():
+        return name
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return name.encode("utf-8", "surrogatepass")
+    return name
+
+
+def read_name(value: str | bytes) -> str:
+    """The path that `bind_name` was given."""
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+AFTER_DAMAGE = (
+    "Nothing was changed. Run `hansard verify --repair`, which restores what the sources still have and keeps the damaged "
+    "file, or restore it from a backup."
+)
+
+DAMAGED_TEXT = "[damaged in the record; run `hansard verify --repair`]"
+"""Shown in a list in place of a text that the record cannot give back."""
+
+
+def record_error(error: apsw.Error, path: str) -> Exception:
+    """The error of our tree for an error of SQLite on the record at `path`."""
+
+    def damaged(reason: apsw.Error) -> StoreCorrupt:
+        return StoreCorrupt(f"{path}: not a readable Hansard record ({reason}). {AFTER_DAMAGE}")
+
+    return store_error(error, path, damaged)

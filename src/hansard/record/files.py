@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from hansard.clients import CLAUDE_CODE
-from hansard.record.database import Row
-from hansard.record.lineage import Lineage
-from hansard.record.names import bind_name, read_name
+from hansard.record.chain import Lineage
+from hansard.record.database import Row, bind_name, read_name
 from hansard.sources.tail import Mark, at_rest, settled
 
 if TYPE_CHECKING:
@@ -25,6 +24,13 @@ mark_last, mark_seen_ns, mark_ctime_ns, mark_since_ns FROM file"""
 _SETTLED = """\
 SELECT path, mark_offset, mark_mtime_ns, mark_ctime_ns, mark_inode, mark_seen_ns, mark_since_ns FROM file
 WHERE +root_id = ? AND state = 'live'"""
+
+
+_UNPROVEN = """\
+SELECT f.path, u.kind = 'log', u.ref, u.proven, coalesce(g.size, c.size) FROM unproven u
+LEFT JOIN generation g ON u.kind = 'log' AND g.id = u.ref
+LEFT JOIN snapshot s ON u.kind = 'snapshot' AND s.id = u.ref LEFT JOIN content c ON c.id = s.content_id
+JOIN file f ON f.id = coalesce(g.file_id, s.file_id)"""
 
 
 class RootRow(NamedTuple):
@@ -103,8 +109,23 @@ class LeftOutRow(NamedTuple):
     reason: str
 
 
+class Unproven(NamedTuple):
+    """A content of which no comparison has shown that the file held all of it at one moment."""
+
+    path: str
+    generation: int | None
+    snapshot: int | None
+    proven: int  # bytes from the start
+    size: int
+
+
 class Files(Lineage):
-    """The part of the record that knows files but not their bytes."""
+    """The part of the record that knows files but not their bytes.
+
+    Reading a file takes time, so its parts may come from different moments. A content is proven when the file was at rest while it
+    was read, or when every byte was found again in a second reading: then the file held all of it between the two. Everything that
+    has no row in `unproven` is proven.
+    """
 
     def root_id(self, path: str, name: str, client: str = CLAUDE_CODE) -> int:
         """The id of a root, which is entered when new and updated when its short name or its client changed."""
@@ -267,3 +288,28 @@ class Files(Lineage):
         """Drop the note on a move that was undone."""
         self._must_write()
         self._run("DELETE FROM move WHERE path = ?", (path,))
+
+    def doubt(self, kind: str, ref: int, proven: int) -> None:
+        """Note that a content is proven up to this size only, unless an earlier doubt says less."""
+        self._must_write()
+        self._run(
+            "INSERT INTO unproven (kind, ref, proven, target, compared) VALUES (?, ?, ?, 0, 0) ON CONFLICT DO NOTHING",
+            (kind, ref, proven),
+        )
+
+    def vouch(self, kind: str, ref: int) -> None:
+        """Note that a content is proven."""
+        self._must_write()
+        self._run("DELETE FROM unproven WHERE kind = ? AND ref = ?", (kind, ref))
+
+    def unproven(self) -> list[Unproven]:
+        """Every content that is not proven, by path."""
+        return [
+            Unproven(read_name(path), ref if is_log else None, None if is_log else ref, proven, size)
+            for path, is_log, ref, proven, size in self._rows(f"{_UNPROVEN} ORDER BY f.path, u.ref")
+        ]
+
+    def unproven_from(self, kind: str, ref: int) -> int | None:
+        """The offset from which on a content is not proven, None if all of it is."""
+        row = self._one_or_none("SELECT proven FROM unproven WHERE kind = ? AND ref = ?", (kind, ref))
+        return None if row is None else int(row[0])

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import LOG, roll
-from hansard.record.database import DamagedError, Raw, Row, short_hash
-from hansard.record.failures import AFTER_DAMAGE
-from hansard.record.names import bind_name, read_name
-from hansard.record.proofs import Proofs
+from hansard.record.database import AFTER_DAMAGE, DamagedError, Raw, Row, bind_name, read_name, short_hash
+from hansard.record.files import Files
 from hansard.record.schema import CHUNK
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ class _Tail:
         self.dirty = False
 
 
-class Logs(Proofs):
+class Logs(Files):
     """The part of the record that keeps append-only logs.
 
     Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again; one that holds the

@@ -7,8 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from hansard.record import chain
-from hansard.record.database import Codec, short_hash
-from hansard.record.names import read_name
+from hansard.record.database import Codec, read_name, short_hash
 from hansard.record.schema import CHUNK
 from hansard.sources.tail import WINDOW, unseen_mark
 

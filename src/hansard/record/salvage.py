@@ -14,8 +14,7 @@ from hansard.clients import all_clients
 from hansard.errors import UsageError
 from hansard.record import chain, layout
 from hansard.record.broken import BrokenRecord, Row, remove
-from hansard.record.database import Codec, DamagedError, short_hash
-from hansard.record.names import read_name
+from hansard.record.database import Codec, DamagedError, read_name, short_hash
 from hansard.record.refill import Refill
 from hansard.record.schema import CHUNK
 from hansard.sources.layout import FileKind

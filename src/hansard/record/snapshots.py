@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.record.chain import SNAPSHOT
-from hansard.record.database import DamagedError, Row
-from hansard.record.failures import AFTER_DAMAGE
-from hansard.record.names import read_name
-from hansard.record.proofs import Proofs
+from hansard.record.database import AFTER_DAMAGE, DamagedError, Row, read_name
+from hansard.record.files import Files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,7 +36,7 @@ class Snapshot(NamedTuple):
     state: str
 
 
-class Snapshots(Proofs):
+class Snapshots(Files):
     """The part of the record that keeps whole files."""
 
     def snapshot(

@@ -1,20 +1,19 @@
-"""The record: the way in for everything above this room."""
+"""The record: the only module of this package that most callers need."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreCorrupt
-from hansard.record.chain import Revision
+from hansard.record.chain import REMARK, REMOVED, Revision
 from hansard.record.database import DamagedError
 from hansard.record.files import GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
 from hansard.record.logs import Checked, Generation, Logs
-from hansard.record.remarks import Remark, Remarks
 from hansard.record.snapshots import Snapshot, Snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from hansard.sources.roots import Root
 
@@ -34,10 +33,24 @@ __all__ = [
 ]
 
 
-class Record(Logs, Snapshots, Remarks):
+PIN, TAG, TITLE, NOTE = "pin", "tag", "title", "note"
+_VALID = "SELECT id, session_id, kind, value, set_at FROM remark WHERE removed_at IS NULL"
+
+
+class Remark(NamedTuple):
+    """One thing that the user said about a session and did not take back."""
+
+    id: int
+    session_id: str
+    kind: str
+    value: str
+    set_at: str
+
+
+class Record(Logs, Snapshots):
     """Every byte that was seen, and what the user said about it, in one database.
 
-    Roots and files are in `files`, logs in `logs`, whole files in `snapshots`, the user's words in `remarks`.
+    Roots and files are in `files`, logs in `logs`, whole files in `snapshots`.
 
     Open it with `Record.open`, one per thread; change it only inside `writing()`; read it at any time, also while
     another process writes.
@@ -85,3 +98,28 @@ class Record(Logs, Snapshots, Remarks):
         except StoreCorrupt:
             return found
         return found + [f"row {row[1]} of table {row[0]} refers to a row of {row[2]} that is missing" for row in rows]
+
+    def remarks(self, session_id: str | None = None) -> list[Remark]:
+        """What is valid, of one session or of all, the oldest first."""
+        if session_id is None:
+            return [Remark._make(row) for row in self._rows(f"{_VALID} ORDER BY id")]
+        return [Remark._make(row) for row in self._rows(f"{_VALID} AND session_id = ? ORDER BY id", (session_id,))]
+
+    def add_remark(self, session_id: str, kind: str, value: str) -> int:
+        """Keep a remark; returns its id."""
+        self._must_write()
+        remark = self._insert(
+            "INSERT INTO remark (session_id, kind, value, set_at) VALUES (?, ?, ?, ?)",
+            (session_id, kind, value, self._moment),
+        )
+        self._touch(REMARK, remark)
+        return remark
+
+    def remove_remarks(self, ids: Iterable[int]) -> None:
+        """Mark remarks as taken back; what was taken back before stays as it is."""
+        self._must_write()
+        for id_ in ids:
+            before = self._db.total_changes()
+            self._run("UPDATE remark SET removed_at = ? WHERE id = ? AND removed_at IS NULL", (self._moment, id_))
+            if self._db.total_changes() != before:
+                self._touch(REMOVED, id_)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import NotFound, StoreBusy, UsageError
 from hansard.index.tokens import fold_text
-from hansard.record.remarks import NOTE, PIN, TAG, TITLE, Remark
+from hansard.record.store import NOTE, PIN, TAG, TITLE, Remark
 from hansard.sources.names import storable
 from hansard.sync.report import Change, SyncRequest
 from hansard.sync.run import sync

@@ -16,7 +16,7 @@ from hansard.files import FILE_MODE
 from hansard.index.store import discard
 from hansard.record import layout
 from hansard.record.broken import remove
-from hansard.record.failures import record_error
+from hansard.record.database import record_error
 from hansard.record.salvage import SalvageReport, salvage
 from hansard.record.store import Record
 from hansard.sources.roots import Root

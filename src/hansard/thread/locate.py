@@ -13,7 +13,7 @@ from hansard.clients.entries import Answered, Called, Readable
 from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.threads import ToolCall
 from hansard.model.time import from_milliseconds as moment
-from hansard.record.failures import DAMAGED_TEXT
+from hansard.record.database import DAMAGED_TEXT
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hansard.clients.texts import without_base64
 from hansard.errors import StoreCorrupt
 from hansard.index.schema import SNAPSHOT_TEXT
 from hansard.query.compile import Condition
-from hansard.record.failures import DAMAGED_TEXT
+from hansard.record.database import DAMAGED_TEXT
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
