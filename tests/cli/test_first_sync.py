@@ -13,7 +13,7 @@ import hansard
 from hansard.cli import background, context
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
 from hansard.sync import newest
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 from tests.cli.conftest import Run, runner
 from tests.sync.making import OLD_NS, Tree, assistant, main_path, session, user
 

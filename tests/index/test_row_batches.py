@@ -70,5 +70,6 @@ def test_junk_of_several_kinds_that_alternates_stays_few_rows() -> None:
 def test_equal_lines_cost_next_to_nothing() -> None:
     data = b"\x00\n" * 200_000 + b"x\n" * 200_000
     table: dict[int, IssueRow] = {}
+    _fold([b"x\n"])  # imports the client, which is not to be counted
     assert lines_run(lambda: table.update(_fold([data])[0])) < 5000
     assert sorted(row[4] for row in table.values()) == [200_000, 200_000]

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from hansard.files import FileLock
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 
 
 def _is_held(path: Path) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress, sync_progress
 from hansard.sync import report
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 from tests.cli.conftest import runner
 from tests.sync.making import Tree, main_path, session, user
 

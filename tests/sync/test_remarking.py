@@ -15,7 +15,7 @@ from hansard.query.language import Tag, parse
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sync import remarking
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 from hansard.sync.rebuild import rebuild
 from tests.record.making import as_older_layout
 from tests.sync.dumping import assert_same, dump

@@ -15,7 +15,7 @@ import pytest
 from hansard.errors import StoreCorrupt, StoreUnusable
 from hansard.record.store import Record
 from hansard.storage.sqlite import connect
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 from hansard.sync.rebuild import rebuild
 from tests.sync.dumping import Dump, assert_same, dump
 from tests.sync.hard import OLD, files
@@ -24,7 +24,7 @@ from tests.sync.making import Tree, main_path, raw, session, user
 PROJECT = Path(__file__).resolve().parents[2]
 HOLD = """
 import sys
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 with sync_lock(sys.argv[1], 5) as held:
     print(held, flush=True)
     sys.stdin.readline()

@@ -18,7 +18,7 @@ import hansard
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreUnusable
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import sync_lock
 from hansard.web import live
 from hansard.web.auth import LoginFile
 from tests.web.serving import Site, site

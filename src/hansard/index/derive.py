@@ -11,20 +11,32 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from hansard.clients.state import State, countable, load
 from hansard.index.agents import derive_agents
-from hansard.index.generations import choose_generations
-from hansard.index.links import derive_links, see
-from hansard.index.moves import read_moves
-from hansard.index.remarks import own_title
+from hansard.index.links import derive_links, reorder_shared, see, touch_titled
+from hansard.index.record_facts import own_title, read_moves, repository_of
 from hansard.index.side_files import titles
 from hansard.index.sql import Sql
-from hansard.index.worktrees import repository_of
 from hansard.model.moves import follow_moves
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
+# Every generation of a file that has several is former (rewritten) or not the first.
+_SEVERAL = (
+    "SELECT t.session_id, t.root, t.path, t.generation, t.id, t.current FROM {} t"
+    " WHERE (t.generation > 1 OR t.state = 'rewritten') AND {}"
+)
+_CHANGED = _SEVERAL.format("dirty d CROSS JOIN transcripts", "t.session_id = d.session_id")
+_WITHOUT_SESSION = _SEVERAL.format("transcripts", "t.session_id = ''")
+# Rows of whole lines never change, so only those that came since the last time are looked at.
+_COUNT = (
+    "UPDATE transcripts SET counted = indexed, unique_records = iif(kind = 'history', records, unique_records +"
+    " (SELECT count(DISTINCT r.uuid) FILTER (WHERE NOT EXISTS (SELECT 1 FROM records o WHERE o.uuid = r.uuid"
+    f" AND o.id >= ?1 << {OFFSET_BITS} AND o.id < (?1 << {OFFSET_BITS}) + counted)) + count(*) - count(r.uuid) FROM records r"
+    f" WHERE r.id >= (?1 << {OFFSET_BITS}) + counted AND r.id < (?1 << {OFFSET_BITS}) + indexed)) WHERE id = ?1 RETURNING unique_records"
+)
 _WORKTREE = re.compile(r"[/\\](?:\.claude[/\\]worktrees|\.worktrees)[/\\][^/\\].*", re.DOTALL)
 
 
@@ -287,3 +299,27 @@ def project_of(cwd: str, worktree_of: str = "") -> str:
     if len(path) > 1 and path[1] == ":" and path[0].isalpha():
         path = path[0].upper() + path[1:]
     return path
+
+
+def choose_generations(db: Sql) -> None:
+    """Choose which generation of each rewritten file is read (`current`), in sessions that changed.
+
+    Clients only append, also when they compact or rewind, so a file that was cut or rewritten met an accident, an editor or a tool
+    that syncs folders. Of the generations that name one session, the one with the most distinct records (by uuid) is read. That
+    order is total, so comparing them in any order gives the same answer. A later generation that continues an earlier one
+    therefore wins, and of equals the latest, which may be a deliberate edit. Generations that name different sessions, as when
+    a saved stream is overwritten, are all read. Only what grew since the last time is counted again.
+    """
+    rows = sorted([*db.execute(_CHANGED).fetchall(), *db.execute(_WITHOUT_SESSION).fetchall()])
+    for _, group in groupby(rows, key=lambda row: row[:3]):
+        former: dict[int, int] = {}
+        sizes: dict[int, int] = {}
+        for *_, transcript, current in group:
+            former[transcript] = current
+            sizes[transcript] = db.execute(_COUNT, (transcript,)).fetchall()[0][0]
+        best = max(sizes, key=lambda transcript: (sizes[transcript], transcript))
+        for transcript, current in former.items():
+            if current != (transcript == best):
+                db.execute("UPDATE transcripts SET current = 1 - current WHERE id = ?", (transcript,))
+                reorder_shared(db, transcript)
+                touch_titled(db, transcript)

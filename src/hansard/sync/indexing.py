@@ -13,12 +13,10 @@ from typing import NamedTuple
 from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
-from hansard.index.moves import put_moves
-from hansard.index.remarks import Remarked, put_remarks
+from hansard.index.record_facts import Remarked, put_moves, put_remarks, put_worktrees
 from hansard.index.rows import Indexed, RowIndex, Transcript
 from hansard.index.side_files import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
-from hansard.index.worktrees import put_worktrees
 from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record, Remark, RootRow
 from hansard.sources.git import find_worktree

@@ -10,9 +10,7 @@ from typing import Any
 from hansard.errors import StoreUnusable
 from hansard.pricing.settle import Prices
 from hansard.record.store import Record
-from hansard.sync.data_files import INDEX, NEW, RECORD, TEXT, place
-from hansard.sync.leftovers import remove_leftovers
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import INDEX, NEW, RECORD, TEXT, place, remove_leftovers, sync_lock
 from hansard.sync.report import Listener, ProgressReporter, SyncReport
 
 

@@ -19,8 +19,7 @@ from hansard.sources.discover import Walk
 from hansard.sources.roots import Root
 from hansard.storage.heartbeat import beat, last_problems, note_failure
 from hansard.sync import newest
-from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import INDEX, RECORD, REPAIRED, TEXT, place, sync_lock
 from hansard.sync.report import DEFAULT_MAX_FILE, ProgressReporter, SyncReport, SyncRequest
 from hansard.sync.survey import RootSurvey, survey, survey_paths
 
@@ -96,7 +95,7 @@ def _sync(
             return SyncReport(busy=True)
         from hansard.index.store import IndexDamaged, discard
         from hansard.record.store import Record
-        from hansard.sync.leftovers import remove_leftovers
+        from hansard.sync.data_files import remove_leftovers
 
         remove_leftovers(home)
         if os.path.exists(place(home, RECORD + REPAIRED)):

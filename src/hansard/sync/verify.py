@@ -24,9 +24,7 @@ from hansard.sources.roots import Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK, sqlite
 from hansard.storage.heartbeat import note_verify
 from hansard.storage.sqlite import connect_readonly
-from hansard.sync.data_files import CHECK, INDEX, RECORD, TEXT, place
-from hansard.sync.leftovers import SAMPLE_PREFIX, remove_leftovers
-from hansard.sync.lock import sync_lock
+from hansard.sync.data_files import CHECK, INDEX, RECORD, SAMPLE_PREFIX, TEXT, place, remove_leftovers, sync_lock
 from hansard.sync.report import ProgressReporter, SyncRequest
 from hansard.sync.run import is_signed, sync
 
