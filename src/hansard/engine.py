@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from hansard.changes.journal import Journal, Undone
-    from hansard.export.result import Exported
+    from hansard.export import Exported
     from hansard.git.blame import Blamer
     from hansard.git.cache import EditCache
     from hansard.git.commit_message import SessionWords

@@ -20,8 +20,7 @@ from hansard.errors import NotFound, UsageError, WouldOverwrite
 from hansard.export import formats, pool
 from hansard.export import run as running
 from hansard.export.files import NotWritten
-from hansard.export.lock import NAME as LOCK
-from hansard.export.manifest import NAME
+from hansard.export.manifest import LOCK, NAME
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.export.conftest import tree_of
 

@@ -9,15 +9,16 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hansard.export.index import draw_index
+from hansard.model.sessions import Session
+from hansard.render.index import SessionLink, draw_index
 from tests.render.html.stubs import session
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 
 
-def rows(*sessions: object, form: str = "markdown", zone: str = "UTC") -> list[str]:
-    listed = [(about, f"{number}.md") for number, about in enumerate(sessions)]
-    text = b"".join(draw_index(form, listed, ZoneInfo(zone), {})).decode()  # type: ignore[arg-type]
+def rows(*sessions: Session, form: str = "markdown", zone: str = "UTC") -> list[str]:
+    listed = [SessionLink(about, f"{number}.md") for number, about in enumerate(sessions)]
+    text = b"".join(draw_index(form, listed, ZoneInfo(zone), {})).decode()
     return [line for line in text.splitlines() if "](" in line] if form == "markdown" else [text]
 
 

@@ -16,7 +16,7 @@ import pytest
 import hansard
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, UsageError
-from hansard.export import lock
+from hansard.export import manifest
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written
 from tests.cli.conftest import OTHER, SESSION
 from tests.export.conftest import tree_of
@@ -82,12 +82,12 @@ def store(small: Hansard, tmp_path: Path) -> Path:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exports wait as long as it takes, however slow the machine is."""
-    real = lock.locked
-    monkeypatch.setattr(lock, "locked", lambda folder, manifest, _: real(folder, manifest, 600))
+    real = manifest.locked
+    monkeypatch.setattr(manifest, "locked", lambda folder, path, _: real(folder, path, 600))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {name: content for name, (_, _, content) in tree_of(folder).items() if name not in (NAME, lock.NAME)}
+    return {name: content for name, (_, _, content) in tree_of(folder).items() if name not in (NAME, manifest.LOCK)}
 
 
 @pytest.mark.parametrize("number", [1, 2, 5])
@@ -131,7 +131,7 @@ def test_one_export_to_a_folder_at_a_time(small: Hansard, store: Path, tmp_path:
         assert process.stdout.readline() == "here\n"
         with (
             pytest.raises(StoreBusy, match=r"another export is writing to .*out"),
-            lock.held(str(out / lock.NAME), str(out), 0),
+            manifest.held(str(out / manifest.LOCK), str(out), 0),
         ):
             raise AssertionError
         assert small.export(None, tmp_path / "elsewhere", format="json").written == 2
@@ -165,7 +165,7 @@ def test_many_exports_at_once_know_of_each_other(store: Path, tmp_path: Path) ->
         for form in forms:
             assert h.export(None, out, format=form, timezone="UTC").written == 0
     known = json.loads((out / NAME).read_text())["files"]
-    assert {path.name for path in out.iterdir()} == {*known, NAME, lock.NAME}
+    assert {path.name for path in out.iterdir()} == {*known, NAME, manifest.LOCK}
 
 
 def test_single_files_are_all_remembered(store: Path, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(small: Hansard, tmp_pat
     out = tmp_path / "out"
     out.mkdir()
     (tmp_path / "precious").write_bytes(b"")
-    (out / lock.NAME).symlink_to(tmp_path / "precious")
+    (out / manifest.LOCK).symlink_to(tmp_path / "precious")
     assert small.export(None, out, format="json").written == 2
     assert (tmp_path / "precious").read_bytes() == b""
-    assert (out / lock.NAME).is_symlink()
+    assert (out / manifest.LOCK).is_symlink()

@@ -19,8 +19,7 @@ from hansard.cli.app import hansard as command
 from hansard.demo import write_history
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.recovery import MARK
-from hansard.render.recovery import markdown_lines
-from hansard.render.terminal.recovery import draw_reconstruction
+from hansard.render.recovery import draw_reconstruction, markdown_lines
 from hansard.render.text import Paint
 from tests.demo_history.client import load
 from tests.git.making import START, Workshop

@@ -17,8 +17,7 @@ from hansard.engine import Hansard
 from hansard.model.display import CallFacts, Checklist, Code, Console, Diff, Facts, Item, Part, Picture, Plain, Prose
 from hansard.render.depth import DEPTHS
 from hansard.render.markdown import _Drawing, lines
-from hansard.render.terminal.head import head
-from hansard.render.terminal.page import Sheet
+from hansard.render.terminal.page import Sheet, head
 from hansard.render.text import one_line
 from tests.render.html.stubs import session
 

@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.model.ledger import PriceData, Pricing, UsageReport, UsageRow
-from hansard.render.charts.heatmap import Cell, heat, shades
-from hansard.render.charts.scale import per_cent, spread, ticks
-from hansard.render.charts.stacked import Column, Part, stacked
+from hansard.render.charts.svg import Cell, Column, Part, heat, per_cent, shades, spread, stacked, ticks
 from hansard.render.charts.usage import LegendEntry, draw_spending, draw_year, legend
 from hansard.render.series import Amount, Measure, measure_of, timeline
 from hansard.web.summary_cards import meter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hansard.model.display import Console
-from hansard.render.terminal.head import measures
+from hansard.render.terminal.drawing import measures
 from hansard.render.terminal.parts import Board
 from hansard.web.pages.session.show import agent_tree
 from tests.ledger.making import ONE, START, opened, said

@@ -9,12 +9,43 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
-    from hansard.export.result import Exported
     from hansard.model.calendar import Zone
     from hansard.model.sessions import Session
     from hansard.render.format import ProjectNames
     from hansard.thread.store import ThreadStore
+
+
+class ExportedFile(Struct, frozen=True):
+    """One file of an export."""
+
+    path: str
+    session_id: str | None  # None: an index, a table, or several sessions
+    action: str  # written, unchanged, removed
+    bytes: int
+
+
+class NotExported(Struct, frozen=True):
+    """A session that could not be drawn, or whose file somebody has changed; the others were exported."""
+
+    session_id: str
+    reason: str
+
+
+class Exported(Struct, frozen=True):
+    """What an export wrote and what it left as it was."""
+
+    to: str
+    format: str
+    written: int  # files
+    unchanged: int
+    skipped: int  # sessions that are in `failed`
+    removed: int
+    bytes: int  # written
+    files: tuple[ExportedFile, ...]
+    failed: tuple[NotExported, ...]
 
 
 def export(
@@ -41,7 +72,7 @@ def export(
     from hansard.errors import NotFound, UsageError
     from hansard.export.files import refuse_roots, remove_remains
     from hansard.export.formats import TABULAR, find_format
-    from hansard.export.lock import locked
+    from hansard.export.manifest import locked
     from hansard.export.run import Export
 
     found = find_format(form, to)

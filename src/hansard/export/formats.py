@@ -82,7 +82,7 @@ def draw(
 
         yield from pieces(thread)
     else:
-        from hansard.export.jsonl import lines as json_lines
+        from hansard.render.document import lines as json_lines
 
         yield from json_lines(thread)
 

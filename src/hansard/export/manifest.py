@@ -7,21 +7,27 @@ the list of single files is shared, and each export changes only what it knows b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from hansard.errors import UsageError
-from hansard.export.files import digest_of, write_file
-from hansard.export.lock import held
+import apsw
+
+from hansard.errors import StoreBusy, UsageError
+from hansard.export.files import digest_of, make_folder, write_file
 from hansard.export.names import is_name
+from hansard.files import FileLock
 from hansard.sources.names import printable
 
 NAME = ".hansard-export.json"
 SINGLE = "exports.json"
 _VERSION = 1
 _LARGEST = 1 << 28
+LOCK = ".hansard-export.lock"
+_BRIEFLY = 10.0  # seconds that the list of single files may be held by others
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +173,56 @@ def _is_inside(path: str) -> bool:
     parts = path.split("/")
     plain = all(part and not part.startswith(".") and not set(part) & set('\\:\0<>|?*"') for part in parts)
     return plain and (len(parts) == 1 or (len(parts) == 2 and parts[0].endswith(".assets")))
+
+
+# -- one export to a folder at a time: two would each write a manifest without the other's files
+
+
+@contextlib.contextmanager
+def locked(folder: str, manifest: str, wait_seconds: float) -> Iterator[None]:
+    """Hold a folder, which is made if it has to be; where no manifest came into it, it is left as it was found."""
+    made = _missing(folder)
+    make_folder(folder)
+    path = os.path.join(folder, LOCK)
+    try:
+        with held(path, folder, wait_seconds):
+            try:
+                yield
+            finally:
+                if not os.path.lexists(manifest):
+                    _remove(path)
+    finally:
+        with contextlib.suppress(OSError):
+            for place in made:
+                os.rmdir(place)
+
+
+@contextlib.contextmanager
+def held(path: str, what: str, wait_seconds: float = _BRIEFLY) -> Iterator[None]:
+    """Hold a lock; raises StoreBusy when another process holds it and does not let go in time."""
+    with contextlib.ExitStack() as stack:
+        try:
+            is_held = stack.enter_context(FileLock(path, wait_seconds))
+        except apsw.Error:
+            is_held = True  # no lock can be had here: if nothing can be written either, that is told where it is tried
+        if not is_held:
+            raise StoreBusy(
+                f"another export is writing to {printable(what)} and did not finish within {wait_seconds:g} s."
+                " Wait for it to end, then run this again"
+            )
+        yield
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        if os.path.isfile(path) and not os.path.islink(path) and not os.path.getsize(path):
+            os.unlink(path)
+
+
+def _missing(folder: str) -> list[str]:
+    """The folders that have to be made, the innermost first."""
+    missing = []
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = os.path.dirname(folder)
+    return missing

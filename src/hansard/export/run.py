@@ -21,13 +21,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from hansard.errors import HansardError, UsageError, WouldOverwrite
-from hansard.export import formats
-from hansard.export.drawing import Drawer, RenderedSession, assets_of, reason
+from hansard.export import Exported, ExportedFile, NotExported, formats
 from hansard.export.files import NotWritten, make_folder, remove_remains, write_file
 from hansard.export.manifest import NAME, SINGLE, Manifest, Written
 from hansard.export.names import name_sessions
-from hansard.export.pool import draw_all
-from hansard.export.result import Exported, ExportedFile, NotExported
+from hansard.export.pool import Drawer, RenderedSession, assets_of, draw_all, reason
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
@@ -186,7 +184,7 @@ class Export:
     # -- the index
 
     def _index(self, path: str, sessions: Sequence[Session]) -> None:
-        from hansard.export.index import draw_index
+        from hansard.render.index import SessionLink, draw_index
 
         given = {session.session_id: session for session in sessions}
         listed = []
@@ -195,8 +193,10 @@ class Export:
             if written.format == self.form and written.session_id and "/" not in name and name.endswith(ending):
                 session = given.get(written.session_id) or self._known(written.session_id)
                 if session is not None and os.path.isfile(self.manifest.where(name)):
-                    listed.append((session, name))
-        listed.sort(key=lambda entry: (entry[0].started_at is not None, entry[0].started_at, entry[1]), reverse=True)
+                    listed.append(SessionLink(session, name))
+        listed.sort(
+            key=lambda entry: (entry.session.started_at is not None, entry.session.started_at, entry.href), reverse=True
+        )
         fingerprint = f"{self.form} {self.zone} {self.fingerprints.of_list(listed)}"
         self.write_one(
             path,
@@ -326,7 +326,7 @@ def _no_assets(name: str, content: bytes) -> str:  # noqa: ARG001 - lines hold t
 
 @cache
 def _code() -> str:
-    """Of the code that reads and draws: a newer Hansard may draw the same session otherwise."""
+    """A digest of the code that reads and draws: a newer Hansard may draw the same session differently."""
     digest = sha256()
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     for part in _PACKAGES:

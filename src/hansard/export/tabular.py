@@ -13,7 +13,7 @@ from hansard.sql.table import Table, choose
 from hansard.sql.views import VIEWS
 
 if TYPE_CHECKING:
-    from hansard.export.result import Exported
+    from hansard.export import Exported
     from hansard.export.run import Export, Progress
     from hansard.model.sessions import Session
 

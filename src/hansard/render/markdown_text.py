@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from hansard.model.table import Kind
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
+
+    from hansard.model.table import Table
 
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _ODD_FENCE = re.compile(r"^[^`~\n]+(```|~~~)", re.MULTILINE)
@@ -21,6 +26,20 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")  # between dollars some readers 
 def escape(text: str) -> str:
     """One line of text that means nothing to Markdown."""
     return _SPECIAL.sub(r"\\\1", text).replace("&", "&amp;")
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """A table in Markdown; labels are Markdown already."""
+    from hansard.render.cells import cell
+
+    kinds = [column.kind for column in table.columns]
+    yield f"| {' | '.join(column.title for column in table.columns)} |"
+    yield f"|{'|'.join('--:' if column.is_right else '---' for column in table.columns)}|"
+    for row in table.rows:
+        texts = [
+            value if kind is Kind.LABEL else escape(cell(value, kind)) for value, kind in zip(row, kinds, strict=True)
+        ]
+        yield f"| {' | '.join(texts)} |"
 
 
 def _longest_run(text: str) -> int:

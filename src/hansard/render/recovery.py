@@ -1,17 +1,131 @@
-"""A reconstruction as Markdown."""
+"""Lost sessions: the list, and all that is known of one, in the terminal and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from hansard.render.format import full, size, span
+from hansard.model.table import Column, Kind, Table
+from hansard.render.format import full, many, size, span
 from hansard.render.markdown_text import code_span, escape, fenced
-from hansard.render.terminal.recovery import paste_words
-from hansard.render.text import clean, one_line
+from hansard.render.terminal.tables import draw_table
+from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.recovery import Reconstruction
+    from hansard.model.recovery import LostSession, Reconstruction, RecoveredPaste
+    from hansard.render.cells import CellContext
+
+_SHOWN = 400  # characters of a title
+_PASTE_LINES = 12  # of a paste; Markdown and JSON have all of it
+_INDENT = "  "
+_STATES = {"completed": "✓", "in_progress": "▶", "deleted": "✗"}
+_COLUMNS = (
+    Column("WHEN", Kind.TIME),
+    Column("ID", style="cyan"),
+    Column("PROJECT", Kind.PROJECT, rank=2),
+    Column("PROMPTS", Kind.COUNT),
+    Column("TITLE", least=20),
+    Column("ALSO FOUND", least=16, rank=1, style="dim"),
+)
+
+
+def lost_table(sessions: Sequence[LostSession], columns: int, paint: Paint, context: CellContext) -> list[str]:
+    """The list of lost sessions."""
+    rows = [
+        [
+            lost.started_at,
+            short_name(lost),
+            lost.project,
+            lost.prompts,
+            one_line(lost.title)[: max(_SHOWN, columns)] or "-",
+            ", ".join(also_found(lost)) or "-",
+        ]
+        for lost in sessions
+    ]
+    return draw_table(Table(_COLUMNS, rows), columns, paint, context)
+
+
+def short_name(lost: LostSession) -> str:
+    """What a person types to name it."""
+    return one_line(lost.name)[:8] if lost.session_id is not None else one_line(lost.name)
+
+
+def also_found(lost: LostSession) -> list[str]:
+    """What there is of a session besides its prompts, in words."""
+    counts = (
+        (lost.pastes, "paste"),
+        (lost.todos, "todo"),
+        (lost.file_versions, "file version"),
+        (lost.commits, "commit"),
+    )
+    words = [many(count, thing) for count, thing in counts if count]
+    named = {"sessions-index": "index entry", "title": "title", "subagents": "subagents", "other": "other files"}
+    return words + [named[source] for source in lost.sources if source in named]
+
+
+def draw_reconstruction(found: Reconstruction, columns: int, paint: Paint) -> Iterator[str]:
+    """All that is known of a lost session, marked as a reconstruction at both ends."""
+    lost = found.session
+    yield from (paint(line, "yellow") for line in wrap(f"RECONSTRUCTION. {found.note}", columns))
+    yield ""
+    yield paint(fit(one_line(lost.title) or "(untitled)", columns), "bold")
+    facts = [one_line(lost.name), one_line(lost.project), one_line(found.branch), span(lost.started_at, lost.ended_at)]
+    yield paint(fit("  ".join(filter(None, facts)), columns), "dim")
+    yield paint(fit(f"from: {', '.join(lost.sources)}", columns), "dim")
+    for title in found.titles:
+        yield fit(f"title in {title.source}: {one_line(title.text)}", columns)
+    for prompt in found.prompts:
+        yield ""
+        yield paint(full(prompt.at), "dim")
+        for line in wrap(clean(prompt.text).strip("\n"), columns - len(_INDENT)):
+            yield _INDENT + line if line else ""
+        for paste in prompt.pastes:
+            yield from _paste(paste, columns, paint)
+    if found.todos:
+        yield from _heading("Todos, as last saved", paint)
+        for todo in found.todos:
+            yield fit(f"{_INDENT}{_STATES.get(todo.status, '·')} {one_line(todo.text)}", columns)
+    if found.file_versions:
+        yield from _heading("Files as they were before the client changed them", paint)
+        for version in found.file_versions:
+            name = one_line(version.file or "(path unknown)")
+            number = f"v{version.version}" if version.version is not None else ""
+            yield fit(f"{_INDENT}{name}  {number}  {size(version.size)}  {one_line(version.path)}", columns)
+    if found.files:
+        yield from _heading("Other files that are kept", paint)
+        for file in found.files:
+            yield fit(f"{_INDENT}{file.kind}  {size(file.size)}  {one_line(file.path)}", columns)
+    if found.commits:
+        yield from _heading("Commits in the repository at that time, not necessarily from this session", paint)
+        for commit in found.commits:
+            named = "  names the session" if commit.names_session else ""
+            line = f"{_INDENT}{full(commit.committed_at)}  {commit.commit[:8]}  {one_line(commit.subject)}{named}"
+            yield fit(line, columns)
+    yield ""
+    yield paint(fit("(end of the reconstruction)", columns), "yellow")
+
+
+def _heading(text: str, paint: Paint) -> Iterator[str]:
+    yield ""
+    yield paint(text, "bold")
+
+
+def paste_words(paste: RecoveredPaste) -> str:
+    """What is said of a paste above its text."""
+    if paste.text is None:
+        return f"#{paste.number} {one_line(paste.kind)}: not kept"
+    return f"#{paste.number} {many(len(paste.text.splitlines()), 'pasted line')}, from {paste.source}"
+
+
+def _paste(paste: RecoveredPaste, columns: int, paint: Paint) -> Iterator[str]:
+    yield _INDENT + paint(fit(paste_words(paste), columns - len(_INDENT)), "dim")
+    if paste.text is None:
+        return
+    lines = clean(paste.text).strip("\n").split("\n")
+    for line in lines[:_PASTE_LINES]:
+        yield fit(f"{_INDENT * 2}{line.expandtabs(4)}", columns)
+    if len(lines) > _PASTE_LINES:
+        yield _INDENT * 2 + paint(f"… {many(len(lines) - _PASTE_LINES, 'more line')}; --markdown shows all", "dim")
 
 
 def markdown_lines(found: Reconstruction) -> Iterator[str]:

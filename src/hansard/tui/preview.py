@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hansard.render.depth import DEPTHS
-from hansard.render.terminal.head import head
+from hansard.render.terminal.page import head
 from hansard.render.terminal.parts import Board
 from hansard.thread.store import Budget
 from hansard.tui.thread_lines import ReaderDrawing, ThreadKey

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from hansard.model.time import BLOCK
 from hansard.query.activity import PAUSE
-from hansard.render.charts.scale import per_cent
+from hansard.render.charts.svg import per_cent
 from hansard.render.format import ProjectNames, budget_cost, cost, duration, many, project_name, row_cost, short
 from hansard.render.html.escaping import escaped
 from hansard.render.reports import PERIODS

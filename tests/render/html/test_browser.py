@@ -8,7 +8,8 @@ from playwright.sync_api import expect
 
 import hansard
 from hansard.model.display import Console, DisplayThread, Plain
-from hansard.render.html import SessionLink, index_page, page
+from hansard.render.html import page
+from hansard.render.index import SessionLink, index_page
 from tests.render.html.browsing import Watched, opened
 from tests.render.html.reading import TAGS
 from tests.render.html.stubs import item, long_turns, session, tree, turn

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from hansard.render.html import SessionLink, index_page
+from hansard.render.index import SessionLink, index_page
 from tests.render.html.reading import read
 from tests.render.html.stubs import session
 from tests.render.payloads import PAYLOADS

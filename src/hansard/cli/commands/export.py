@@ -19,7 +19,7 @@ from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
-    from hansard.export.result import Exported
+    from hansard.export import Exported
     from hansard.model.sessions import Session
 
 _FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hansard.cli.commands.show import say, sheet
 from hansard.cli.context import Context, no_roots, note
 from hansard.render.terminal.drawing import Drawing
-from hansard.render.terminal.head import head
+from hansard.render.terminal.page import head
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard

@@ -50,13 +50,13 @@ def recover(cli: Context, request: LostSessionsRequest, lost: str | None, markdo
 
         cli.say(markdown_lines(found))
     else:
-        from hansard.render.terminal.recovery import draw_reconstruction
+        from hansard.render.recovery import draw_reconstruction
 
         cli.say(draw_reconstruction(found, cli.width(), cli.paint()))
 
 
 def _list(cli: Context, request: LostSessionsRequest) -> None:
-    from hansard.render.terminal.recovery import lost_table
+    from hansard.render.recovery import lost_table
 
     with cli.reading() as h:
         found = h.lost_sessions(request)

@@ -12,9 +12,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.render.charts.heatmap import CELL, SHADES
-from hansard.render.charts.scale import pixels
-from hansard.render.charts.stacked import Column, stacked_bars
+from hansard.render.charts.svg import CELL, SHADES, Column, pixels, stacked_bars
 from hansard.render.charts.usage import colour_of, columns_of, draw_year
 from hansard.render.format import many
 from hansard.render.html.escaping import escaped

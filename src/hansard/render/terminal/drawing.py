@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
-from hansard.render.format import TASK, call_facts, clock, local, many, model_name
+from hansard.render.format import TASK, call_facts, clock, cost, duration, local, many, model_name, short
 from hansard.render.terminal import prose
-from hansard.render.terminal.head import measures
 from hansard.render.terminal.parts import Board, rows_in
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
 from hansard.render.text import clean, fit, one_line, width
@@ -347,3 +346,18 @@ def _brief(facts: CallFacts) -> CallFacts:
 def _indented(columns: int, lines: Iterator[str] | list[str]) -> Iterator[str]:
     for line in lines:
         yield (" " * columns + line).rstrip()
+
+
+def measures(turn: Turn) -> list[str]:
+    """How long a turn took, and what it used."""
+    facts = []
+    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
+        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    if turn.api_messages:
+        used = turn.tokens
+        given = used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
+        facts += [
+            f"{short(given)} in, {short(used.output)} out",
+            cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False),
+        ]
+    return facts

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hansard.engine import index_version
 from hansard.query.health import Diagnosis, Finding
-from hansard.render.charts.scale import per_cent
+from hansard.render.charts.svg import per_cent
 from hansard.render.format import many
 from hansard.web.page_cache import shared
 from hansard.web.params import Params

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.routing import Route
 
 from hansard.query.activity import LIVE
-from hansard.render.charts.heatmap import shades
+from hansard.render.charts.svg import shades
 from hansard.render.charts.usage import draw_spending, draw_week_hours, draw_year
 from hansard.render.format import listed_cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of

@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hansard.model.calls import TOOL_SORTS
 from hansard.query.language import parse
-from hansard.render.charts.calls import draw_calls
+from hansard.render.charts.usage import draw_calls
 from hansard.render.format import tool_name
 from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.page_cache import shared

@@ -1,14 +1,14 @@
-"""A page that lists many sessions: by project and month, to be filtered and sorted where a script may run."""
+"""The page of a folder that lists its sessions: HTML, by project and month, to be filtered and sorted by a script; or Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from hansard.model.table import Column, Cost, Kind, Table
 from hansard.render.format import (
     ProjectNames,
     cost,
@@ -22,21 +22,88 @@ from hansard.render.format import (
     short,
     title_of,
 )
-from hansard.render.html.document import document, marks_of
+from hansard.render.html.document import document, footer, marks_of
 from hansard.render.html.escaping import element_id, escaped, one_line
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
+_COLUMNS = (
+    Column("when", Kind.LABEL),
+    Column("session", Kind.LABEL),
+    Column("prompts", Kind.COUNT),
+    Column("tool calls", Kind.COUNT),
+    Column("cost", Kind.COST),
+    Column("model", Kind.MODEL),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLink:
+class SessionLink(NamedTuple):
     """A session and the address of its page, relative to the page that lists it and quoted as addresses are."""
 
     session: Session
     href: str
+
+
+def draw_index(form: str, entries: Iterable[SessionLink], zone: tzinfo, names: ProjectNames) -> Iterator[bytes]:
+    """The page in HTML or Markdown, in pieces."""
+    if form == "html":
+        for piece in index_page(entries, zone=zone, names=names):
+            yield piece.encode("utf-8", "replace")
+    else:
+        for line in _markdown(_newest_first(entries), zone, names):
+            yield line.encode("utf-8", "replace") + b"\n"
+
+
+def _newest_first(entries: Iterable[SessionLink]) -> list[SessionLink]:
+    return sorted(entries, key=lambda entry: entry.session.ended_at or _NEVER, reverse=True)
+
+
+def _by_project(entries: Iterable[SessionLink]) -> dict[str, list[SessionLink]]:
+    projects: dict[str, list[SessionLink]] = {}
+    for entry in entries:
+        projects.setdefault(entry.session.project, []).append(entry)
+    return projects
+
+
+def _when(moment: datetime, zone: tzinfo) -> str:
+    here = local(moment, zone)
+    return f"{here.year:04}-{here:%m-%d %H:%M}"
+
+
+# -- Markdown
+
+
+def _markdown(entries: Sequence[SessionLink], zone: tzinfo, names: ProjectNames) -> Iterator[str]:
+    from hansard.render.markdown_text import escape, table_lines
+
+    yield "# Sessions\n"
+    yield f"{many(len(entries), 'session')}, the newest first."
+    for project, own in _by_project(entries).items():
+        yield f"\n## {escape(project_name(project, names)) or '(no project)'}\n"
+        yield from table_lines(Table(_COLUMNS, [_markdown_row(entry, zone) for entry in own]))
+
+
+def _markdown_row(entry: SessionLink, zone: tzinfo) -> tuple[object, ...]:
+    from hansard.render.markdown_text import escape
+    from hansard.render.text import one_line
+
+    session = entry.session
+    marks = (["pinned"] if session.pinned else []) + [escape(one_line(tag)) for tag in session.tags]
+    spent = Cost(session.cost_usd, session.lower_bound_messages > 0, bool(session.unpriced_models))
+    return (
+        _when(session.ended_at, zone) if session.ended_at is not None else "",
+        f"[{escape(one_line(session.title[:400])) or '(untitled)'}]({entry.href})"
+        + (f" ({', '.join(marks)})" if marks else ""),
+        session.prompts,
+        session.tool_calls,
+        spent if session.api_messages else None,
+        session.models[0] if session.models else None,
+    )
+
+
+# -- HTML
 
 
 def index_page(
@@ -48,9 +115,7 @@ def index_page(
     names: ProjectNames,
 ) -> Iterator[str]:
     """The pieces of a page that lists sessions, the newest first in every project."""
-    from hansard.render.html.document import footer
-
-    listed = sorted(entries, key=lambda entry: entry.session.ended_at or _NEVER, reverse=True)
+    listed = _newest_first(entries)
     return document(
         "index.html",
         ("base.css", "index.css"),
@@ -87,10 +152,7 @@ def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
 def _projects(entries: Sequence[SessionLink], zone: tzinfo, names: ProjectNames) -> Iterator[str]:
     if not entries:
         yield '<p class="empty">No sessions.</p>'
-    by_project: dict[str, list[SessionLink]] = {}
-    for entry in entries:
-        by_project.setdefault(entry.session.project, []).append(entry)
-    for project, own in by_project.items():
+    for project, own in _by_project(entries).items():
         cost = _cost([entry.session for entry in own])
         spent = f", {cost}" if cost else ""
         place = element_id("p", project)
@@ -119,8 +181,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     facts += [f"{short(_tokens(session))} tokens", ", ".join(map(model_name, session.models[:3]))]
     when = ""
     if ended is not None:
-        here = local(ended, zone)
-        when = f'<time datetime="{machine(ended)}">{here.year:04}-{here:%m-%d %H:%M}</time>'
+        when = f'<time datetime="{machine(ended)}">{_when(ended, zone)}</time>'
     cost = _cost([session])
     marks = "".join(f'<span class="badge">{one_line(mark, 40)}</span>' for mark in marks_of(session))
     return (
