@@ -9,7 +9,7 @@ import pytest
 
 from hansard.model.threads import Fork
 from hansard.query.reader import Reader
-from hansard.thread.structure import open_branches
+from hansard.thread.branches import open_branches
 
 from . import slow_branches
 from .slow_branches import Node

@@ -12,8 +12,8 @@ from hansard.engine import Hansard
 from hansard.model.display import Turn
 from hansard.render.html.escaping import one_line
 from hansard.render.html.threads import Drawing
+from hansard.thread.branches import find_line
 from hansard.thread.store import LONGEST, Budget, Window, Windows
-from hansard.thread.structure import find_line
 from hansard.thread.thread import Thread
 from tests.demo_history.history import write_history
 from tests.hard_session import write_hard_session

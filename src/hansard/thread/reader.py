@@ -19,7 +19,8 @@ from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment
 from hansard.query.reader import Reader, like
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
-from hansard.thread.structure import open_branches, typed_lines
+from hansard.thread.branches import open_branches
+from hansard.thread.structure import typed_lines
 
 _RAW_BYTES = 2000  # of a line that cannot be read
 _SHORT_JUNK = 64  # bytes

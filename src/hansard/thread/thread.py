@@ -14,23 +14,19 @@ from hansard.clients import client_of
 from hansard.errors import NotFound
 from hansard.model.display import CallFacts, Display, DisplayThread, Item, Part, Picture, Turn
 from hansard.model.gate import gated, release, verbatim
+from hansard.thread.branches import BranchChoice, BranchLine, find_line, fork_places, list_choices
 from hansard.thread.reader import ThreadReader, find_agent, list_agents, long_record
 from hansard.thread.store import Window, Windows
 from hansard.thread.structure import (
-    BranchChoice,
-    BranchLine,
     ChangedFile,
     Compaction,
     Neighbour,
     OutlineTurn,
     Start,
     end_of_turn,
-    find_line,
     find_places,
     find_starts,
-    fork_places,
     list_changed_files,
-    list_choices,
     list_neighbours,
     read_compactions,
     read_outline,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
-    from hansard.thread.structure import BranchChoice
+    from hansard.thread.branches import BranchChoice
     from hansard.tui.thread_lines import ThreadKey
 
 _LEVELS = "▁▂▃▄▅▆▇█"
