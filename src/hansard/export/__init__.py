@@ -28,7 +28,7 @@ class ExportedFile(Struct, frozen=True):
 
 
 class NotExported(Struct, frozen=True):
-    """A session that could not be drawn, or whose file somebody has changed; the others were exported."""
+    """A session that could not be drawn, or whose file was changed since; the others were exported."""
 
     session_id: str
     reason: str

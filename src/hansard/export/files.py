@@ -1,4 +1,4 @@
-"""Writing files: under a temporary name first, private, and never into somebody's transcripts."""
+"""Writing files: under a temporary name first, private, and never into a source root."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NotWritten(HansardError):
 
 
 def refuse_roots(to: str, roots: Iterable[str]) -> None:
-    """Raise when a place is a source root or inside one, by whatever links and spellings it is named."""
+    """Raise if a path is a source root or inside one, also through links."""
     known: dict[tuple[int, int], str] = {}
     for root in roots:
         with suppress(OSError, ValueError):

@@ -62,7 +62,7 @@ def is_file(to: str, form: str) -> bool:
 def draw(
     form: str, thread: Thread, keep: Keep | None = None, *, zone: tzinfo, home: str = "", now: datetime | None = None
 ) -> Iterator[bytes]:
-    """A session in one of the formats, in pieces; `home` is the address of the page that lists it, `now` is told at its foot.
+    """A session in one of the formats, in pieces; `home` is the address of the page that lists it, `now` the time in its footer.
 
     Without `keep` there is nowhere to put the pictures of Markdown.
     """

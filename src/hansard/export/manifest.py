@@ -1,6 +1,6 @@
 """What former exports wrote into a folder: the name of each session, and each file with what it was made from.
 
-It stands in the folder itself (`.hansard-export.json`), or, for single files, in Hansard's own home. Before files are written it
+It is in the folder itself (`.hansard-export.json`), or, for single files, in Hansard's own home. Before files are written it
 says which ones will be, so that after a crash the next export knows them as its own. Who writes into a folder holds its lock;
 the list of single files is shared, and each export changes only what it knows better.
 """
@@ -58,11 +58,11 @@ class Manifest:
         self._known = dict(self.files)
 
     def where(self, path: str) -> str:
-        """Where a file of the manifest stands."""
+        """The path of a file of the manifest."""
         return os.path.join(self.base, *path.split("/")) if self.base else path
 
     def is_ours(self, path: str) -> bool:
-        """Whether what stands there, if anything, is what an export wrote."""
+        """Whether a file there, if any, is as an export wrote it."""
         place = self.where(path)
         if not os.path.lexists(place):
             return True
@@ -134,7 +134,7 @@ class Manifest:
             return False
 
     def _read(self) -> tuple[dict[str, str], dict[str, Written], bytes]:
-        """Names, files, and the text that they stand in."""
+        """Names, files, and the text they were read from."""
         files: dict[str, Written] = {}
         nothing: tuple[dict[str, str], dict[str, Written], bytes] = {}, files, b""
         try:
@@ -204,7 +204,7 @@ def held(path: str, what: str, wait_seconds: float = _BRIEFLY) -> Iterator[None]
         try:
             is_held = stack.enter_context(FileLock(path, wait_seconds))
         except apsw.Error:
-            is_held = True  # no lock can be had here: if nothing can be written either, that is told where it is tried
+            is_held = True  # no lock is possible here; if writing fails too, that is reported then
         if not is_held:
             raise StoreBusy(
                 f"another export is writing to {printable(what)} and did not finish within {wait_seconds:g} s."

@@ -68,7 +68,7 @@ def assets_of(path: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """Why a session could not be drawn."""
+    """The reason why a session could not be drawn."""
     return str(error) if isinstance(error, HansardError) else f"{type(error).__name__}: {error}"
 
 
@@ -103,7 +103,7 @@ def draw_sessions(channel: Channel, home: str, form: str, zone: str, list_addres
                 channel.send(drawn.file, drawn.assets)
             except NotWritten:
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
+            except Exception as error:  # noqa: BLE001 - one session that cannot be drawn must not stop the others
                 channel.send(reason(error))
 
 
@@ -157,7 +157,7 @@ def _next(
 def _drawn(drawer: Drawer, session: Session, path: str) -> RenderedSession | Exception:
     try:
         return drawer.draw(session, path)
-    except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
+    except Exception as error:  # noqa: BLE001 - one session that cannot be drawn must not stop the others
         return error
 
 
@@ -207,6 +207,6 @@ class _Helper:
 
     def close(self) -> None:
         """Stop it; what it was drawing leaves nothing but a temporary file."""
-        self._worker.kill()  # if it still draws, nobody wants that any more
+        self._worker.kill()  # what it still draws is not needed
         self._thread.join()
         self._worker.close()

@@ -171,7 +171,7 @@ class Export:
             for session in sessions:
                 try:
                     yield from drawer.pieces(session, _no_assets)
-                except Exception as error:  # noqa: BLE001 - whatever one session does to the drawing, the others go on
+                except Exception as error:  # noqa: BLE001 - one session that cannot be drawn must not stop the others
                     self.failed.append(NotExported(session.session_id, reason(error)))
                 done += session.bytes
                 if progress is not None:
@@ -240,7 +240,7 @@ class Export:
         self.note_written(path, session_id, fingerprint, write_file(self.manifest.where(path), pieces))
 
     def _give_up(self, path: str) -> None:
-        """The drawing failed: what stands there, if anything, is from before."""
+        """Forget a file that could not be drawn; an earlier version stays."""
         if not os.path.lexists(self.manifest.where(path)):
             self.manifest.files.pop(path, None)
 

@@ -1,4 +1,4 @@
-"""Cells of tables as text: one way to write each kind of value, wherever people read it."""
+"""Cells of tables as text: one format per kind of value, for every output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
 
 
 class CellContext(NamedTuple):
-    """What cells depend on beside their values: the moment that times are seen from, and the names of projects."""
+    """What cells depend on besides their values: the current time, and the names of projects."""
 
     now: datetime
     names: ProjectNames = MappingProxyType({})

@@ -28,7 +28,7 @@ _NAMED = 4  # kinds of the client's own records that are named
 class Depth(NamedTuple):
     """What is drawn of a session."""
 
-    replies: bool = True  # and whatever else is not typed
+    replies: bool = True  # and everything else that was not typed
     thinking: bool = False
     tools: str = "brief"  # none, brief, full
     agents: bool = False  # what subagents did, where they were called

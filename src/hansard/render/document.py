@@ -40,7 +40,7 @@ def _thread(thread: Thread) -> Iterator[bytes]:
 
 
 def conversation(thread: Thread, entries: Iterable[Entry]) -> Iterator[bytes]:
-    """The document `Conversation` with these entries of a thread, and its session, on one line; what was not shown is told as far as they were read."""
+    """The document `Conversation` with these entries of a thread, and its session, on one line; `not_shown` counts what was read so far."""
     about = thread.session
     yield b'{"session": ' + json_bytes(about) + b', "session_id": ' + json_bytes(about.session_id)
     yield (
@@ -55,7 +55,7 @@ def conversation(thread: Thread, entries: Iterable[Entry]) -> Iterator[bytes]:
 
 
 _FIELDS = tuple(name for name in Item.__struct_fields__ if name != "thread")
-# Of the lines that are no items: every line has the same fields, each of the same type.
+# The fields of lines that are not items: every line has the same fields with the same types.
 _NO_ITEM: dict[str, Any] = {
     **dict.fromkeys(_FIELDS, ""),
     "who": "client",

@@ -83,7 +83,7 @@ def stated(line: ExplainedLine) -> str:
 
 
 def together(rates: Iterable[ExplainedRate]) -> list[ExplainedRate]:
-    """Rates that differ in nothing but a tier or place without a price of its own, as one."""
+    """Merge rates that differ only in a tier or region without its own price."""
     from msgspec.structs import replace
 
     from hansard.pricing.cost import EXACT
@@ -127,7 +127,7 @@ def decided(item: ExplainedClass) -> str:
 
 
 def known_cost(amount: Decimal | None) -> str:
-    """An exact amount, or that there is none."""
+    """An exact amount, or that the cost is unknown."""
     return "no known cost" if amount is None else exact(amount)
 
 

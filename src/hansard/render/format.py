@@ -68,7 +68,7 @@ def odd_lines(count: int) -> str:
 
 
 def local(moment: datetime, zone: tzinfo | None = None) -> datetime:
-    """A time in a zone, or in the user's; at the ends of the calendar, where no zone fits, as it is."""
+    """A time in a zone, or in the user's; unchanged at the ends of the calendar, where conversion fails."""
     try:
         return moment.astimezone(zone)
     except (OverflowError, OSError, ValueError):
@@ -229,7 +229,7 @@ def title_of(session: Session) -> str:
 
 
 TASK = "Task"
-"""Who speaks in the prompts of a subagent, which nobody typed."""
+"""The speaker of a subagent's instructions, which are not human prompts."""
 
 
 def model_name(model: str) -> str:

@@ -149,7 +149,7 @@ def marks_by(lexer: Any, class_of: Classes) -> Callable[[str], Marks]:
 
 
 def _plainly(lexer: Any, class_of: Classes, text: str) -> Marks:
-    """The same by a lexer that has a way of its own."""
+    """The same for a lexer that does not use these rules."""
     marks: Marks = []
     current = ""
     for position, token, value in lexer.get_tokens_unprocessed(text):

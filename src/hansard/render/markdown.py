@@ -205,7 +205,7 @@ class _Drawing:
         subject = code_span(fit(one_line(item.subject), _SUBJECT))
         yield self._put(f"\n**{escape(one_line(item.title))}**{' ' + subject if subject else ''}{facts}")
         full = self.depth.is_full
-        is_told = item.thread is not None and bool(item.thread.turns)  # there stands what the subagent was told
+        is_told = item.thread is not None and bool(item.thread.turns)  # it begins with the instructions
         for part in item.parts:
             if (full or isinstance(part, Checklist) or item.facts.kind == "plan") and not (
                 says_again(part, item) or (is_told and isinstance(part, Plain))

@@ -1,4 +1,4 @@
-"""Texts of a transcript as pieces of Markdown that stay what they are: none can leave its place or become HTML."""
+"""Transcript text as Markdown that renders as that text: it cannot break out of its place or become HTML."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")  # between dollars some readers 
 
 
 def escape(text: str) -> str:
-    """One line of text that means nothing to Markdown."""
+    """Escape one line of text for Markdown."""
     return _SPECIAL.sub(r"\\\1", text).replace("&", "&amp;")
 
 
@@ -53,7 +53,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def code_span(text: str) -> str:
-    """Inline code, whatever backticks it has."""
+    """Inline code, fenced by more backticks than it contains."""
     if not text:
         return ""
     ticks = "`" * (_longest_run(text) + 1)
@@ -82,7 +82,7 @@ def contained(text: str) -> str:
 
 
 def demoted(text: str, levels: int) -> str:
-    """Markdown whose headings stand so many levels deeper, so that they go below those of the page."""
+    """Markdown with its headings moved down by some levels, below those of the page."""
     if not _HEADING.search(text):
         return text
     lines = text.split("\n")
@@ -95,7 +95,7 @@ def demoted(text: str, levels: int) -> str:
 
 
 def nested(text: str, levels: int) -> str:
-    """Markdown as a part of a quotation of so many levels."""
+    """Markdown inside nested quotations."""
     if not levels:
         return text
     mark = "> " * levels

@@ -129,7 +129,7 @@ def _paste(paste: RecoveredPaste, columns: int, paint: Paint) -> Iterator[str]:
 
 
 def markdown_lines(found: Reconstruction) -> Iterator[str]:
-    """The document, whose first and last lines say what it is; whatever was typed or pasted stands in code blocks."""
+    """The document, marked as a reconstruction at both ends; typed and pasted text is in code blocks."""
     lost = found.session
     yield f"# Reconstruction: {escape(one_line(lost.title)) or '(untitled)'}"
     yield f"\n> **{found.note}**\n"

@@ -1,4 +1,4 @@
-"""What is said about the ledger's reports, whoever shows them: the names of keys, prices, notes and their marks."""
+"""What every front end says about usage reports: columns, names of keys, prices, notes and their marks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 PERIODS = {"day": "today", "week": "this week", "month": "this month"}
-"""The times that budgets are for."""
+"""The periods of budgets."""
 
 
 # -- prices and marks
@@ -35,7 +35,7 @@ def data_words(data: PriceData) -> str:
 
 
 def marked_notes(pricing: Pricing, figure: UsageRow) -> list[tuple[str, str]]:
-    """What is to be told of a figure, each with the mark that it is about."""
+    """The notes on a figure, each with the mark it explains."""
     # The first notes are about what is marked, in this order.
     marks = ["+"] * bool(figure.lower_bound_messages) + ["?"] * bool(figure.unpriced_messages)
     return list(zip_longest(marks[: len(pricing.notes)], pricing.notes, fillvalue="-"))
@@ -47,7 +47,7 @@ def report_notes(pricing: Pricing, figure: UsageRow, more: Sequence[str] = ()) -
 
 
 def row_notes(rows: Sequence[UsageRow]) -> Iterator[tuple[str, str]]:
-    """What is to be told of the marks of these rows."""
+    """The notes that explain the marks of these rows."""
     messages = sum(row.api_messages for row in rows)
     if lower := sum(row.lower_bound_messages for row in rows):
         yield "+", f"at least: of {lower:,} of {messages:,} messages the output is a lower bound"
@@ -114,7 +114,7 @@ def usage_cost(row: UsageRow) -> Cost:
 
 
 def pause(blocks: Sequence[BillingBlock], number: int) -> str:
-    """How long nothing happened in a gap: from message to message, which is more than what no block covers."""
+    """The length of a gap between blocks, from message to message."""
     start, end = blocks[number].start, blocks[number].end
     if number and (before := blocks[number - 1].usage) is not None:
         start = before.last_at or start
@@ -128,7 +128,7 @@ def pause(blocks: Sequence[BillingBlock], number: int) -> str:
 
 
 def key_names(dimension: str, values: Iterable[str], zone: Zone, projects: ProjectNames) -> dict[str, str]:
-    """What keys are called: as short as can be told apart."""
+    """The displayed names of keys: as short as they stay distinct."""
     values = list(values)
     match dimension:
         case "hour":

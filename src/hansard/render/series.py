@@ -1,7 +1,7 @@
-"""What a picture is made of: the amounts of a report, by time, by day or by name.
+"""The values of a chart: the amounts of a report, by time, by day or by name.
 
-Amounts are money where any row of the report has a price, tokens otherwise. What has no price is no amount: it is kept
-apart, so that nobody draws it as zero.
+Amounts are money where any row of the report has a price, tokens otherwise. Usage without a price is kept
+apart, so that it is not drawn as zero.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DAYS = [name[:3] for name in time.DAYS]
 WEEKS = 53
 OTHERS = "others"
 MARK = "?"  # beside what has no price
-_SERIES = 6  # that can be told apart
+_SERIES = 6  # that can be distinguished
 _UNTIL_TODAY = 7  # empty bars at most between the last usage and today
 _HOUR = 3600
 _MILLION = 1_000_000  # dollars: from here on, cents say nothing
@@ -160,11 +160,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Bars in order, without holes; the series by size, those that are too small to tell apart as the last."""
+    """Bars in order, without gaps; the series by size, the smallest combined as the last."""
 
     asked: str
     split: str | None  # the dimension that the series are of
-    step: str  # what the bars stand for: a longer time where the one that was asked for gives too many
+    step: str  # the time of one bar: longer than asked for if there would be too many
     bars: tuple[Bar, ...]
     series: tuple[str, ...]  # none where the report has one dimension
     length: int  # how many of the times that were asked for lie between the first and the last
@@ -193,7 +193,7 @@ def timeline(
     measure: Measure | None = None,
     span: tuple[date, date] | None = None,
 ) -> Timeline:
-    """A report's amounts by its time, and by its first other dimension, in at most so many bars.
+    """A report's amounts by its time, and by its first other dimension, in at most `most` bars.
 
     With a span there are bars for all of it, from one day to another, also where nothing was used.
     """
@@ -219,7 +219,7 @@ def timeline(
         {number for number in sums if number is not None} | {_number(step, end) for end in ends}
     )
     earlier = 0
-    if _length(step, times) > most:  # times that cannot be: whatever lies between them is left out
+    if _length(step, times) > most:  # impossible times: the gaps between them are left out
         earlier = max(0, len(numbers) - most)
         numbers = numbers[earlier:]
     elif numbers:
@@ -251,7 +251,7 @@ def series_of(
 
 
 def step_key(step: str, start: datetime) -> str:
-    """What reports call the time that a bar stands for."""
+    """The key that reports use for the time of a bar."""
     if step == "hour":
         ahead = start.utcoffset() or timedelta()
         minutes = abs(ahead) // timedelta(minutes=1)
@@ -273,7 +273,7 @@ def _sums(report: UsageReport, measure: Measure, dimension: str) -> list[tuple[K
 
 
 def _start(step: str, key: Key) -> datetime | None:
-    """When the time begins that a key names, as a clock shows it; None for what is no time."""
+    """Parse a key into the local time at which it begins, or None."""
     try:
         if key is None:
             return None
@@ -445,7 +445,7 @@ def _row_names(by: Sequence[str], rows: Sequence[UsageRow], projects: ProjectNam
 
 
 def names_of(dimension: str, keys: Sequence[Key], projects: ProjectNames) -> list[str]:
-    """Keys as short as they can be told apart, clean."""
+    """Keys as short as they stay distinct, clean."""
     known = {"model": model_name, "project": lambda path: project_name(path, projects), "tool": tool_name}
     shorten = known.get(dimension, one_line)
     brief = {key: shorten(key) or "(no name)" for key in keys if key is not None}

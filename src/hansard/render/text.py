@@ -18,7 +18,7 @@ FORBIDDEN = lazy_compile(
 )
 _SUSPECT = lazy_compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SPACES = lazy_compile(r"\s+")
-# One column each, whatever stands beside them: Latin, Greek, Cyrillic, punctuation, arrows, lines, bars and marks.
+# One column each in any context: Latin, Greek, Cyrillic, punctuation, arrows, lines, bars and marks.
 _NARROW = lazy_compile(
     "[ -~\xa0-\u02ff\u0370-\u0482\u048a-\u052f\u2010-\u2027\u2190-\u21ff\u2500-\u25fc\u2713-\u2718]*"
 )
@@ -53,7 +53,7 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Clean text on one line, whatever white space it had."""
+    """Clean text on one line, with single spaces."""
     return _SPACES.sub(" ", clean(text)).strip()
 
 
@@ -67,7 +67,7 @@ def width(text: str) -> int:
 
 
 def fit(text: str, columns: int) -> str:
-    """Text cut to so many columns, with an ellipsis where something is missing."""
+    """Text cut to a width, with an ellipsis if something is missing."""
     if width(text) <= columns:
         return text
     if columns < 1:
@@ -95,13 +95,13 @@ def fit_path(path: str, columns: int) -> str:
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Text filled up with spaces to so many columns."""
+    """Text padded with spaces to a width."""
     space = " " * max(0, columns - width(text))
     return space + text if right else text + space
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """Lines of at most so many columns; breaks between words where it can, keeps indentation and empty lines."""
+    """Wrap text between words if possible; keeps indentation and empty lines."""
     lines: list[str] = []
     for line in text.expandtabs(_TAB).split("\n"):
         if width(line) <= columns:

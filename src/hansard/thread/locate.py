@@ -1,4 +1,4 @@
-"""Places in a session's logs: the verbatim line at a byte, which part of a conversation stands there, and the tool call."""
+"""Places in a session's logs: the verbatim line at a byte, its part of the conversation, and its tool call."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RawLine(NamedTuple):
     path: str
     offset: int
     length: int  # without the newline
-    kind: str  # of the record; empty where it is none
+    kind: str  # of the record; empty if the line is not a record
     uuid: str | None
 
 
@@ -49,7 +49,7 @@ def find_log(reader: Reader, session_id: str, path: str, generation: int | None 
 
 
 def find_raw_line(reader: Reader, record: Record, transcript: int, offset: int) -> RawLine:
-    """The line that holds a byte of a log, by the index; a line that is no record is only found by its first byte."""
+    """The line that holds a byte of a log, by the index; a line that is not a record is found by its first byte only."""
     low = transcript << OFFSET_BITS
     path, size = reader.one("SELECT path, size FROM transcripts WHERE id = ?", (transcript,))
     row = reader.one(
@@ -63,7 +63,7 @@ def find_raw_line(reader: Reader, record: Record, transcript: int, offset: int) 
 
 
 def call_of_result(reader: Reader, transcript: int, offset: int) -> int:
-    """Where the call stands whose result is at a place; the place itself where it holds no result."""
+    """The offset of the call whose result is at this offset; the same offset if there is no result."""
     low = transcript << OFFSET_BITS
     row = reader.one(
         "SELECT b.id - b.n FROM records r JOIN blocks t ON t.id BETWEEN r.id AND r.id + r.length AND t.kind = 'tool_result'"
@@ -100,7 +100,7 @@ class MessageLocation:
 
 
 def locate(thread: Thread, record: Record, offset: int) -> MessageLocation:
-    """The entries at an offset; a tool's result is part of its call, and a sidechain has a thread of its own."""
+    """The entries at an offset; a tool's result is part of its call, and a sidechain has its own thread."""
     conversation = thread.conversation()
     entries = conversation.entries
     if not entries:
@@ -137,7 +137,7 @@ def _covering(conversation: Conversation, offset: int) -> range | None:
 
 
 def _of_line(conversation: Conversation, number: int) -> range:
-    """All entries of the line that one of them is of, as far as they stand together."""
+    """All consecutive entries of the line that an entry belongs to."""
     entries = conversation.entries
     start = stop = number
     while start and entries[start - 1].offset == entries[number].offset:

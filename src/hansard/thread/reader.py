@@ -104,7 +104,7 @@ class ThreadReader:
         self.transcript = transcript
         self.agent_id = agent_id
         self.agents = agents
-        self.entries: deque[Entry | Pending] = deque()  # calls that wait for a result, and what stands behind them
+        self.entries: deque[Entry | Pending] = deque()  # calls that wait for a result, and what follows them
         self.given = 0  # how many went before
         self.not_shown: dict[str, int] = {}
         self.spawned = {agent.tool_use_id: agent.agent_id for agent in agents if agent.tool_use_id}
@@ -123,7 +123,7 @@ class ThreadReader:
         self.calls: dict[str, Any] = {}  # those that begin there or later
         self.typed = typed_lines(reader, self.low)
         self.only: set[str] | None = None  # the records of a subagent inside a main file
-        self.inside: frozenset[int] | None = None  # and where they stand
+        self.inside: frozenset[int] | None = None  # and their offsets
         self.branches = open_branches(
             reader,
             self.low,
@@ -155,7 +155,7 @@ class ThreadReader:
         return self.low, self.low + OFFSET_MASK
 
     def _subtree(self, root: str) -> tuple[set[str], frozenset[int]]:
-        """A sidechain inside a main transcript: its first record and whatever hangs on it, and where they stand."""
+        """A sidechain inside a main transcript: its first record and all descendants, and their offsets."""
         children: dict[str | None, list[str]] = {}
         places: dict[str, list[int]] = {}
         for record_id, uuid, parent in self.reader.rows(
@@ -173,7 +173,7 @@ class ThreadReader:
         return inside, frozenset(place for uuid in inside for place in places.get(uuid, ()))
 
     def first(self, end: int | None) -> Entry | None:
-        """The first entry that stands before an offset (None: anywhere); nothing else is read for it."""
+        """The first entry before an offset (None: anywhere); nothing else is read."""
         return next(copy(self).stream(0, 0, end), None)
 
     def conversation(self) -> Conversation:
@@ -189,7 +189,7 @@ class ThreadReader:
         )
 
     def stream(self, backlog: int | None, start: int = 0, end: int | None = None) -> Iterator[Entry]:
-        """Entries from one offset up to another in reading order, each call with its result, wherever that stands.
+        """Entries from one offset up to another in reading order, each call with its result, wherever that is.
 
         No more than `backlog` entries (None: any number) wait behind a call: then its result is read by itself.
         """
@@ -230,7 +230,7 @@ class ThreadReader:
         return self._called(entry) if isinstance(entry, Pending) else entry
 
     def _fetch(self, call: Pending) -> None:
-        """Read the result of a waiting call where the index says that it stands."""
+        """Read the result of a waiting call at the offset that the index gives."""
         tool_use_id, place = call.call.id, self.low + call.record.offset
         row = self.reader.one(
             "SELECT b.id - b.n FROM tool_calls c JOIN blocks b ON b.id = c.result_id"
@@ -375,7 +375,7 @@ class ThreadReader:
         return self._said(call.record, "tool", "", model=call.call.model, tool=made)
 
     def _is_answer(self, tool_use_id: str, record: Readable) -> bool:
-        """Whether a line has the result of a call that was given with it, or that stands where it was not read: before or behind."""
+        """Whether a line has the result of a call that was already given, or that is outside of the range being read."""
         if tool_use_id in self.fetched:
             self.fetched.remove(tool_use_id)
             return True

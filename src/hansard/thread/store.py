@@ -61,11 +61,11 @@ class Windows:
         self._inside = inside
 
     def number(self, offset: int) -> int:
-        """The number of the turn that holds a place; what stands before the first belongs to it."""
+        """The number of the turn at an offset; what comes before the first turn belongs to it."""
         return max(1, bisect_right(self._starts, offset))
 
     def last(self) -> int:
-        """Where the last record or turn begins; 0 where there is none."""
+        """The offset of the last record or turn, or 0."""
         row = self._reader.one("SELECT max(id) FROM records WHERE id BETWEEN ? AND ?", (self._low, self._high))
         record = row[0] - self._low if row is not None and row[0] is not None else 0
         return max(record, self._starts[-1] if self._starts else 0)
@@ -158,7 +158,7 @@ class Windows:
         for record_id, length in rows:
             place = record_id - self._low
             while turn < len(self._starts) and self._starts[turn] < place:
-                yield self._starts[turn], 0, True  # of a line that is no record: a prompt in the queue
+                yield self._starts[turn], 0, True  # of a line that is not a record: a queued prompt
                 turn += 1
             is_turn = turn < len(self._starts) and self._starts[turn] == place
             turn += is_turn
@@ -236,7 +236,7 @@ class ThreadStore:
 
     @classmethod
     def open(cls, home: str, redact: Redact | None = None) -> Self:
-        """The store in a directory, for a process of its own."""
+        """Open the store of a directory, for a separate process."""
         from hansard.query.reader import Reader
         from hansard.record.store import Record
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hansard.thread.reader import ThreadReader
 
 
-_WORDS = 400  # characters of a prompt, of which a line shows some
+_WORDS = 400  # characters of a prompt in the outline
 _KINDS = {"queued": "prompt"}
 # What a reader is shown of a turn; its other records say nothing about how long it took.
 _SHOWN = (
@@ -40,7 +40,7 @@ class Start(NamedTuple):
 
 
 class Typed(NamedTuple):
-    """A line that somebody typed, or that tells a subagent what to do."""
+    """A typed line, or the instructions of a subagent."""
 
     id: int
     uuid: str | None
@@ -51,7 +51,7 @@ class Typed(NamedTuple):
 
     @property
     def is_prompt(self) -> bool:
-        """Whether it is a line of its own, which may replace another."""
+        """Whether it is a separate line, which may replace another."""
         return self.kind == "user" and self.role == "prompt"
 
 
@@ -99,7 +99,7 @@ class OutlineTurn(NamedTuple):
     number: int
     offset: int
     branch: int
-    kind: str  # prompt, command, bash; empty where nobody asked
+    kind: str  # prompt, command, bash; empty: no prompt
     text: str
     failed: bool
     started_at: datetime | None
@@ -133,7 +133,9 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
     failed = {bisect_right(offsets, place) - 1 for place in _failures(thread, bounds)}
     spans = [(low + start, low + end - 1) for start, end in zip(offsets, [*ends, OFFSET_MASK + 1], strict=False)]
     times = _times(thread, spans)
-    told_to = {line.id for line in thread.typed if line.role == "instruction"}  # whoever told a subagent is no person
+    told_to = {
+        line.id for line in thread.typed if line.role == "instruction"
+    }  # subagent instructions are not human prompts
     told = []
     for place, start in enumerate(chosen):
         source, text, asked = said.get(start.offset, ("", "", None))
@@ -149,7 +151,7 @@ def read_outline(thread: ThreadReader, starts: Sequence[Start], first: int, last
 
 
 def find_end(started: int | None, last: int | None, lasted: int | None) -> datetime | None:
-    """When a turn ended: what the client says that it took goes before what its lines tell."""
+    """When a turn ended: by the client's own duration if it has one, else by its last line."""
     if started is None:
         return moment(last)
     return moment(started + lasted if lasted is not None else max(started, last or started))
@@ -212,7 +214,7 @@ def _own(thread: ThreadReader, rows: Iterable[tuple[int, int]]) -> Iterator[int]
 
 
 def find_places(thread: ThreadReader, kind: str) -> list[int]:
-    """Where the `errors` or the `edits` of a thread stand, in order."""
+    """The offsets of the `errors` or the `edits` of a thread, in order."""
     bounds = thread.low, thread.low + OFFSET_MASK
     if kind == "errors":
         return sorted(set(_failures(thread, bounds)))

@@ -52,7 +52,7 @@ _T = TypeVar("_T")
 
 
 class OpenedThread(Struct, frozen=True):
-    """What is known of a thread before it is read; the same for all who read it."""
+    """What is known of a thread before it is read, shared by all its readers."""
 
     source: ThreadReader
     made: dict[str, Any] = field(default_factory=dict)  # of it, each once
@@ -86,7 +86,7 @@ class SessionContext:
 
 
 class Selection(NamedTuple):
-    """Some turns of a thread, and how many stand around them."""
+    """Some turns of a thread, and how many are before and after them."""
 
     thread: Thread
     turns: Iterator[Turn]
@@ -139,7 +139,7 @@ class Thread:
 
     @property
     def transcript(self) -> int:
-        """The id of the transcript that it stands in."""
+        """The id of its transcript."""
         if self._transcript is None:
             raise NotFound(f"session {self.session.session_id} has no log of its own; only subagents are left of it")
         return self._transcript
@@ -167,7 +167,7 @@ class Thread:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A few letters that are others when anything is new in the session, its subagents' logs or what was said about it."""
+        """A short digest that changes with the session, its subagents' logs and the user's remarks."""
         reader, key = self._family.reader, (self.session.session_id,)
         logs = list(
             reader.rows(
@@ -207,7 +207,7 @@ class Thread:
 
     @cached_property
     def _source(self) -> ThreadReader:
-        """What reads it: with the connections of this family, whoever opened it."""
+        """The reader of this thread, on the connections of this context even if it came from the cache."""
         source = self._opened.source
         if self._cache is not None:
             source = copy(source)
@@ -217,7 +217,7 @@ class Thread:
         return source
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
-        """Something that is made once for this state of the thread; where there is a cache, once for all who read it."""
+        """A value computed once for this state of the thread; with a cache, once for all readers."""
         made = self._opened.made
         if name not in made:
             made[name] = make()
@@ -260,7 +260,7 @@ class Thread:
     def select(
         self, *, first: int = 1, last: int | None = None, newest: int = 0, branch: int | None = None
     ) -> Selection:
-        """The turns from number `first` to number `last`, or the `newest` so many, without reading what stands around them."""
+        """The turns from number `first` to number `last`, or the newest `newest` ones, without reading the others."""
         self.check_branch(branch)
         if first == 1 and last is None and not newest:
             return Selection(self, self.turns(), branch)
@@ -345,7 +345,7 @@ class Thread:
         return self._line.branch
 
     def shown_branch(self, branch: int, offset: int) -> int:
-        """A branch's number as it is shown: 0 for the chosen line, -1 for what the session went on with instead."""
+        """A branch's number as it is shown: 0 for the chosen line, -1 for the line that the session continued on."""
         return 0 if self._line.holds(branch, offset) else branch or -1
 
     @property
@@ -354,7 +354,7 @@ class Thread:
         return self._source.branches.forks
 
     def check_branch(self, branch: int | None) -> None:
-        """Raise an error where there is no such branch."""
+        """Raise an error if there is no such branch."""
         branches = sorted({0, *(number for fork in self.forks for number in fork.branches)})
         if branch is not None and branch not in branches:
             raise NotFound(f"there is no branch {branch}; this conversation has {', '.join(map(str, branches))}")
@@ -389,7 +389,7 @@ class Thread:
         return read_outline(self._source, self.starts, first, last)
 
     def places(self, kind: str) -> list[int]:
-        """Where its errors or its edits stand, in order: the byte offsets of the lines."""
+        """The byte offsets of its errors or edits, in order."""
         return self.once(f"places of {kind}", lambda: find_places(self._source, kind)) if self.has_log else []
 
     def compactions(self) -> list[Compaction]:
@@ -408,7 +408,7 @@ class Thread:
         return "timeline" in self._opened.made or self.session.messages <= QUICK_TIMELINE
 
     def agents_used(self) -> dict[str, TurnUsage]:
-        """What each subagent of the session with a log of its own used, without those that it made."""
+        """The usage of each subagent of the session with its own log, without the subagents it started."""
         return agents_used(self._family.reader, self.session.session_id)
 
     # -- around it
@@ -422,13 +422,13 @@ class Thread:
         return list_changed_files(self._family.reader, self.session.session_id, limit)
 
     def locate(self, offset: int) -> MessageLocation:
-        """The entries that stand at a byte of its transcript, in this thread or in one inside it."""
+        """The entries at a byte of its transcript, in this thread or in one inside it."""
         from hansard.thread.locate import locate
 
         return locate(self, self._family.store.record, offset)
 
     def call_of(self, offset: int) -> int:
-        """Where the call stands whose result is at a place; the place itself where it holds no result."""
+        """The offset of the call whose result is at this offset; the same offset if there is no result."""
         from hansard.thread.locate import call_of_result
 
         return call_of_result(self._family.reader, self.transcript, offset)
@@ -506,7 +506,7 @@ class Thread:
         )
 
     def _inside(self, agent_id: str) -> DisplayThread | None:
-        """The thread of a subagent, to be shown where it was called; None where there is none, or it is open already."""
+        """The thread of a subagent, to be shown where it was called; None if there is none, or it is already being shown."""
         family = self._family
         if agent_id in family.open or len(family.open) >= _DEEPEST:
             return None

@@ -84,7 +84,7 @@ class View(NamedTuple):
 
 
 def view(call: ToolCall, cwd: str) -> View:
-    """A call as it is to be shown; `cwd` shortens paths."""
+    """The view of a call; `cwd` shortens paths."""
     use = client_of(call.client).tool_use(call.tool, call.input, call.output or "")
     subject, parts, results = _shown(call, use)
     if call.is_error:
@@ -239,7 +239,7 @@ def _ask(given: Ask, use: ToolUse) -> _Shown:
 
 
 def _generic(given: Any, use: ToolUse) -> _Shown:
-    """A tool of which nothing is known but the names of its parameters."""
+    """A tool known only by the names of its parameters."""
     values = given if isinstance(given, dict) else {}
     subject = next((text for name in _TELLING if (text := text_of(values, name).strip())), "")
     subject = subject or next((value for value in values.values() if isinstance(value, str) and value.strip()), "")
@@ -325,7 +325,7 @@ def facts_of(call: ToolCall) -> CallFacts:
 
 
 def language_of(path: str) -> str:
-    """The language of a file, empty where its name does not tell."""
+    """The language of a file by its name, or an empty string."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
     if name in _BY_NAME:
         return _BY_NAME[name]

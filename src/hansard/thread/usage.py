@@ -34,7 +34,7 @@ _OWNED = (
     f"SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM records r CROSS JOIN messages m ON m.id = r.message_id"
     " CROSS JOIN charges c ON c.key >= m.key AND c.key <= m.key || '#advisor~' AND +c.record_id = r.id"
     " WHERE r.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
-    # Subagents whose transcripts are gone stand in progress records of the turn that started them.
+    # Subagents whose transcripts are gone are in progress records of the turn that started them.
     f" UNION ALL SELECT c.record_id, c.rate, c.has_recorded, {_NUMBERS} FROM progress_answers p"
     " CROSS JOIN charges c ON c.key >= p.key AND c.key <= p.key || '#advisor~' AND +c.record_id = p.id"
     " WHERE p.id BETWEEN ?1 AND ?2 AND +c.session_id = ?3"
@@ -151,7 +151,7 @@ def read_timeline(thread: ThreadReader, starts: Sequence[int], agents: Iterable[
 
 
 def agents_used(reader: Reader, session_id: str) -> dict[str, TurnUsage]:
-    """What each subagent with a log of its own used, without those that it made."""
+    """The usage of each subagent with its own log, without the subagents it started."""
     rates = rates_of(reader.rows)
     return {agent_id: _used(sums, rates) for agent_id, sums in _of_agents(reader, session_id).items()}
 

@@ -1,4 +1,4 @@
-"""A report as a picture of its own: an SVG document with title, axes, legend and the notes on prices.
+"""A report as a separate picture: an SVG document with title, axes, legend and the notes on prices.
 
 It has no links, no scripts and refers to nothing outside of it, so that it can be sent and opened anywhere.
 """

@@ -40,14 +40,14 @@ def pixels(value: float) -> str:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most so many of the numbers below `count`, evenly spread, the last one among them."""
+    """At most `most` of the numbers below `count`, evenly spread, including the last."""
     if count <= 0 or most <= 0:
         return []
     step = -(-count // most)
     return list(range((count - 1) % step, count, step))
 
 
-_ABOVE, _BELOW = 16, 22  # room for marks, and for the names of times
+_ABOVE, _BELOW = 16, 22  # pixels for marks, and for the names of times
 _FILLED = 0.76  # of a column's width
 _WIDE, _NARROW = 12, 4  # names of times that fit on a screen and on a phone
 _LEAST = 1.0  # pixels of a column that is not nothing
@@ -67,7 +67,7 @@ class Part:
 class Column:
     """One time."""
 
-    label: str  # below the axis, where there is room
+    label: str  # below the axis, if it fits
     title: str
     href: str | None = None
     parts: tuple[Part, ...] = ()
@@ -177,7 +177,7 @@ def _name(label: str, place: int, count: int, end: int, *, fine: bool) -> str:
 
 
 def _linked(href: str | None, title: str, shape: str, *, focus: bool | None) -> str:
-    """A shape that tells its value and leads somewhere. One column of a chart is reached by Tab, the others by arrows."""
+    """A shape with its value as title, and a link. One column of a chart is reached by Tab, the others by arrows."""
     told = f"<title>{escaped(title)}</title>"
     if href is None:
         return f"<g>{told}{shape}</g>"
@@ -197,7 +197,7 @@ SHADES = 4
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One day; a shade of None is an amount that nobody knows."""
+    """One day; a shade of None is an unknown amount."""
 
     shade: int | None
     title: str

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 Explain = Callable[[Sequence[str], Sequence[str | None]], str]
 """The address that explains a row: from its dimensions and its key."""
 
-_OTHERS = 7  # the colour of what has no series of its own
+_OTHERS = 7  # the colour of combined series
 _MOST = 100  # bars
 _GROUPS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class UsageChart:
-    """A chart, its legend, and what the bars stand for."""
+    """A chart, its legend, and the time or group of one bar."""
 
     chart: Markup
     legend: Markup
@@ -161,7 +161,7 @@ def _label(step: str, start: datetime) -> str:
 
 
 def moment_words(step: str, start: datetime) -> str:
-    """The time that a bar stands for, in full."""
+    """The time of a bar, in full."""
     match step:
         case "hour":
             return f"{DAYS[start.weekday()]} {date_text(start.date())}, {start:%H:%M}"
@@ -302,7 +302,7 @@ _WORKED, _FAILED = 0, 4  # colours
 def draw_calls(
     days: Sequence[ToolDay], asked: tuple[date, date] | None, address: Callable[[str, str], str]
 ) -> Markup | None:
-    """Calls by day, week or month; None where there are none. `address` leads to the calls from one day to another."""
+    """Calls by day, week or month; None if there are none. `address` gives the link to the calls of a range of days."""
     if not days:
         return None
     known = {date.fromisoformat(item.day): item for item in days}

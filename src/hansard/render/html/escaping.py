@@ -1,4 +1,4 @@
-"""Text for HTML: markup escaped, and every character that is no text made visible or left out."""
+"""Text for HTML: markup escaped, control characters made visible or removed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def quoted(text: str) -> str:
     return marked_up(text).replace('"', "&quot;")
 
 
-# Visible text has no control characters, so that two of them can stand in for the brackets of tags until all of it is escaped at once.
+# Visible text has no control characters, so two of them can represent the brackets of tags until all of it is escaped at once.
 
 
 def spans(runs: Sequence[tuple[str, str]]) -> str:
@@ -69,7 +69,7 @@ def unescaped_spans(runs: Sequence[tuple[str, str]]) -> str:
 
 
 def with_tags(text: str) -> str:
-    """Escape visible text in which control characters stand for the brackets of tags."""
+    """Escape visible text in which control characters represent the brackets of tags."""
     return marked_up(text).replace("\x04", "<").replace("\x05", ">")
 
 

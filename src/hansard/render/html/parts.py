@@ -29,7 +29,7 @@ LONG = 40  # lines; beyond them only the first are shown at once
 FIRST = 30
 LONG_TEXT = 8_000  # characters, the same
 FIRST_TEXT = 5_000
-_WIDE = 200  # a line of so many characters is broken
+_WIDE = 200  # longer lines are wrapped
 _MARKDOWN = re.compile(
     r"^ {0,3}(?:```|~~~|#{1,6} |[-*+] |\d{1,9}[.)] |> |\|.*\|)|(?<!`)`[^`\n]+`|\*\*[^\s*]|\[[^\[\]\n]+\]\(",
     re.MULTILINE,
@@ -252,7 +252,7 @@ def _decoded(text: str) -> bytes:
 
 
 def dimensions(kind: str, head: bytes) -> tuple[int, int]:
-    """Width and height by what the image's own head says, zeros where it does not: the page keeps their room free."""
+    """Width and height from the image's header, or zeros: the page reserves that space."""
     wide = high = 0
     if kind == "image/png" and head[12:16] == b"IHDR":
         wide, high = int.from_bytes(head[16:20]), int.from_bytes(head[20:24])

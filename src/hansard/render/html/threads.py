@@ -1,4 +1,4 @@
-"""The turns of a thread as HTML, piece by piece, each item of them; subagents stand inside the calls that made them."""
+"""The turns of a thread as HTML, item by item; subagents are inside the calls that started them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Heading:
 
     number: int
     text: str  # escaped
-    kind: str  # prompt, command, bash, or empty where nobody asked
+    kind: str  # prompt, command, bash; empty: no prompt
     failed: bool
     replaced: bool
 
@@ -134,7 +134,7 @@ class Drawing:
         )
 
     def _section(self, turn: Turn, *, part: bool = False) -> str:
-        """The element of a turn, or of a part of one that began before; its class tells how much room it may take."""
+        """The element of a turn, or of the rest of one that began earlier; its class says how large it may be."""
         room = min(4, len(turn.items).bit_length() // 2)
         holds = " ".join(sorted({group_of(item) for item in turn.items}))
         kind, place = (
@@ -145,7 +145,7 @@ class Drawing:
         return f'<section class="{kind} room-{room}" id={place} data-holds="{holds}" tabindex="-1">'
 
     def _items(self, items: Iterable[Item], branch: int, agent: str) -> Iterator[str]:
-        """Items; those of another branch than the turn's own are folded where they stand."""
+        """Items; those of another branch than the turn's own are folded in place."""
         for other, stretch in groupby(items, key=lambda item: item.branch):
             inner = list(stretch)
             is_folded = bool(other) and other != branch
@@ -183,7 +183,7 @@ class Drawing:
         return f"Replaced: branch {branch}"
 
     def _own_id(self, wanted: str) -> str:
-        """An id that nothing else in the page has; a call that stands in two places shows its subagent in both."""
+        """An id that is unique in the page: a call shown in two places shows its subagent in both."""
         place, number = wanted, 1
         while place in self._taken:
             number += 1
@@ -259,7 +259,7 @@ def not_shown(counts: dict[str, int], *, folded: bool = False) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """Where an item stands: its id in the page, and the zone that its time is told in."""
+    """An item's id in the page, and the time zone it is shown in."""
 
     id: str
     zone: tzinfo

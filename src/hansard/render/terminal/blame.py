@@ -1,4 +1,4 @@
-"""Blame and commits in the terminal: a gutter beside the code that says who wrote it, and below what stands behind each name."""
+"""Blame and commits in the terminal: a gutter beside the code says who wrote it, with details of each session below."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class _Look:
 
 
 def _edit(edit: RecordedEdit, paint: Paint, columns: int, style: str, now: datetime) -> Iterator[str]:
-    """A turn that wrote lines: where to read on, what was asked, where it stands."""
+    """A turn that wrote lines: how to show it, its prompt, its location."""
     turn = f"#{edit.turn}" if edit.turn is not None else ""
     facts = [model_name(edit.model) if edit.model else "", when(edit.at, now), one_line(edit.tool)]
     facts.append(dollars(edit.cost_usd) if edit.cost_usd is not None else "")

@@ -134,7 +134,7 @@ def _footer(report: UsageReport, look: ChartStyle) -> Iterator[str]:
 
 
 def _bar(size: Decimal, most: Decimal, room: int, eighths: str) -> tuple[str, str]:
-    """A bar's full cells and its last one; whatever is more than nothing can be seen."""
+    """A bar's full cells and its last one; any amount above zero is visible."""
     steps = len(eighths)
     count = round(ratio(size, most) * room * steps)
     count = max(count, 1) if size > 0 else 0
@@ -223,7 +223,7 @@ def _range(report: UsageReport) -> str:
 
 
 def _legend(found: Timeline, look: ChartStyle) -> Iterator[str]:
-    """What the colours or the fills stand for, with the amount of each."""
+    """What the colours or fills mean, with the amount of each."""
     if not found.series:
         return
     paint = look.paint
@@ -286,7 +286,7 @@ def _monday(day: date) -> date:
 
 
 def _months(start: date, weeks: int, cell: int) -> str:
-    """The names of months over the weeks that they begin in; of the first one only where there is room."""
+    """The names of months over the weeks in which they begin; the first only if it fits."""
     begins = {0: start}
     for week in range(1, weeks):
         sunday = date.fromordinal(start.toordinal() + week * 7 + 6)

@@ -62,7 +62,7 @@ def budget_lines(budgets: Sequence[Budget], names: ProjectNames, columns: int, p
 def usage_table(
     report: UsageReport, zone: Zone, projects: ProjectNames, columns: int, more: Sequence[str] = ()
 ) -> Table:
-    """A report as a table for so many columns: below each row its breakdown by model, where that was asked for."""
+    """A report as a table that fits the terminal, with the breakdown by model below each row if the report has one."""
     heads: list[Column] = []
     cells: list[list[str]] = []
     for name in report.by:

@@ -31,7 +31,7 @@ _TYPED_LINES = 200  # of a prompt
 _ERROR_LINES = 6
 _RULE = 110  # columns of a line across, at most
 _NARROWEST = 40  # columns: a subagent gets no margin where less would be left
-_SLOW = 1000  # milliseconds; what is quicker is not told
+_SLOW = 1000  # milliseconds; shorter durations are not shown
 _HEX = lazy_compile("[0-9a-f]{8,}")
 _TASKS: frozenset[ToolKind] = frozenset({"task_create", "task_update"})  # their results repeat what they were given
 _NUMBER = lazy_compile(r"#(\d{1,9})\b")
@@ -98,7 +98,7 @@ class Drawing:
     # -- items
 
     def item(self, item: Item, *, whole: bool = False) -> Iterator[str]:
-        """An item below the one before; `whole` shows it in full, whatever the depth says."""
+        """An item below the previous one; `whole` shows it in full at any depth."""
         if not whole and not self.depth.shows(item.kind):
             self.hidden[item.kind] += 1
             return
@@ -265,7 +265,7 @@ class Drawing:
         if says_again(part, item) and not (is_cut and full):
             return
         if full and isinstance(part, Plain):
-            if item.thread is None or not item.thread.turns:  # else it stands there
+            if item.thread is None or not item.thread.turns:  # else it is shown there
                 yield from self._inner.words(part.text, DIM)
         elif full or isinstance(part, Checklist) or (isinstance(part, Prose) and item.facts.kind == "plan"):
             yield from self._inner.part(part)
@@ -284,7 +284,7 @@ class Drawing:
             yield f"    {self.board.paint('└', DIM) if not number else ' '} {line}".rstrip()
 
     def _is_file(self, part: Part, item: Item) -> bool:
-        """Whether only its number of lines is told."""
+        """Whether only its number of lines is shown."""
         return isinstance(part, Code) and item.facts.kind == "read" and not item.is_error
 
     # -- subagents
@@ -338,7 +338,7 @@ def _texts(item: Item) -> list[str]:
 
 
 def _brief(facts: CallFacts) -> CallFacts:
-    """The facts that a short line tells."""
+    """The facts of a short line."""
     is_slow = facts.duration_ms is not None and facts.duration_ms >= _SLOW
     return replace(facts, duration_ms=facts.duration_ms if is_slow else None, is_persisted=False)
 

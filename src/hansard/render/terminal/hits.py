@@ -46,7 +46,7 @@ class HitStyle(Struct, frozen=True):
 
     @property
     def is_piped(self) -> bool:
-        """Whether there is no right edge to set anything against."""
+        """Whether there is no right edge to align to."""
         return self.columns >= PIPED
 
 
@@ -77,7 +77,7 @@ def hit_lines(found: Sequence[Hit], look: HitStyle) -> Iterator[str]:
 
 
 def _header(session_id: str, path: str, title: str, facts: tuple[str, ...], look: HitStyle) -> str:
-    """One line on a session; where there is no room for its title, other things go first."""
+    """One line on a session; other facts are left out before the title is cut."""
     paint = look.paint
     name = one_line(session_id[:8]) or "-"
     title = one_line(title[:_TITLE]) or ("(untitled)" if session_id else "(of no session)")
@@ -146,7 +146,7 @@ def _opening(hit: Hit) -> str:
     name = hit.transcript.replace("\\", "/").rpartition("/")[2]
     if hit.agent_id:
         parts.append(f"--agent {_quoted(hit.agent_id[:8] if _RANDOM.fullmatch(hit.agent_id) else hit.agent_id)}")
-    # Titles may stand in another session's file, and outputs in files of their own: there is no such place in the thread.
+    # Titles may be in another session's file, and outputs in separate files: the thread has no such place.
     if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
         parts.append(f"--at {hit.offset}")
     return " ".join(parts)
@@ -209,7 +209,7 @@ def _cut(text: str, start: int, end: int, columns: int, spans: Sequence[tuple[in
 
 
 def _plain(snippet: str, highlights: Sequence[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
-    """Clean text with single spaces and the hits in it; where cleaning changes the text, nobody knows where they are."""
+    """Clean text with single spaces and the hits in it; where cleaning changes the text, their positions are lost."""
     text = clean(snippet)
     spans = [(max(0, start), end) for start, end in highlights] if text == snippet else []
     if not _ODD_SPACE.search(text) and text == text.strip():

@@ -155,7 +155,7 @@ def _numbers(first: int, last: int) -> str:
 
 
 class Excerpt(NamedTuple):
-    """Items that somebody looks for, among those around them."""
+    """The items to show, with those around them."""
 
     items: Sequence[Item]
     here: range

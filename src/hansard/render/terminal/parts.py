@@ -26,13 +26,13 @@ _NAME = 20  # columns of a fact's name
 
 
 class Board(NamedTuple):
-    """What parts are drawn on: so many columns, with colours or without."""
+    """What parts are drawn on: its width, and whether it has colours."""
 
     columns: int
     colours: bool
 
     def narrower(self, columns: int) -> Board:
-        """With a margin of so many columns."""
+        """The same with a margin."""
         return Board(max(10, self.columns - columns), self.colours)
 
     def lay(self, spans: list[Span], base: str = "") -> list[str]:
@@ -66,7 +66,7 @@ class Board(NamedTuple):
                 yield from self.lay([(DIM, picture_words(part))])
 
     def brief(self, part: Part, style: str = DIM, most: int = BRIEF_LINES) -> Iterator[str]:
-        """The beginning of a part, a row on a line; how much is left out is told."""
+        """The first rows of a part, one per line, and how many are left out."""
         rows: Iterable[list[Span]]
         if isinstance(part, Diff):
             most = DIFF_LINES
@@ -141,7 +141,7 @@ class Board(NamedTuple):
 
 
 def picture_words(part: Picture) -> str:
-    """What stands for an image or a document."""
+    """The placeholder of an image or a document."""
     kind = one_line(part.media_type) or "image or document"
     size = len(part.data) * 3 // 4
     return f"[{kind}, {size:,} bytes]" if size else f"[{kind}]"
@@ -157,7 +157,7 @@ def _rows(text: str) -> list[str]:
     return clean(text).strip("\n").split("\n")
 
 
-# -- what programs wrote: their colours as runs of text, whatever else they tried left out
+# -- output of programs: their colours as runs of text, all other control sequences removed
 
 _COLOUR = lazy_compile("(?:\x1b\\[|\x9b)([0-9;:]*)m")
 _LONGEST = 200  # characters of one sequence

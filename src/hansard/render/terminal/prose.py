@@ -40,7 +40,7 @@ _CODE_INDENT = 4
 
 
 def draw(text: str, columns: int, *, colours: bool, base: str = "") -> list[str]:
-    """Lines of at most so many columns, of clean text; `base` is the colour of what has none of its own."""
+    """Wrap clean text to lines; `base` is the colour of text without its own."""
     if len(text) > _LONG_TEXT or not _MARKED.search(text):
         return lay([("", text)], columns, colours=colours, base=base)
     return list(_Drawing(colours, base).blocks(text.expandtabs(4).split("\n"), columns, 0))

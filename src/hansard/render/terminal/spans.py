@@ -15,7 +15,7 @@ RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN = "31", "32", "33", "34", "35", "36"
 
 
 def lay(spans: Sequence[Span], columns: int, *, colours: bool, base: str = "") -> list[str]:
-    """Lines of at most so many columns; `base` is the colour of what has none."""
+    """Wrap spans to lines; `base` is the colour of those without one."""
     lines = wrap("".join(text for _, text in spans), columns)
     if not colours or not (base or any(style for style, _ in spans)):
         return lines
