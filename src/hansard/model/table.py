@@ -53,11 +53,21 @@ class Column(NamedTuple):
     mark: Callable[[str], str] | None = None  # paints parts of a cell that already has its final width
     about: str = ""  # what the figures are, in a sentence
     sort: str | None = None  # the name of the order by it
+    css: str = ""  # the class of its cells in HTML
 
     @property
     def is_right(self) -> bool:
         """Whether cells are aligned on the right."""
         return self.right or self.kind not in _TEXTS
+
+
+class Link(NamedTuple):
+    """A cell with a link, a longer text to show on demand, and a small addition beside it."""
+
+    value: Any
+    href: str | None = None
+    title: str = ""
+    more: str = ""
 
 
 class Table(NamedTuple):

@@ -1,18 +1,16 @@
-"""Rows of a report as cells: what they are about, with where that leads, and figures, each of which leads to its explanation."""
+"""A usage report as a table of links: keys to the sessions, days or tools behind them, figures to their explanations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hansard.model.table import Column, Cost, Kind
+from hansard.model.table import Column, Cost, Kind, Link, Table
 from hansard.model.time import BLOCK
-from hansard.render.cells import cell
 from hansard.render.format import ProjectNames, exact, tool_name
+from hansard.render.html.tables import SortLink
 from hansard.render.reports import figures, key_names
 from hansard.render.series import date_text
 from hansard.render.text import one_line
@@ -26,57 +24,6 @@ if TYPE_CHECKING:
 _WEEK = timedelta(days=6)
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What a row is about."""
-
-    text: str
-    href: str | None = None
-    title: str = ""
-    more: str = ""  # beside it, in small letters
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """The head of a column."""
-
-    text: str
-    is_number: bool
-    is_minor: bool  # left out on a phone
-    href: str | None = None
-    sorted: str | None = None  # ascending, descending
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A figure."""
-
-    text: str
-    is_minor: bool = False
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of the table; what has no messages has nothing to explain."""
-
-    keys: tuple[Key, ...]
-    numbers: tuple[Number, ...]
-    href: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A report, or the part of it that is shown."""
-
-    heads: tuple[Head, ...]
-    lines: tuple[Line, ...]
-    total: Line
-    skip: int
-    count: int  # of all rows
-
-
 def make_table(
     report: UsageReport,
     wish: ReportRequest,
@@ -85,55 +32,52 @@ def make_table(
     most: int,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times."""
+    """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times.
+
+    Every figure links to its explanation.
+    """
     names = [name for name in report.by if name != "total"]
     shown = report.rows[wish.skip : wish.skip + most] if names else ()
     shown_figures = list(figures((*report.rows, report.totals)))
-    columns = [list(_keys(name, shown, wish, projects, more)) for name in names]
-    lines = tuple(
-        Line(
-            tuple(column[place_] for column in columns),
-            tuple(_number(figure, row) for figure in shown_figures),
-            wish.chosen.explain(names, [row.key[name] for name in names]) if row.api_messages else None,
-        )
-        for place_, row in enumerate(shown)
-    )
-    total = Line(
-        (Key("Total"),) if names else (Key("All"),),
-        tuple(_number(figure, report.totals) for figure in shown_figures),
-        wish.chosen.explain(("total",), ()) if report.totals.api_messages else None,
-    )
-    heads = [
-        _head(Column(name.capitalize(), sort=None if number else "key"), wish) for number, name in enumerate(names)
-    ] or [_head(Column(""), wish)]
-    heads += [_head(figure.column, wish) for figure in shown_figures]
-    return Table(tuple(heads), lines, total, wish.skip, len(report.rows) if names else 0)
+    columns = [
+        Column(name.capitalize(), Kind.LABEL, sort=None if place else "key", css="key")
+        for place, name in enumerate(names)
+    ]
+    columns = columns or [Column("", Kind.LABEL)]
+    columns += [_minor(figure.column) for figure in shown_figures]
+    keys = zip(*(_keys(name, shown, wish, projects, more) for name in names), strict=True)
+    rows = [
+        [*cells, *_numbers(shown_figures, row, wish.chosen.explain(names, [row.key[name] for name in names]))]
+        for cells, row in zip(keys, shown, strict=True)
+    ]
+    beyond = f"of all {len(report.rows):,} rows" if names and len(report.rows) > len(shown) else ""
+    total = Link("Total" if names else "All", more=beyond)
+    return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.chosen.explain(("total",), ()))])
 
 
-def _head(column: Column, wish: ReportRequest) -> Head:
-    head = Head(column.title, column.is_right, column.is_right and _is_minor(column), title=column.about)
-    if column.sort is None:
-        return head
-    is_now = wish.sort == column.sort
-    order = ("asc" if wish.order == "desc" else "desc") if is_now else "desc"
-    direction = ("descending" if wish.order == "desc" else "ascending") if is_now else None
-    href = wish.at(sort=column.sort, order=None if order == "desc" else order)
-    return replace(head, href=href, sorted=direction)
+def sort_link(wish: ReportRequest) -> Callable[[str], SortLink]:
+    """The links that sort the report."""
+
+    def link(sort: str) -> SortLink:
+        is_now, is_down = wish.sort == sort, wish.order == "desc"
+        order = ("descending" if is_down else "ascending") if is_now else None
+        return SortLink(wish.at(sort=sort, order="asc" if is_now and is_down else None) + "#table", order)
+
+    return link
 
 
-def _number(figure: Figure, row: UsageRow) -> Number:
-    kind, value = figure.column.kind, figure.of(row)
-    amount = value.amount if isinstance(value, Cost) else value
-    told = "" if kind not in (Kind.MONEY, Kind.COST) else _exact(amount)
-    return Number(cell(value, kind), _is_minor(figure.column), told)
+def _minor(column: Column) -> Column:
+    return column if column.sort in ("tokens", "cost") else column._replace(css="minor")
 
 
-def _is_minor(column: Column) -> bool:
-    return column.sort not in ("tokens", "cost")
-
-
-def _exact(amount: Decimal | None) -> str:
-    return "price unknown" if amount is None else f"exactly {exact(amount)}"
+def _numbers(shown: Sequence[Figure], row: UsageRow, href: str) -> Iterator[Link]:
+    """The figures of a row; a row without messages has nothing to explain."""
+    for column, of in shown:
+        value = of(row)
+        amount = value.amount if isinstance(value, Cost) else value
+        is_money = column.kind in (Kind.MONEY, Kind.COST)
+        title = "" if not is_money else "price unknown" if amount is None else f"exactly {exact(amount)}"
+        yield Link(value, href if row.api_messages else None, title)
 
 
 # -- what rows are about
@@ -141,32 +85,32 @@ def _exact(amount: Decimal | None) -> str:
 
 def _keys(
     name: str, rows: Sequence[UsageRow], wish: ReportRequest, projects: ProjectNames, more: Mapping[str, str]
-) -> Iterator[Key]:
+) -> Iterator[Link]:
     values = [row.key[name] for row in rows]
     zone = wish.chosen.span.zone
     names = key_names(name, {value for value in values if value is not None}, zone, projects)
     for value, row in zip(values, rows, strict=True):
         if value is None:
-            yield Key(f"(no {name})")
+            yield Link(f"(no {name})")
             continue
         about = row.about
         match name:
             case "session":
                 title = one_line(about.get("title", "")[:400]) or "(untitled)"
-                yield Key(title, session_place(value), value, names[value])
+                yield Link(title, session_place(value), value, names[value])
             case "subagent":
                 task = one_line((about.get("description") or about.get("agent_type", ""))[:400])
-                yield Key(task or names[value], None, value, names[value] if task else "")
+                yield Link(task or names[value], None, value, names[value] if task else "")
             case "tool":
-                yield Key(tool_name(value), place("/tools", tool=value), value)
+                yield Link(tool_name(value), place("/tools", tool=value), value)
             case "project":
-                yield Key(names[value], place("/sessions", project=value), value)
+                yield Link(names[value], place("/sessions", project=value), value)
             case "model":
-                yield Key(names[value], wish.at(by="day", model=value, skip=None, sort=None), value)
+                yield Link(names[value], wish.at(by="day", model=value, skip=None, sort=None), value)
             case "branch":
-                yield Key(names[value], None, value)
+                yield Link(names[value], None, value)
             case _:
-                yield Key(names[value], *_time_place(name, value, wish), more.get(value, ""))
+                yield Link(names[value], *_time_place(name, value, wish), more.get(value, ""))
 
 
 def _time_place(name: str, value: str, wish: ReportRequest) -> tuple[str | None, str]:

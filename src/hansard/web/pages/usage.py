@@ -10,14 +10,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.model.requests import DIMENSIONS, MODES
+from hansard.model.table import Column, Table
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_groups, draw_spending
+from hansard.render.format import row_cost
+from hansard.render.html.escaping import cut_line
+from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
 from hansard.web.page_cache import shared
 from hansard.web.period import RANGES
 from hansard.web.report_request import MEASURES, STACKS, parse_report_request
-from hansard.web.report_table import make_table
+from hansard.web.report_table import make_table, sort_link
 from hansard.web.responses import page
 from hansard.web.streaming import begun
 from hansard.web.summary_cards import active_block, budget_of
@@ -34,6 +38,11 @@ if TYPE_CHECKING:
 
 _MOST = 100  # rows on a page
 _HOURS = timedelta(days=3)  # up to here, bars are hours
+_RATES = (
+    *(Column(title) for title in ("Model", "For", "From", "Until", "Prompt")),
+    *(Column(title, right=True) for title in ("Input", "Output", "Read", "Write 5 min", "Write 1 h", "Search")),
+    Column("Source", css="quiet"),
+)
 _READY = (
     ("day",),
     ("week",),
@@ -72,11 +81,16 @@ async def show(request: Request) -> Response:
     def rest(h: Hansard) -> str:
         report = wish.report(h, request.app.state.cache)
         blocks = _blocks(h, wish, request)
+        table = make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"])
         return page(
             "usage_report.html",
             wish=wish,
             report=report,
-            table=make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"]),
+            table=table,
+            ledger=draw_table(table, "rows ledger", sort_link(wish)),
+            count=len(report.rows) if report.by != ("total",) else 0,
+            total=table.totals[-1] if table.totals else None,
+            cost=row_cost(report.totals),
             most=_MOST,
             notes=marked_notes(report.pricing, report.totals),
             prices=data_words(report.pricing.data),
@@ -218,7 +232,18 @@ def _rates(h: Hansard) -> dict[str, Any]:
     rates = h.rates()
     priced = [rate for rate in rates if rate.is_priced]
     return {
-        "rows": [(rate, kind, rate_cells(rate)) for kind, rate in grouped(priced, everything=False)],
+        "table": draw_table(
+            Table(
+                _RATES,
+                [
+                    (cut_line(rate.model, 80), kind, *rate_cells(rate), cut_line(rate.source, 120))
+                    for kind, rate in grouped(priced, everything=False)
+                ],
+            ),
+            "rows",
+        )
+        if priced
+        else "",
         "unpriced": list(dict.fromkeys(rate.model for rate in rates if not rate.is_priced)),
     }
 
