@@ -1,12 +1,15 @@
-"""What programs wrote to a terminal: their colours stay, as runs of text with CSS classes, and all else they tried is left out."""
+"""Output of programs for a terminal: its colours, as runs of text with CSS classes; other control sequences are removed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.lazy_regex import lazy_compile
-from hansard.render.highlighting import Run
+
+if TYPE_CHECKING:
+    from hansard.render.highlighting import Run
 
 _SEQUENCE = lazy_compile(
     "\x1b\\[([0-?]*)[ -/]*([@-~])"  # CSI; m is a colour
@@ -25,8 +28,51 @@ _PALETTE = (
     (102, 102, 102), (241, 76, 76), (35, 209, 139), (245, 245, 67), (59, 142, 234), (214, 112, 214), (41, 184, 219), (255, 255, 255),
 )  # fmt: skip
 _CUBE = (0, 95, 135, 175, 215, 255)
-_ON = {1: "bold", 2: "dim", 3: "ital", 4: "ul", 7: "inv", 9: "strike"}
-_OFF = {22: ("bold", "dim"), 23: ("ital",), 24: ("ul",), 27: ("inv",), 29: ("strike",)}
+_MARKS = {1: "bold", 2: "dim", 3: "ital", 4: "ul", 9: "strike"}
+_INVERSE = 7
+_ON = {*_MARKS, _INVERSE}  # not 5, 6 and 8, which blink and hide
+_OFF = {22: {1, 2}, 23: {3}, 24: {4}, 27: {_INVERSE}, 29: {9}}
+_LONGEST = 500  # characters of a sequence
+
+
+class ConsoleStyle(NamedTuple):
+    """How a terminal draws the next character: SGR parameters."""
+
+    marks: frozenset[int] = frozenset()
+    text: tuple[int, ...] = ()
+    ground: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def styled(style: ConsoleStyle, parameters: str) -> ConsoleStyle:
+    """The style after an SGR sequence with these parameters."""
+    marks, text, ground = style
+    numbers = [int(number[:4] or 0) for number in parameters[:_LONGEST].replace(":", ";").split(";")]
+    place = 0
+    while place < len(numbers):
+        number = numbers[place]
+        place += 1
+        if number == 0:
+            marks, text, ground = ConsoleStyle()
+        elif number in _ON:
+            marks |= {number}
+        elif number in _OFF:
+            marks -= _OFF[number]
+        elif 30 <= number < 38 or 90 <= number < 98:
+            text = (number,)
+        elif 40 <= number < 48 or 100 <= number < 108:
+            ground = (number,)
+        elif number == 39:
+            text = ()
+        elif number == 49:
+            ground = ()
+        elif number in (38, 48):
+            size = {5: 2, 2: 4}.get(numbers[place] if place < len(numbers) else 0, 0)
+            values = numbers[place : place + size]
+            place += size or len(numbers)
+            if size and len(values) == size and all(value < 256 for value in values):
+                text, ground = ((number, *values), ground) if number == 38 else (text, (number, *values))
+    return ConsoleStyle(marks, text, ground)
 
 
 def console_runs(text: str) -> Iterable[Run]:
@@ -46,75 +92,52 @@ def _has_unseen(text: str) -> bool:
 
 
 def _runs(text: str) -> Iterator[Run]:
-    state: _State = ()
-    classes = ""
+    style = ConsoleStyle()
     last = 0
     for match in _SEQUENCE.finditer(text):
         if piece := _UNSEEN.sub("", text[last : match.start()]):
-            yield classes, piece
+            yield _classes(style), piece
         last = match.end()
         if "m" in (match[2], match[4]):
             parameters = match[1] if match[2] else match[3]
             if _NUMBERS.fullmatch(parameters):
-                state, classes = _after(state, parameters[:500])
+                style = styled(style, parameters)
     if piece := _UNSEEN.sub("", text[last:]):
-        yield classes, piece
-
-
-_State = tuple[tuple[str, str], ...]
+        yield _classes(style), piece
 
 
 @lru_cache(maxsize=1024)
-def _after(state: _State, parameters: str) -> tuple[_State, str]:
-    """What a state becomes by the numbers of a sequence, and its classes; programs write the same few again and again."""
-    colours = dict(state)
-    _set_colours(colours, parameters)
-    return tuple(colours.items()), _console_classes(colours)
+def _classes(style: ConsoleStyle) -> str:
+    """The classes of a style: f and a number for the text, g for the ground, swapped if inverse."""
+    text, ground = map(_of_sixteen, (style.text, style.ground))
+    if _INVERSE in style.marks:
+        names = ["fi" if ground is None else f"f{ground}", "gi" if text is None else f"g{text}"]
+    else:
+        names = [f"{sign}{colour}" for sign, colour in (("f", text), ("g", ground)) if colour is not None]
+    return " ".join([*names, *(name for mark, name in _MARKS.items() if mark in style.marks)])
 
 
-def _set_colours(state: dict[str, str], parameters: str) -> None:
-    numbers = [int(number[:4] or 0) for number in parameters.replace(":", ";").split(";")]
-    place = 0
-    while place < len(numbers):
-        number = numbers[place]
-        place += 1
-        if number == 0:
-            state.clear()
-        elif number in _ON:
-            state[_ON[number]] = _ON[number]
-        elif number in _OFF:
-            for name in _OFF[number]:
-                state.pop(name, None)
-        elif number in (38, 48):
-            colour, place = _extended(numbers, place)
-            if colour is not None:
-                state["f" if number == 38 else "g"] = str(colour)
-        elif number in (39, 49):
-            state.pop("f" if number == 39 else "g", None)
-        elif 30 <= number < 38 or 90 <= number < 98:
-            state["f"] = str(number - 30 if number < 90 else number - 82)
-        elif 40 <= number < 48 or 100 <= number < 108:
-            state["g"] = str(number - 40 if number < 100 else number - 92)
+def _of_sixteen(colour: tuple[int, ...]) -> int | None:
+    """The nearest of the sixteen colours."""
+    match colour:
+        case (number,):
+            return number % 10 + (8 if number >= 90 else 0)
+        case (_, 5, number):
+            return _of_256(number)
+        case (_, 2, red, green, blue):
+            return _nearest(red, green, blue)
+        case _:
+            return None
 
 
-def _extended(numbers: list[int], place: int) -> tuple[int | None, int]:
-    """The nearest of the sixteen to a colour of 256 or of any, and the place behind its numbers."""
-    kind = numbers[place] if place < len(numbers) else None
-    if kind == 5 and place + 1 < len(numbers):
-        return _of_256(numbers[place + 1]), place + 2
-    if kind == 2 and place + 3 < len(numbers):
-        return _nearest(numbers[place + 1], numbers[place + 2], numbers[place + 3]), place + 4
-    return None, len(numbers)
-
-
-def _of_256(number: int) -> int | None:
+def _of_256(number: int) -> int:
     if number < 16:
         return number
     if number < 232:
         red, rest = divmod(number - 16, 36)
         green, blue = divmod(rest, 6)
         return _nearest(_CUBE[red], _CUBE[green], _CUBE[blue])
-    return _nearest(*(8 + 10 * (number - 232),) * 3) if number < 256 else None
+    return _nearest(*(8 + 10 * (number - 232),) * 3)
 
 
 @lru_cache(maxsize=4096)
@@ -127,14 +150,3 @@ def _nearest(red: int, green: int, blue: int) -> int:
         (place for place in range(16) if place not in (0, 7, 8, 15)),
         key=lambda place: sum((a - b) ** 2 for a, b in zip(_PALETTE[place], wanted, strict=True)),
     )
-
-
-def _console_classes(state: dict[str, str]) -> str:
-    """The classes of a state: f and a number for the text, g for the ground, turned round where it says so."""
-    text, ground = state.get("f"), state.get("g")
-    if "inv" in state:
-        names = [f"f{ground}" if ground else "fi", f"g{text}" if text else "gi"]
-    else:
-        names = [*((f"f{text}",) if text else ()), *((f"g{ground}",) if ground else ())]
-    names += [name for name in ("bold", "dim", "ital", "ul", "strike") if name in state]
-    return " ".join(names)
