@@ -83,7 +83,7 @@ if TYPE_CHECKING:
         Tagged,
     )
     from hansard.model.threads import Agent, Conversation, ToolCall
-    from hansard.move.plan import MovePlan
+    from hansard.move import MovePlan
     from hansard.pricing.settle import Prices
     from hansard.query.activity import PeriodActivity
     from hansard.query.health import Diagnosis, Status
@@ -1095,7 +1095,7 @@ class Hansard:
 
         By default a line in `.session-aliases` names the former history folder, and nothing else is touched.
         """
-        from hansard.move.plan import plan_move
+        from hansard.move import plan_move
         from hansard.query.sessions import list_history_folders
 
         known = list_history_folders(self.reader) if os.path.exists(os.path.join(self.home, "index.db")) else []
@@ -1114,7 +1114,7 @@ class Hansard:
     def moves(self) -> list[Journal]:
         """The moves that can be undone, the oldest first."""
         from hansard.changes.journal import list_journals
-        from hansard.move.plan import PURPOSE
+        from hansard.move import PURPOSE
 
         return list_journals(self.home, PURPOSE)
 

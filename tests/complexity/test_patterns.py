@@ -32,7 +32,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ),
     ("hansard.tui.views.reader", "re.escape(needle)"): re.compile("a needle, as it is", re.IGNORECASE),
     (
-        "hansard.move.rewriting",
+        "hansard.move",
         'b\'(?<!\\\\\\\\)"%s"\\\\s*:\\\\s*("(?:[^"\\\\\\\\]|\\\\\\\\.)*+")\' % key.encode()',
     ): re.compile(rb'(?<!\\)"cwd"\s*:\s*("(?:[^"\\]|\\.)*+")'),
     ("hansard.grep.pattern", "ascii_boundaries(syntax.source)"): "the user's own; RE2 takes most of them",

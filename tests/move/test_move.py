@@ -18,8 +18,7 @@ from hansard.clients.claude_code.names import encode_project
 from hansard.clients.claude_code.roots import open_root
 from hansard.errors import UsageError
 from hansard.model.moves import follow_moves, moved_path
-from hansard.move.plan import plan_move
-from hansard.move.rewriting import rewrite_lines
+from hansard.move import plan_move, rewrite_lines
 from tests.changes.trees import is_killed, tree
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 

@@ -1,4 +1,4 @@
-"""What a move changes under the roots: one line that names the former history folder, or the folder itself and what names its path.
+"""Telling the client that a project was moved: one line that names its former history folder, or the folder renamed and its path rewritten.
 
 The client finds a project's sessions by the name of their folder under `projects/`, which comes from the working directory, and in
 the folders that `.session-aliases` names in there. Nothing else matters to `--continue`, `--resume` and its picker.
@@ -6,8 +6,10 @@ the folders that `.session-aliases` names in there. Nothing else matters to `--c
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -18,9 +20,104 @@ from hansard.clients.claude_code.names import encode_project
 from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
 from hansard.model.moves import is_windows, moved_path
-from hansard.move.aliases import ALIASES, add_alias, follow_renames
-from hansard.move.rewriting import count_lines, rewrite_lines
 from hansard.sources.roots import Root
+
+ALIASES = ".session-aliases"
+
+
+def add_alias(source: str, target: str) -> list[Step]:
+    """Name a history folder, and those that it names itself, in the aliases of another one."""
+    path = os.path.join(target, ALIASES)
+    before = read_file(path) or b""
+    lines = before.splitlines()
+    added = [
+        line
+        for line in dict.fromkeys([os.fsencode(source), *_lines(source)])
+        if line not in lines and _named(line) != target
+    ]
+    if not added:
+        return []
+    start = before + b"\n" if before and not before.endswith(b"\n") else before
+    return [Write(path, content(start + b"".join(line + b"\n" for line in added)), merge="lines")]
+
+
+def follow_renames(projects: str, renamed: Mapping[str, str]) -> list[Step]:
+    """Let aliases under a projects directory name the folders as they are called after these renames."""
+    former: dict[str, list[bytes]] = {}
+    wanted: dict[str, list[bytes]] = {}
+    # The folders that stay come first: others are merged into them.
+    folders = sorted(
+        (os.path.join(projects, name) for name in os.listdir(projects)), key=lambda folder: folder in renamed
+    )
+    for folder in folders:
+        lines = _lines(folder)
+        target = renamed.get(folder, folder)
+        if target == folder or not os.path.lexists(target):
+            former.setdefault(target, lines)
+        for line in lines:
+            place = renamed.get(_named(line))
+            fresh = line if place is None else os.fsencode(place)
+            if _named(fresh) != target:
+                wanted.setdefault(target, []).append(fresh)
+    steps: list[Step] = []
+    for target in sorted(former):
+        lines = list(dict.fromkeys(wanted.get(target, [])))
+        if lines != former[target]:
+            path = os.path.join(target, ALIASES)
+            summary = "" if os.path.isdir(target) else f"rewrite {path}"  # it is not there yet
+            steps.append(Write(path, content(b"".join(line + b"\n" for line in lines)), merge="lines", summary=summary))
+    return steps
+
+
+def _lines(folder: str) -> list[bytes]:
+    try:
+        return (read_file(os.path.join(folder, ALIASES)) or b"").splitlines()
+    except (OSError, UsageError):
+        return []
+
+
+def _named(line: bytes) -> str:
+    """The folder that a line names; links on the way to it are followed."""
+    parent, name = os.path.split(os.fsdecode(line))
+    return os.path.join(os.path.realpath(parent), name) if os.path.isabs(parent) else ""
+
+
+Moved = Callable[[str], str | None]
+"""Where a path is now; None where it stays."""
+
+
+def rewrite_lines(path: str, key: str, moved: Moved) -> Iterator[bytes]:
+    """The lines of a file with the top-level value of a key replaced where it was moved; lines that are no JSON stay."""
+    name = re.compile(rb'(?<!\\)"%s"\s*:\s*("(?:[^"\\]|\\.)*+")' % key.encode())
+    with open(path, "rb") as file:
+        for line in file:
+            yield _rewritten(line, key, name, moved)
+
+
+def count_lines(path: str, key: str, moved: Moved) -> int:
+    """How many lines would be changed."""
+    with open(path, "rb") as file:
+        return sum(old != new for old, new in zip(file, rewrite_lines(path, key, moved), strict=False))
+
+
+def _rewritten(line: bytes, key: str, name: re.Pattern[bytes], moved: Moved) -> bytes:
+    if not name.search(line):
+        return line
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    former = value.get(key) if isinstance(value, dict) else None
+    target = moved(former) if isinstance(former, str) else None
+    if target is None or target == former:
+        return line
+    wanted = {**value, key: target}
+    for found in name.finditer(line):
+        fresh = line[: found.start(1)] + json.dumps(target, ensure_ascii=False).encode() + line[found.end(1) :]
+        if json.loads(fresh) == wanted:  # else the key stood deeper inside
+            return fresh
+    return line
+
 
 PURPOSE = "move"
 _IGNORED = frozenset({ALIASES})
