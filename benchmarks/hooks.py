@@ -14,8 +14,7 @@ from pathlib import Path
 from benchmarks import data
 from benchmarks.measure import Failed, cli, environment, run
 from benchmarks.table import Figure
-from hansard.cli.hook.log import read_log
-from hansard.cli.hook.requests import FOLDER, waiting, worker_lock
+from hansard.cli.hook.run import FOLDER, read_log, waiting, worker_lock
 
 Tell = Callable[[str], None]
 

@@ -15,9 +15,7 @@ from hansard.demo import write_history
 UNWANTED = set(
     "asyncio click duckdb genai_prices httpx2 jinja2 mcp pydantic resvg_py rich starlette textual uvicorn watchfiles".split()
 )
-COMMANDS = (
-    "import hansard.cli.app, hansard.cli.commands.show, hansard.cli.commands.resume, hansard.cli.session_argument"
-)
+COMMANDS = "import hansard.cli.app, hansard.cli.commands.show, hansard.cli.commands.resume, hansard.cli.arguments"
 STORAGE = {"apsw", "msgspec", "zstandard"}
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.cli.dates import Moment, parse_moment
+from hansard.cli.arguments import Moment, parse_moment
 from hansard.errors import UsageError
 
 NOW = datetime(2026, 5, 10, 12, 30, tzinfo=UTC)

@@ -159,7 +159,7 @@ def test_a_script_waits_for_the_first_sync_of_another_process(
     holder = threading.Thread(target=hold)
     holder.start()
     held.wait(60)
-    monkeypatch.setattr("hansard.cli.first_sync.time.sleep", sleep)
+    monkeypatch.setattr("hansard.cli.context.time.sleep", sleep)
     try:
         document = json.loads(run("sessions", "--json").stdout)
     finally:

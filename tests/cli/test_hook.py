@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import hansard
 from hansard.cli.app import hansard as command
 from hansard.cli.fast_start import is_name
-from hansard.cli.hook import log, requests, run, worker
+from hansard.cli.hook import run, worker
 from hansard.files import FileLock
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 
@@ -71,9 +71,9 @@ def until(condition: Callable[[], Any]) -> Any:
 
 def at_rest(store: Path) -> bool:
     """Whether no worker is running or about to."""
-    if not (store / requests.FOLDER).is_dir():
+    if not (store / run.FOLDER).is_dir():
         return True
-    lock = requests.worker_lock(str(store))
+    lock = run.worker_lock(str(store))
     if not lock.acquire():
         return False
     lock.release()
@@ -129,7 +129,7 @@ def test_every_captured_event_is_taken(captured: tuple[Path, list[dict[str, Any]
     until(lambda: at_rest(store))
     for event in ended:
         assert kept(store, event["session_id"]) == Path(event["transcript_path"]).read_bytes()
-    assert log.read_log(str(store)) == []
+    assert run.read_log(str(store)) == []
     with hansard.open(store) as h:
         assert h.known_roots() == [str(root)]
 
@@ -171,15 +171,15 @@ def test_a_root_that_only_the_input_names_is_not_read(
             h.sync()
         write_log(elsewhere, third, [said(1, "Where?", session=third), said(2, "There.", session=third)])
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(elsewhere, "SessionEnd", third))
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     with hansard.open(store) as h:
         assert set(h.known_roots()) == ({str(root), str(elsewhere)} if is_known else {str(root)})
     if is_known:
-        assert log.read_log(str(store)) == []
+        assert run.read_log(str(store)) == []
         with hansard.open(store) as h:
             assert b"".join(h.cat(third)) == (elsewhere / f"projects/-src-tide/{third}.jsonl").read_bytes()
     else:
-        (entry,) = log.read_log(str(store))
+        (entry,) = run.read_log(str(store))
         assert f"hansard sync --root {elsewhere}" in entry
 
 
@@ -221,11 +221,11 @@ def test_two_hundred_hooks_at_once_start_few_workers(root: Path, store: Path, tm
         assert process.stdout.read() + process.stderr.read() == b""
         process.stdout.close()
         process.stderr.close()
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     # One while requests are waiting; a busy machine stretches the hooks out, and late ones start another.
     assert 1 <= len(started.read_text().splitlines()) <= 20
     assert kept(store)
-    assert log.read_log(str(store)) == []
+    assert run.read_log(str(store)) == []
 
 
 @POSIX
@@ -234,18 +234,18 @@ def test_a_hook_waits_no_longer_than_it_may(root: Path, store: Path) -> None:
     with FileLock(str(store / "sync.lock"), 1.0) as held:
         assert held
         call("SessionEnd", f"--home={store}", "--timeout=0.5", given=told(root, "SessionEnd"))
-        assert requests.waiting(str(store), requests.KEEP)
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+        assert run.waiting(str(store), run.KEEP)
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     assert kept(store)
 
 
 @POSIX
 def test_what_a_killed_worker_took_is_done_by_the_next(root: Path, store: Path) -> None:
-    path = Path(requests.put_request(str(store), requests.KEEP, SESSION, told(root, "")["transcript_path"]))
-    assert list(requests.take_requests(str(store))) == [f"{path}.taken"]
-    assert requests.is_pending(str(path))
+    path = Path(run.put_request(str(store), run.KEEP, SESSION, told(root, "")["transcript_path"]))
+    assert list(run.take_requests(str(store))) == [f"{path}.taken"]
+    assert run.is_pending(str(path))
     call("Stop", f"--home={store}", given={})
-    until(lambda: not requests.is_pending(str(path)))
+    until(lambda: not run.is_pending(str(path)))
     until(lambda: at_rest(store))
     assert kept(store)
 
@@ -258,17 +258,17 @@ def test_a_broken_store_is_logged_and_not_tried_all_the_time(root: Path, store: 
     (store / "record.db").write_bytes(b"not a database at all" * 1000)
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd"))
     until(lambda: at_rest(store))
-    (entry,) = log.read_log(str(store))
+    (entry,) = run.read_log(str(store))
     assert "sync: " in entry
     if os.name == "posix":
-        assert (store / log.FILE).stat().st_mode & 0o777 == 0o600
+        assert (store / run.LOG).stat().st_mode & 0o777 == 0o600
     call("Stop", f"--home={store}", given=told(root, "Stop"))
     assert at_rest(store)
-    assert requests.waiting(str(store)) == [f"{SESSION}.keep.taken", f"{SESSION}.sync"]
+    assert run.waiting(str(store)) == [f"{SESSION}.keep.taken", f"{SESSION}.sync"]
     (store / "record.db").unlink()
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd"))
     assert kept(store)
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
 
 
 def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, store: Path) -> None:
@@ -280,7 +280,7 @@ def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, stor
     (store / "record.db").unlink()
     write_log(root, later, [said(1, "Where?", session=later)])
     call("SessionEnd", f"--home={store}", "--timeout=60", given=told(root, "SessionEnd", later))
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     assert kept(store)
     assert kept(store, later)
 
@@ -288,9 +288,9 @@ def test_what_a_failed_sync_did_not_store_is_stored_by_the_next(root: Path, stor
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"null", b"\xff\xfe", b'{"session_id": 7, "transcript_path": {}}'])
 def test_bad_json_is_logged(text: bytes, store: Path, root: Path) -> None:
     call("SessionEnd", f"--home={store}", f"--root={root}", "--timeout=60", given=text)
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     assert kept(store)
-    entries = log.read_log(str(store))
+    entries = run.read_log(str(store))
     assert ["not a JSON object" in entry for entry in entries] == ([] if text.startswith(b'{"') else [True])
 
 
@@ -328,7 +328,7 @@ def test_a_full_disk_is_no_error(store: Path, root: Path) -> None:
 def test_a_mistake_in_the_settings_does_not_block_the_client(arguments: list[str]) -> None:
     call("Notification", *arguments)
     if arguments:
-        assert len(log.read_log(os.environ["HANSARD_HOME"])) == 1
+        assert len(run.read_log(os.environ["HANSARD_HOME"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_options_before_the_command_do_not_block_the_client(arguments: list[str]
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert "Stop: " in log.read_log(str(store))[0]
+    assert "Stop: " in run.read_log(str(store))[0]
 
 
 def test_other_commands_are_not_taken_for_hooks() -> None:
@@ -359,18 +359,18 @@ def test_other_commands_are_not_taken_for_hooks() -> None:
 def test_a_huge_input_is_read_to_its_end(store: Path, root: Path) -> None:
     event = told(root, "PostToolUse", tool_response="x" * (9 << 20))
     call("PostToolUse", f"--home={store}", f"--root={root}", given=event)
-    until(lambda: at_rest(store) and not requests.waiting(str(store)))
+    until(lambda: at_rest(store) and not run.waiting(str(store)))
     assert kept(store)
 
 
 def test_the_log_is_bounded(tmp_path: Path) -> None:
     for number in range(400):
-        log.write_log(str(tmp_path), f"{number} " + "\x1b[31m\n" * 500)
+        run.write_log(str(tmp_path), f"{number} " + "\x1b[31m\n" * 500)
     files = sorted(tmp_path.iterdir())
-    assert [path.name for path in files] == [log.FILE, f"{log.FILE}.1"]
-    assert sum(path.stat().st_size for path in files) < 3 * log._MOST
+    assert [path.name for path in files] == [run.LOG, f"{run.LOG}.1"]
+    assert sum(path.stat().st_size for path in files) < 3 * run._LOG_BYTES
     assert b"\x1b" not in files[0].read_bytes()
-    assert "399 " in log.read_log(str(tmp_path))[-1]
+    assert "399 " in run.read_log(str(tmp_path))[-1]
 
 
 def test_the_short_way_costs_little(store: Path, root: Path) -> None:
@@ -441,7 +441,7 @@ def test_a_briefing_is_of_this_project_and_new_sessions(synced: Path) -> None:
     assert briefing(synced, cwd="/elsewhere") == ""
     for source in ("resume", "compact", "fork"):
         assert briefing(synced, source=source) == ""
-    assert log.read_log(str(synced)) == []
+    assert run.read_log(str(synced)) == []
 
 
 def test_without_a_store_there_is_no_briefing(store: Path) -> None:
@@ -452,4 +452,4 @@ def test_without_a_store_there_is_no_briefing(store: Path) -> None:
 def test_a_broken_store_gives_no_briefing(synced: Path) -> None:
     (synced / "index.db").write_bytes(b"garbage" * 1000)
     assert briefing(synced) == ""
-    assert "SessionStart: " in log.read_log(str(synced))[0]
+    assert "SessionStart: " in run.read_log(str(synced))[0]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from hansard.cli.output import plots
+from hansard.cli.commands.usage import save_chart
 from hansard.errors import UsageError
 from hansard.model.ledger import UsageRow
 
@@ -44,7 +44,7 @@ def texts(path: Path) -> list[str]:
 def test_a_png_for_a_chat(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "usage.PNG"
     path.write_bytes(b"an older one")
-    plots.save(str(path), kind, by_model(months_of_work()) if kind == "share" else months_of_work(), {}, TODAY)
+    save_chart(str(path), kind, by_model(months_of_work()) if kind == "share" else months_of_work(), {}, TODAY)
     png = path.read_bytes()
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     assert png.endswith(b"IEND\xaeB`\x82")
@@ -59,7 +59,7 @@ def test_an_svg_is_the_same_every_time_and_refers_to_nothing(kind: str, tmp_path
     rows += [row(None, day="2026-11-11", model=name) for name in HOSTILE[:2]]
     found = by_model(report(rows)) if kind == "share" else report(rows)
     for name in ("one.svg", "two.svg"):
-        plots.save(str(tmp_path / name), kind, found, {}, TODAY)
+        save_chart(str(tmp_path / name), kind, found, {}, TODAY)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     root = drawn(tmp_path / "one.svg")
     names = {element.tag.rpartition("}")[2] for element in root.iter()}
@@ -68,7 +68,7 @@ def test_an_svg_is_the_same_every_time_and_refers_to_nothing(kind: str, tmp_path
 
 
 def test_axis_legend_title_and_notes_of_bars(tmp_path: Path) -> None:
-    plots.save(str(tmp_path / "a.svg"), "bars", months_of_work(), {}, TODAY)
+    save_chart(str(tmp_path / "a.svg"), "bars", months_of_work(), {}, TODAY)
     shown = texts(tmp_path / "a.svg")
     assert shown[0] == "Cost per day by model"
     assert shown[1] == "$348.05+? · 12 Oct 2026 to 15 Nov 2026 · UTC"
@@ -77,7 +77,7 @@ def test_axis_legend_title_and_notes_of_bars(tmp_path: Path) -> None:
 
 
 def test_a_calendar_explains_its_shades(tmp_path: Path) -> None:
-    plots.save(str(tmp_path / "a.svg"), "calendar", months_of_work(), {}, TODAY)
+    save_chart(str(tmp_path / "a.svg"), "calendar", months_of_work(), {}, TODAY)
     shown = texts(tmp_path / "a.svg")
     assert {"Mon", "Nov", "nothing", "unpriced", "Current streak"} <= set(shown)
     assert len([text for text in shown if text.startswith("from $")]) == 4
@@ -85,7 +85,7 @@ def test_a_calendar_explains_its_shades(tmp_path: Path) -> None:
 
 def test_names_are_text(tmp_path: Path) -> None:
     for name in ("$\\frac{$", "$x^2$", "<b>&amp;"):
-        plots.save(str(tmp_path / "a.svg"), "share", report([row("1", model=name)]), {}, TODAY)
+        save_chart(str(tmp_path / "a.svg"), "share", report([row("1", model=name)]), {}, TODAY)
         assert name in texts(tmp_path / "a.svg")
 
 
@@ -99,15 +99,15 @@ def test_names_are_text(tmp_path: Path) -> None:
     ids=["hour", "week", "month"],
 )
 def test_bars_of_every_time(rows: list[UsageRow], label: str, tmp_path: Path) -> None:
-    plots.save(str(tmp_path / "a.svg"), "bars", report(rows), {}, TODAY)
+    save_chart(str(tmp_path / "a.svg"), "bars", report(rows), {}, TODAY)
     assert label in texts(tmp_path / "a.svg")
 
 
 def test_years_of_days_and_tokens_without_a_price(tmp_path: Path) -> None:
     days = [(date(2023, 1, 1) + timedelta(days=number)).isoformat() for number in range(0, 1400, 3)]
     found = report([row(None, tokens=2**62, day=day, model="m") for day in days])
-    plots.save(str(tmp_path / "a.svg"), "bars", found, {}, TODAY)
-    plots.save(str(tmp_path / "b.svg"), "calendar", found, {}, TODAY)
+    save_chart(str(tmp_path / "a.svg"), "bars", found, {}, TODAY)
+    save_chart(str(tmp_path / "b.svg"), "calendar", found, {}, TODAY)
     assert {"Tokens per week by model", "Nov 2026"} <= set(texts(tmp_path / "a.svg"))
     assert "Tokens per day" in texts(tmp_path / "b.svg")
 
@@ -115,24 +115,24 @@ def test_years_of_days_and_tokens_without_a_price(tmp_path: Path) -> None:
 def test_without_resvg_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(UsageError, match=r"pip install 'hansard\[plot\]', or write an \.svg"):
-        plots.save(str(tmp_path / "a.png"), "bars", months_of_work(), {}, TODAY)
+        save_chart(str(tmp_path / "a.png"), "bars", months_of_work(), {}, TODAY)
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["usage", "usage.pdf", "usage.png.txt", ".png"])
 def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.png or \.svg"):
-        plots.save(str(tmp_path / name), "bars", months_of_work(), {}, TODAY)
+        save_chart(str(tmp_path / name), "bars", months_of_work(), {}, TODAY)
 
 
 def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     (tmp_path / "taken.svg").mkdir()
     for path in (tmp_path / "missing" / "a.svg", tmp_path / "taken.svg"):
         with pytest.raises(UsageError, match="cannot be written"):
-            plots.save(str(path), "share", by_model(months_of_work()), {}, TODAY)
+            save_chart(str(path), "share", by_model(months_of_work()), {}, TODAY)
     assert os.listdir(tmp_path) == ["taken.svg"]
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no usage"):
-        plots.save(str(tmp_path / "a.png"), "bars", report([], ("day",)), {}, TODAY)
+        save_chart(str(tmp_path / "a.png"), "bars", report([], ("day",)), {}, TODAY)

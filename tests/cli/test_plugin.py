@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hansard.changes.journal import journals, list_journals
+from hansard.cli import plugin as made_plugin
 from hansard.cli.app import hansard
 from hansard.cli.hook import run as hook
-from hansard.cli.plugin import files, install
 from tests.changes.trees import is_killed, tree
 
 
@@ -60,8 +60,8 @@ def test_it_is_installed_and_removed_without_a_trace(config: Path, store: Path) 
     before = tree(config)
     plugin("install", "--yes")
     settings = json.loads((config / "settings.json").read_text())
-    assert settings["enabledPlugins"] == {"a@b": True, files.ENABLED: True}
-    market = settings["extraKnownMarketplaces"][files.MARKETPLACE]["source"]
+    assert settings["enabledPlugins"] == {"a@b": True, made_plugin.ENABLED: True}
+    market = settings["extraKnownMarketplaces"][made_plugin.MARKETPLACE]["source"]
     assert market == {"source": "directory", "path": str(store / "plugin")}
     found = status()
     assert (found["installed"], found["enabled"], found["changed_files"]) == (True, True, [])
@@ -110,22 +110,22 @@ def test_a_kill_half_way_is_put_right(config: Path, store: Path, monkeypatch: py
 
     def run() -> None:
         with journals(str(store)) as opened:
-            opened.apply(install.plan_plugin(str(store), str(config), briefing=True))
+            opened.apply(made_plugin.plan_plugin(str(store), str(config), briefing=True))
 
     kills = 0
     while is_killed(kills, run):
         kills += 3
         with journals(str(store)) as opened:
-            for found in opened.find(install.PLUGIN):  # killed when all was done
+            for found in opened.find(made_plugin.PLUGIN):  # killed when all was done
                 opened.undo(found)
         assert tree(config) == before
         assert not (store / "plugin").exists()
     assert kills > 60
-    assert list_journals(str(store), install.PLUGIN)
+    assert list_journals(str(store), made_plugin.PLUGIN)
 
 
 def test_the_commands_in_it_run_here(store: Path) -> None:
-    made = files.plugin_files(str(store), briefing=True)
+    made = made_plugin.plugin_files(str(store), briefing=True)
     hooks = json.loads(made["hansard/hooks/hooks.json"])["hooks"]
     for event, groups in hooks.items():
         for entry in (entry for group in groups for entry in group["hooks"]):
@@ -223,13 +223,13 @@ def test_a_failing_install_leaves_the_installed_one(config: Path, store: Path) -
 
 
 def test_the_preview_shows_what_is_undone(config: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = files.plugin_files
+    made = made_plugin.plugin_files
 
     def older(home: str, *, briefing: bool) -> dict[str, bytes]:
         return {**made(home, briefing=briefing), "hansard/former.md": b"x"}
 
     with monkeypatch.context() as patch:
-        patch.setattr(install, "plugin_files", older)
+        patch.setattr(made_plugin, "plugin_files", older)
         plugin("install", "--yes")
     assert f"restore {store}/plugin/hansard/former.md" in plugin("install").output
 
@@ -263,5 +263,5 @@ def test_real_config_directories_are_byte_identical_afterwards(
 def test_the_skill_names_every_tool() -> None:
     from hansard.mcp.tools import NAMES
 
-    skill = files.plugin_files("/home")["hansard/skills/past-sessions/SKILL.md"].decode()
+    skill = made_plugin.plugin_files("/home")["hansard/skills/past-sessions/SKILL.md"].decode()
     assert all(f"`{name}`" in skill for name in NAMES)

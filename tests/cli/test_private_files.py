@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hansard.cli.commands.demo import scratch_demo
-from hansard.cli.output import plots
+from hansard.cli.commands.usage import save_chart
 from hansard.config import Settings
 
 from .conftest import SESSION, Run
@@ -59,7 +59,7 @@ def test_exports(run: Run, tmp_path: Path, form: str) -> None:
 
 def test_plots(tmp_path: Path) -> None:
     picture = tmp_path / "usage.svg"
-    plots.save(str(picture), "bars", months_of_work(), {}, TODAY)
+    save_chart(str(picture), "bars", months_of_work(), {}, TODAY)
     assert stat.S_IMODE(picture.stat().st_mode) == 0o600
 
 

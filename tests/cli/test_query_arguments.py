@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from hansard.cli.query_arguments import FreeTextCommand, QueryCommand
+from hansard.cli.arguments import FreeTextCommand, QueryCommand
 
 WORDS = [
     "x",

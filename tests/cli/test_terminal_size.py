@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hansard.cli.output.terminal import is_on_path, terminal_size
+from hansard.cli.output.pager import is_on_path, terminal_size
 
 if TYPE_CHECKING:
     from pathlib import Path

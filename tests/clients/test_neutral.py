@@ -18,8 +18,8 @@ SOURCE = Path(hansard.__file__).parent
 # Other tools that read Claude Code's files are compared with it, and these commands change that client's own files.
 CLAUDE_ONLY = (
     "clients/claude_code/",
-    "move/",
-    "cli/plugin/",
+    "move.py",
+    "cli/plugin.py",
     "cli/hook/",
     "cli/statusline/",
     "cli/commands/resume.py",

@@ -17,7 +17,7 @@ from hansard.errors import HansardError
 READ, COUNT, MARK, KEEP = "Read the history", "Track tokens and cost", "Tag and annotate", "Sync and maintain"
 GIVE, MORE = "Export and restore", "More"
 COMMANDS: dict[str, tuple[str, str]] = {
-    # name, which is also that of its module: (group, what it does)
+    # name: (group, what it does)
     "search": (READ, "Search everything that was ever said or done."),
     "sessions": (READ, "List sessions, newest first."),
     "projects": (READ, "List projects and what happened in them."),
@@ -70,6 +70,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
 USAGE_BY = {"daily": "day", "weekly": "week", "monthly": "month", "session": "session"}
 """Commands that are `usage --by` under a name that users of other tools know."""
 
+_MODULES = {
+    "remarks": "pin tag rename note",
+    "store": "sync status doctor rebuild verify",
+    "sessions": "sessions projects related",
+    "git": "git blame commits",
+    "restore": "restore recover cat",
+    "usage": "usage explain",
+    "web": "web open",
+    "help": "help completion schema",
+}
+MODULES = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""The modules of commands; any other command's module has its name."""
+
 
 class Commands(click.Group):
     """A group that loads a command when it is run, and tells errors in one line."""
@@ -89,9 +102,10 @@ class Commands(click.Group):
         else:
             from importlib import import_module
 
-            command = getattr(import_module(f"hansard.cli.commands.{cmd_name}"), cmd_name)
+            module = import_module(f"hansard.cli.commands.{MODULES.get(cmd_name, cmd_name)}")
+            command = getattr(module, cmd_name)
         if not isinstance(command, click.Command):
-            raise TypeError(f"hansard.cli.commands.{cmd_name}.{cmd_name} is not a command")
+            raise TypeError(f"{command!r} is not a command")
         if "_HANSARD_COMPLETE" in os.environ:
             from hansard.cli.completion import attach
 

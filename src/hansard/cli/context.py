@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SLOW_SECONDS = 1.0  # what takes longer is told
 LOCK_SECONDS = 2.0  # how long another process may take to sync before the answer comes without it
 MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
+_LOOK_SECONDS = 0.5
 _NARROW = 40
 _CHART = 100
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -72,10 +73,8 @@ class Context:
     def tell_coverage(self) -> None:
         """Say, once, where an answer does not cover the whole history yet."""
         if self.coverage is not None and not self._is_told:
-            from hansard.cli.first_sync import describe
-
             self._is_told = True
-            warn(describe(self.coverage, syncing=self.syncing))
+            warn(_describe(self.coverage, syncing=self.syncing))
 
     def paint(self) -> Paint:
         """The colours that stdout is to have."""
@@ -88,7 +87,7 @@ class Context:
         """The columns of the terminal, or of COLUMNS; into a pipe nothing is cut."""
         if not _is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
             return PIPED
-        from hansard.cli.output.terminal import terminal_size
+        from hansard.cli.output.pager import terminal_size
 
         return max(_NARROW, terminal_size().columns)
 
@@ -181,18 +180,14 @@ class Context:
         with SyncBar(after=3 * SLOW_SECONDS if newest_only else SLOW_SECONDS) as bar:
             report = h.sync(listener=bar, newest_only=newest_only, wait_seconds=patience)
             if report.partial:
-                from hansard.cli.first_sync import sync_in_background
-
-                self.syncing = sync_in_background(h)
+                self.syncing = _sync_in_background(h)
                 if not self.syncing:
                     return h.sync(listener=bar)
         if report.busy:
             self.syncing = True
             if complete and waits and h.revision() <= 0:
-                from hansard.cli.first_sync import wait_until_complete
-
                 self.syncing = False
-                return wait_until_complete(h)
+                return _wait_until_complete(h)
         return report
 
     def must_sync(self, command: str) -> None:
@@ -233,7 +228,7 @@ def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
 
 def program() -> str:
     """What to type to run this program again: its path where the shell would not find its name."""
-    from hansard.cli.output.terminal import is_on_path
+    from hansard.cli.output.pager import is_on_path
 
     path = sys.argv[0] if sys.argv else ""
     if os.path.basename(path) != "hansard" or is_on_path("hansard"):
@@ -277,6 +272,49 @@ def _is_terminal(stream: Any) -> bool:
         return bool(stream.isatty())
     except (AttributeError, ValueError):
         return False
+
+
+# -- the first sync of a large history: on in the background, waited for, and said where an answer lacks some of it
+
+
+def _sync_in_background(h: Hansard) -> bool:
+    """Start `hansard sync` on this store as a process of its own; False where none can be started."""
+    from hansard.cli.background import START, spawn
+
+    if not sys.executable:
+        return False
+    command = [sys.executable, "-P", "-c", START, "sync", "--home", h.home]
+    for root in h.roots:
+        command += ["--root", root.path]
+    for folder in h.roots[0].follow_links if h.roots else ():
+        command += ["--follow-links", folder]
+    try:
+        spawn(command)
+    except OSError:
+        return False
+    return True
+
+
+def _wait_until_complete(h: Hansard) -> SyncReport:
+    """Sync as soon as another process has done so, however long that takes."""
+    from hansard.cli.output.progress import CountBar, SyncBar
+
+    with CountBar("Waiting for another sync", after=0) as waiting, SyncBar(after=1.0) as bar:
+        while (report := h.sync(listener=bar)).busy:
+            while progress := h.sync_progress():
+                waiting(progress.files, progress.files_total)
+                time.sleep(_LOOK_SECONDS)
+    return report
+
+
+def _describe(coverage: Coverage, *, syncing: bool) -> str:
+    """What an answer covers, in words."""
+    from hansard.render.format import size
+
+    part = f"{coverage.transcripts:,} of {coverage.transcripts_total:,} transcripts"
+    sizes = f"{size(coverage.bytes)} of {size(coverage.bytes_total)}"
+    rest = "the rest is being indexed in the background" if syncing else "`hansard sync` indexes the rest"
+    return f"results cover the newest {part} ({sizes}); {rest}"
 
 
 # -- options

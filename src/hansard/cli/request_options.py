@@ -11,8 +11,8 @@ import click
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import replace
 
+from hansard.cli.arguments import Moment, parse_moment
 from hansard.cli.context import Context, now
-from hansard.cli.dates import Moment, parse_moment
 from hansard.errors import NotFound
 from hansard.model.requests import field_of
 

@@ -18,8 +18,8 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     Period,

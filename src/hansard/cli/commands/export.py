@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from hansard.cli.arguments import QueryCommand, choose_session
 from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar, CountBar
-from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.request_options import SESSION_FILTERS, takes
-from hansard.cli.session_argument import choose_session
 from hansard.errors import HansardError, NotFound, UsageError
 from hansard.model.requests import SessionsRequest
 from hansard.render.format import many, size

@@ -1,4 +1,4 @@
-"""`hansard git`."""
+"""`hansard git`, `blame` and `commits`: sessions and their repositories."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, pass_context, reads
+from hansard.cli.request_options import limit_option
 from hansard.errors import NotFound, UsageError
+from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.changes.journal import Journal, Undone
+
 
 _WORDS = ("branch", "message", "trailer")
 _STEPS = ("install", "remove", "status")
@@ -152,3 +155,121 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         cli.say(["Installed; `hansard git hook remove --yes` undoes it."])
     else:
         cli.say(["Removed." if left else "Removed; every file is as it was before."])
+
+
+_LINES = re.compile(r"^(\d{1,9})(?:[-,](\d{1,9}))?$")
+
+
+@click.command(cls=Command)
+@click.argument("target", metavar="FILE[:LINES]|COMMIT")
+@click.option("--lines", "-L", metavar="N[-M]", help="Only this line or range of lines; the same as FILE:N-M.")
+@click.option(
+    "--rev", metavar="COMMIT", help="The file as it was in this commit, branch or tag; default: the working tree."
+)
+@click.option(
+    "--repository", metavar="DIR", help="With COMMIT: a folder in its repository; default: the current directory."
+)
+@reads
+@pass_context
+def blame(cli: Context, target: str, lines: str | None, rev: str | None, repository: str | None) -> None:
+    """Show which session wrote each line of a file, or each line that a commit added.
+
+    For every line: the commit, the session and its turn, and how sure it is. Below: the prompt, the model, the cost and
+    where in the transcript the edit stands. It is worked out from recorded edits and git's own history, so no hook is
+    needed, and rebase, squash and rename do no harm.
+
+    Examples:
+      hansard blame src/tide/parser.py
+      hansard blame src/tide/parser.py:40-60
+      hansard blame src/tide/parser.py --rev v1.2
+      hansard blame HEAD~3
+      hansard blame src/tide/parser.py --json
+    """
+    from hansard.render.terminal.blame import draw_blame, draw_commit
+
+    path, span = _target(target, lines)
+    with cli.reading() as h:
+        if os.path.isfile(path) or (rev is not None and not os.path.isdir(path)):
+            report = h.blame(path, span, rev)
+            if cli.as_json:
+                cli.emit(report)
+            else:
+                cli.say(draw_blame(report, cli.width(), cli.paint(), now()))
+            return
+        if span is not None or rev is not None:
+            raise UsageError(f"no such file: {path}")
+        if os.path.isdir(path):
+            raise UsageError(f"{path} is a directory; blame takes a file or a commit")
+        found = h.blame_commit(target, repository or os.getcwd())
+    if cli.as_json:
+        cli.emit(found)
+    else:
+        cli.say(draw_commit(found, cli.width(), cli.paint(), now()))
+    if not found.files:
+        note("hansard: the commit adds no lines")
+
+
+def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None]:
+    """The file or commit, and the lines that are wanted."""
+    path = target
+    if not os.path.exists(target):
+        head, colon, tail = target.rpartition(":")
+        if colon and _LINES.match(tail):
+            if lines is not None:
+                raise UsageError("give lines once, as FILE:LINES or with --lines")
+            path, lines = head, tail
+    if lines is None:
+        return path, None
+    found = _LINES.match(lines)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found is not None else (0, 0)
+    if not 1 <= first <= last:
+        raise UsageError(f"invalid lines {lines!r}; use a number or a range such as 40-60")
+    return path, (first, last)
+
+
+@click.command(cls=Command)
+@click.argument("session", required=False)
+@click.option(
+    "--repository",
+    metavar="DIR",
+    help="A folder in the repository; default: the current directory, or the session's project.",
+)
+@limit_option(50)
+@reads
+@pass_context
+def commits(cli: Context, session: str | None, repository: str | None, limit: int) -> None:
+    """List the commits that sessions made or had a part in, newest first, with their cost; with SESSION, its commits.
+
+    LINES is how many of the lines that a commit adds were written by recorded edits. A star marks a session that ran
+    `git commit` itself. A message counts for the commit that the next edit of its turn went into.
+
+    Examples:
+      hansard commits
+      hansard commits @last
+      hansard commits 3f2a91c0 --repository ~/src/tidewater
+      hansard commits --json
+    """
+    from hansard.cli.output.progress import CountBar
+    from hansard.render.terminal.blame import commit_table
+
+    if session is None and repository is None:
+        repository = os.getcwd()
+    with cli.reading() as h, CountBar("Reading commits", after=SLOW_SECONDS) as bar:
+        found = h.commits(session, repository=repository, limit=limit or None, progress=bar)
+    if cli.as_json:
+        cli.emit(found)
+    elif found.commits:
+        cli.say(commit_table(found.commits, cli.width(), cli.paint(), now()))
+        if found.total > len(found.commits):
+            note(f"{len(found.commits):,} of {found.total:,} commits; -n 0 lists all")
+    if not cli.as_json:
+        for address in found.pull_requests:
+            cli.say([f"pull request  {one_line(address)}"])
+    if not found.repositories:
+        note(
+            f"hansard: {', '.join(map(one_line, found.missing)) or 'the project'} is not a git repository on this machine"
+        )
+    if not found.commits:
+        if found.repositories:
+            note("hansard: no commit matches")
+        raise click.exceptions.Exit(1)

@@ -1,4 +1,4 @@
-"""`hansard help`."""
+"""`hansard help`, `completion` and `schema`: about this program."""
 
 from __future__ import annotations
 
@@ -29,3 +29,53 @@ def help(cli: Context, ctx: click.Context, command: str | None) -> None:  # noqa
         cli.emit({"command": command, "help": text})
     else:
         click.echo(text)
+
+
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@common
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print a shell completion script.
+
+    Examples:
+      hansard completion bash >> ~/.bashrc
+      hansard completion zsh > ~/.zfunc/_hansard
+      hansard completion fish > ~/.config/fish/completions/hansard.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from hansard.cli.completion import VARIABLE, register
+
+    register()
+    kind = get_completion_class(shell)
+    if kind is None:
+        ctx.fail(f"click does not know {shell}")
+    # Not `source()`: for bash it starts a shell to look at its version.
+    complete = kind(ctx.find_root().command, {}, "hansard", VARIABLE)
+    script = complete.source_template % complete.source_vars()
+    cli = ctx.ensure_object(Context)
+    if cli.as_json:
+        cli.emit({"shell": shell, "script": script})
+    else:
+        click.echo(script)
+
+
+@click.command(cls=Command)
+@click.argument("database", type=click.Choice(["record", "index", "text", "all"]), default="all")
+@common
+@pass_context
+def schema(cli: Context, database: str) -> None:
+    """Print the schema of the databases: record.db, index.db and text.db.
+
+    Examples:
+      hansard schema index
+      hansard schema --json
+    """
+    from hansard.engine import schemas
+
+    wanted = {name: sql for name, sql in schemas().items() if database in ("all", name.removesuffix(".db"))}
+    if cli.as_json:
+        cli.emit({"databases": wanted})
+    else:
+        cli.say(f"-- {name}\n\n{sql}\n" for name, sql in wanted.items())

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from hansard.cli.arguments import parse_moment
 from hansard.cli.context import Context, has_store, note, now, program
-from hansard.cli.dates import parse_moment
 from hansard.cli.output.session_table import session_table
 from hansard.model.table import Column, Kind, Table
 from hansard.render.format import ago, cost, incomplete, many, odd_lines, size

@@ -13,7 +13,7 @@ from hansard.errors import HansardError, NotFound
 if TYPE_CHECKING:
     from hansard.changes.journal import Journal, Journals, Undone
     from hansard.changes.plan import ChangeSet
-    from hansard.cli.plugin.install import PluginStatus
+    from hansard.cli.plugin import PluginStatus
 
 
 @click.command(cls=Command)
@@ -54,17 +54,17 @@ def plugin(
         _show_status(cli, home, config_dir)
         return
     from hansard.changes.journal import journals, list_journals
-    from hansard.cli.plugin import install
+    from hansard.cli import plugin as installing
 
-    purpose = install.MCP_JSON if mcp_json else install.PLUGIN
+    purpose = installing.MCP_JSON if mcp_json else installing.PLUGIN
 
     def mine(found: list[Journal]) -> list[Journal]:
         if mcp_json:
             real = os.path.realpath(os.path.expanduser(mcp_json))
             return [journal for journal in found if journal.facts["dir"] == real]
         if action == "remove":
-            return install.choose_installed(found, config_dir, os.environ)
-        config = install.config_directory(config_dir, os.environ)
+            return installing.choose_installed(found, config_dir, os.environ)
+        config = installing.config_directory(config_dir, os.environ)
         return [journal for journal in found if journal.facts["config_dir"] == config]
 
     known = list_journals(home, purpose)
@@ -97,11 +97,11 @@ def _not_installed(known: list[Journal], mcp_json: str | None) -> str:
 
 
 def _plan(home: str, config_dir: str | None, briefing: bool | None, mcp_json: str | None) -> ChangeSet:
-    from hansard.cli.plugin import install
+    from hansard.cli import plugin as installing
 
     if mcp_json:
-        return install.plan_mcp_json(home, mcp_json)
-    return install.plan_plugin(home, install.config_directory(config_dir, os.environ), briefing=briefing)
+        return installing.plan_mcp_json(home, mcp_json)
+    return installing.plan_plugin(home, installing.config_directory(config_dir, os.environ), briefing=briefing)
 
 
 def _preview(cli: Context, changes: ChangeSet | None, installed: list[Journal]) -> None:
@@ -145,9 +145,9 @@ def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
 
 
 def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
-    from hansard.cli.plugin import install
+    from hansard.cli import plugin as installing
 
-    found = install.plugin_status(home, config_dir, os.environ)
+    found = installing.plugin_status(home, config_dir, os.environ)
     if cli.as_json:
         cli.emit(found)
     else:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hansard.cli.arguments import FreeTextCommand
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.query_arguments import FreeTextCommand
 from hansard.cli.request_options import limit_option, more_note, read_page, takes, typed_query
 from hansard.model.requests import PromptsRequest
 from hansard.model.table import Column, Kind, Table

@@ -1,16 +1,20 @@
-"""`hansard restore`."""
+"""`hansard restore`, `recover` and `cat`: transcripts out of the record."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
+from hansard.cli.arguments import choose_session
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
 from hansard.cli.output.progress import BytesBar
-from hansard.cli.session_argument import choose_session
+from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError, WouldOverwrite
+from hansard.model.requests import LostSessionsRequest
+from hansard.model.serialize import plain
 from hansard.render.format import many, size
 from hansard.render.text import fit_path, one_line
 
@@ -141,3 +145,121 @@ def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
         f"{counts['write']:,} to write, {counts['same']:,} already there, {counts['differs']:,} exist with different content;"
         " nothing was written"
     )
+
+
+@click.command(cls=Command)
+@click.argument("lost", required=False, metavar="[SESSION]")  # not `session`: completion offers those that are kept
+@takes(
+    LostSessionsRequest,
+    click.option("--markdown", is_flag=True, help="Write SESSION as Markdown."),
+    "project since until limit",
+)
+@reads
+@pass_context
+def recover(cli: Context, request: LostSessionsRequest, lost: str | None, markdown: bool) -> None:
+    """List sessions whose transcripts are gone everywhere; with SESSION, show what can be reconstructed of one.
+
+    Prompts come from history.jsonl, pastes from there and from the paste cache; todos, titles and former contents of
+    files from what the client saved beside transcripts. Commits are those of the project's repository at that time.
+    Replies and tool calls cannot be recovered.
+
+    Examples:
+      hansard recover
+      hansard recover --project tidewater --since 2026-01-01
+      hansard recover 3f2a91c0
+      hansard recover @last --markdown > session.md
+    """
+    if lost is None:
+        if markdown:
+            raise UsageError("--markdown needs a SESSION; `hansard recover` lists them")
+        _list(cli, request)
+        return
+    if request != LostSessionsRequest(limit=request.limit):
+        raise UsageError("--project, --since and --until choose from the list; they cannot be used with a SESSION")
+    if markdown and cli.as_json:
+        raise UsageError("use either --json or --markdown")
+    with cli.reading() as h:
+        found = h.reconstruct(lost)
+    if cli.as_json:
+        cli.emit(found)
+    elif markdown:
+        from hansard.render.recovery import markdown_lines
+
+        cli.say(markdown_lines(found))
+    else:
+        from hansard.render.recovery import draw_reconstruction
+
+        cli.say(draw_reconstruction(found, cli.width(), cli.paint()))
+
+
+def _list(cli: Context, request: LostSessionsRequest) -> None:
+    from hansard.render.recovery import lost_table
+
+    with cli.reading() as h:
+        found = h.lost_sessions(request)
+    if cli.as_json:
+        cli.emit(found)
+    elif found.sessions:
+        cli.say(lost_table(found.sessions, cli.width(), cli.paint(), cli.cells()))
+        if found.total > len(found.sessions):
+            note(f"{len(found.sessions):,} of {found.total:,} lost sessions; -n 0 lists all")
+        note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")
+    if not found.sessions:
+        note("hansard: no lost session matches")
+        raise click.exceptions.Exit(1)
+
+
+@click.command(cls=Command)
+@click.argument("name", metavar="SESSION|TRANSCRIPT", required=False)
+@click.option(
+    "--generation",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Another generation of a rewritten file; 1 is the first.",
+)
+@reads
+@pass_context
+def cat(cli: Context, name: str | None, generation: int | None) -> None:
+    """Write a transcript's verbatim bytes to stdout.
+
+    A session's name means its main transcript; a subagent's id, a path or the end of one means that file.
+    With --json the file is described (path, bytes, SHA-256, generation) instead of written.
+
+    Examples:
+      hansard cat @last | jq .type
+      hansard cat 3f2a91c0 --generation 1 > before.jsonl
+      hansard cat agent-a497335b28b4899ad --json
+    """
+    name = choose_session(cli, name)
+    with cli.reading() as h:
+        id_, transcript = h.find_transcript(name, generation=generation)
+        unproven_from = h.unproven_from(id_)
+        if unproven_from is not None:
+            warn(
+                f"unproven from byte {unproven_from:,} on: it was read while the file was being written, which may never have had"
+                " all of these bytes at once"
+            )
+        pieces = h.cat(name, generation=generation)
+        if not cli.as_json:
+            stream = sys.stdout.buffer
+            for piece in pieces:
+                stream.write(piece)
+            stream.flush()
+            return
+        from hashlib import sha256
+
+        digest, length = sha256(), 0
+        for piece in pieces:
+            digest.update(piece)
+            length += len(piece)
+        facts = plain(transcript)
+        facts.pop("size")
+        cli.emit(
+            {
+                "transcript": facts.pop("path"),
+                "bytes": length,
+                "sha256": digest.hexdigest(),
+                **facts,
+                "unproven_from": unproven_from,
+            }
+        )

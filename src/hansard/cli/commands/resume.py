@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, note, pass_context, program, reads, warn
-from hansard.cli.session_argument import choose_session
 from hansard.errors import NotFound
 from hansard.model.files import RestoreAction
 from hansard.render.format import many

@@ -7,8 +7,8 @@ from datetime import datetime
 import click
 from msgspec.structs import replace
 
+from hansard.cli.arguments import FreeTextCommand
 from hansard.cli.context import Context, note, now, pass_context, reads, warn
-from hansard.cli.query_arguments import FreeTextCommand
 from hansard.cli.request_options import limit_option, read_page, takes, typed_query
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest

@@ -1,14 +1,34 @@
-"""`hansard sessions`."""
+"""`hansard sessions`, `projects` and `related`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from hansard.cli.context import Context, note, pass_context, reads
+from hansard.cli.arguments import QueryCommand, choose_session
+from hansard.cli.context import Command, Context, note, pass_context, reads
 from hansard.cli.output.session_table import session_table
-from hansard.cli.query_arguments import QueryCommand
-from hansard.cli.request_options import SESSION_FILTERS, more_note, read_page, reversed_order, takes
-from hansard.model.requests import SessionsRequest
+from hansard.cli.request_options import (
+    SESSION_FILTERS,
+    limit_option,
+    more_note,
+    read_page,
+    reversed_order,
+    sort_option,
+    takes,
+)
+from hansard.model.requests import ProjectsRequest, SessionsRequest
+from hansard.model.table import Column, Kind, Table
+from hansard.render.format import many, project_name
+from hansard.render.terminal.tables import draw_table
+from hansard.render.text import Paint, one_line, wrap
+
+if TYPE_CHECKING:
+    from hansard.model.related import Related
+    from hansard.model.sessions import Project
+    from hansard.render.cells import CellContext
 
 
 @click.command(cls=QueryCommand)
@@ -43,3 +63,141 @@ def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -
         none = f"no session so far: {progress.words}" if progress else "no session matches"
         note(f"hansard: {none if found.total == 0 else 'no more sessions'}")
         raise click.exceptions.Exit(1)
+
+
+_PROJECTS = (
+    Column("LAST", Kind.TIME),
+    Column("PROJECT", Kind.PROJECT),
+    Column("SESSIONS", Kind.ROUNDED),
+    Column("PROMPTS", Kind.ROUNDED, rank=2),
+    Column("TOOLS", Kind.ROUNDED, rank=4),
+    Column("OUT", Kind.ROUNDED, rank=3),
+    Column("COST", Kind.MONEY, rank=1),
+    Column("LINES", Kind.ROUNDED_LINES, rank=5),
+    Column("PATH", least=20, rank=6, style="dim"),
+)
+
+
+_SORTS: dict[str, Callable[[Project], Any]] = {
+    "last": lambda item: item.last_at,
+    "project": lambda item: item.project,
+    "sessions": lambda item: item.sessions,
+    "prompts": lambda item: item.prompts,
+    "tools": lambda item: item.tool_calls,
+    "output": lambda item: item.output_tokens,
+    "cost": lambda item: -1 if item.cost_usd is None else item.cost_usd,
+    "lines": lambda item: item.lines_added + item.lines_removed,
+}
+
+
+@click.command(cls=Command)
+@click.argument("text", required=False)
+@takes(ProjectsRequest, "since until", sort_option(_SORTS, "last"), "reverse", limit_option(0))
+@reads
+@pass_context
+def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, limit: int) -> None:
+    """List projects and what happened in them; TEXT is a part of the path.
+
+    Examples:
+      hansard projects
+      hansard projects tide --since 2w
+      hansard projects --sort cost -n 10
+      hansard projects --json
+    """
+    with cli.reading() as h:
+        found = h.projects(request)
+    if sort != "last":
+        names = cli.names
+        by_name = sort == "project"
+        found.sort(
+            key=(lambda item: project_name(item.project, names).casefold()) if by_name else _SORTS[sort],
+            reverse=not by_name,
+        )
+    total = len(found)
+    found = (found[::-1] if reverse else found)[: limit or None]
+    if cli.as_json:
+        cli.emit({"projects": found})
+    elif found:
+        rows = [_project_row(item) for item in found]
+        cli.say(draw_table(Table(_PROJECTS, rows), cli.width(), cli.paint(), cli.cells()))
+    if len(found) < total and not cli.as_json:
+        note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
+    if not found:
+        note("hansard: no project matches")
+        raise click.exceptions.Exit(1)
+
+
+def _project_row(item: Project) -> tuple[Any, ...]:
+    return (
+        item.last_at,
+        item.project,
+        item.sessions,
+        item.prompts,
+        item.tool_calls,
+        item.output_tokens,
+        item.cost_usd,
+        (item.lines_added, item.lines_removed),
+        item.project,
+    )
+
+
+_COLUMNS = (
+    Column("WHEN", Kind.TIME),
+    Column("ID", Kind.ID),
+    Column("PROJECT", Kind.PROJECT, rank=1),
+    Column("TITLE", Kind.TITLE, least=28),
+)
+_INDENT = "    "
+_NAMES = 3
+_RELATIONS = {
+    "continued_in": "continuation",
+    "clear": "across a /clear",
+    "context": "context of the other",
+    "summary": "title in the other's file",
+}
+
+
+@click.command(cls=Command)
+@click.argument("session", required=False)
+@limit_option(10)
+@reads
+@pass_context
+def related(cli: Context, session: str | None, limit: int) -> None:
+    """List sessions like this one, the most alike first, and why: links, shared files, shared words.
+
+    Examples:
+      hansard related @last
+      hansard related 'flaky login' -n 3
+      hansard related 3f2a91 --json
+    """
+    session = choose_session(cli, session)
+    with cli.reading() as h:
+        chosen = h.session(session)
+        found = h.related(chosen.session_id, limit=limit or None)
+    if cli.as_json:
+        cli.emit({"session": chosen, "related": found})
+    elif found:
+        cli.say(_lines(found, cli.cells(), cli.width(), cli.paint()))
+    if not found:
+        title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
+        note(f"hansard: no session is related to {title!r}")
+        raise click.exceptions.Exit(1)
+
+
+def _lines(found: Sequence[Related], context: CellContext, columns: int, paint: Paint) -> Iterator[str]:
+    rows = [(one.ended_at, one.session_id, one.project, one.title) for one in (item.session for item in found)]
+    header, *lines = draw_table(Table(_COLUMNS, rows), columns, paint, context)
+    yield header
+    for line, item in zip(lines, found, strict=True):
+        yield line
+        yield from (paint(_INDENT + piece, "dim") for piece in wrap(_why(item), columns - len(_INDENT)))
+
+
+def _why(item: Related) -> str:
+    reasons = [_RELATIONS.get(relation, one_line(relation)) for relation in item.links]
+    if item.files:
+        names = ", ".join(project_name(path, {}) for path in item.files[:_NAMES])
+        reasons.append(f"{many(item.shared_files, 'file')}: {names}")
+    if item.words:
+        reasons.append(f"words: {' '.join(one_line(word) for word in item.words)}")
+    return " · ".join(reasons)

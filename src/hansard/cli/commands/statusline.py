@@ -1,15 +1,20 @@
-"""`hansard statusline`."""
+"""`hansard statusline`, and the shell script that can run it for many sessions at once."""
 
 from __future__ import annotations
 
+import os
 import sys
+from shlex import join, quote
 
 import click
 
+from hansard.cli.background import START
 from hansard.cli.context import Command, Context, pass_context, reads
 from hansard.cli.fast_start import read_input
 from hansard.cli.statusline.line import DEFAULT, PLACES, ClientInput, is_sound, misspelled
 from hansard.cli.statusline.run import EVERY, Options, run, start_refresh
+from hansard.cli.statusline.snapshot import BUSY, SPOOL
+from hansard.directories import data_directory
 from hansard.errors import UsageError
 
 
@@ -53,8 +58,6 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
         what = f"unknown name {{{unknown[0]}}}" if unknown else "braces enclose names; {{ is a literal {"
         raise UsageError(f"--format: {what}; use one of {', '.join(PLACES)}. The default is '{DEFAULT}'")
     if script:
-        from hansard.cli.statusline.script import make_script
-
         click.echo(make_script(options), nl=False)
     elif cli.as_json and not refresh:
         _emit(cli, options)
@@ -69,3 +72,66 @@ def _emit(cli: Context, options: Options) -> None:
         cli.emit(h.current(session_id, limits=settings.limits, timezone=settings.timezone))
     if not options.no_sync:
         start_refresh(options, settings.home)
+
+
+_PATIENCE = 100
+
+_SCRIPT = r"""#!/bin/sh
+# Made by `hansard statusline --script`. Shows the line that was last written for this session, and has the next one
+# written in the background: by one process for all sessions, since starting Python for each would take too long.
+umask 077
+dir=@DIR@
+hansard() { exec @COMMAND@ "$@" @OPTIONS@; }
+
+said=
+while IFS= read -r part || [ -n "$part" ]; do said=$said$part; done
+case $said in
+*'"session_id":'*) id=${said#*'"session_id":'} id=${id#*\"} id=${id%%\"*} ;;
+*) id= ;;
+esac
+case $id in '' | *[!0-9A-Za-z_-]*) id=none ;; esac
+[ ${#id} -le 64 ] || id=none
+
+line=
+if [ -r "$dir/$id.line" ] && IFS= read -r line <"$dir/$id.line" && [ -n "$line" ]; then
+    printf '%s\n' "$line"
+else
+    [ -d "$dir" ] || mkdir -p "$dir" 2>/dev/null
+    printf '%s' "$said" | (hansard --no-sync)
+fi
+[ -w "$dir" ] || exit 0
+printf '%s' "$said" >"$dir/$id.in"
+
+# One refresh at a time. Its number is in a file that only one shell can create; should it have died without removing
+# that, or another process have got its number since, somebody tries again.
+set -C
+if ! { printf '%s\n' "$$" >"$dir/@BUSY@"; } 2>/dev/null; then
+    pid= tries=
+    { IFS= read -r pid <"$dir/@BUSY@"; IFS= read -r tries <"$dir/tries"; } 2>/dev/null
+    case $tries in '' | *[!0-9]* | ??????*) tries=0 ;; esac
+    case $pid in *[!0-9]*) pid= ;; esac
+    if [ "$tries" -lt @PATIENCE@ ] && { [ -z "$pid" ] || kill -0 "$pid" 2>/dev/null; }; then
+        printf '%s\n' "$((tries + 1))" >|"$dir/tries"
+        exit 0
+    fi
+fi
+printf '0\n' >|"$dir/tries"
+hansard --refresh </dev/null >/dev/null 2>&1 &
+printf '%s\n' "$!" >|"$dir/@BUSY@"
+"""
+
+
+def make_script(options: Options) -> str:
+    """The script for these options; it names this very Python and data directory."""
+    home = data_directory(options.home, os.environ)
+    values = {
+        "@DIR@": quote(os.path.join(home, SPOOL)),
+        "@COMMAND@": join([sys.executable, "-P", "-c", START, "statusline"]),
+        "@OPTIONS@": join(options.arguments(home)),
+        "@BUSY@": BUSY,
+        "@PATIENCE@": str(_PATIENCE),
+    }
+    text = _SCRIPT
+    for place, value in values.items():
+        text = text.replace(place, value)
+    return text

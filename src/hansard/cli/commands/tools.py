@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
+from hansard.cli.arguments import QueryCommand
 from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.query_arguments import QueryCommand
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     filter_line,

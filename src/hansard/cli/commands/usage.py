@@ -1,23 +1,29 @@
-"""`hansard usage`."""
+"""`hansard usage` and `explain`: tokens and cost, and what a figure consists of."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from hansard.cli.context import Context, note, now, pass_context, reads
-from hansard.cli.query_arguments import QueryCommand
+from hansard.cli.arguments import QueryCommand
+from hansard.cli.context import Command, Context, note, now, pass_context, reads
 from hansard.cli.request_options import LEDGER_FILTERS, filter_line, limit_option, period_of, takes, typed_query
 from hansard.errors import UsageError
-from hansard.model.requests import DIMENSIONS, UsageRequest
+from hansard.model.requests import DIMENSIONS, ExplainRequest, UsageRequest
+from hansard.render.text import one_line
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from hansard.cli.request_options import Period
     from hansard.config import Settings
     from hansard.model.ledger import Budget, UsageReport
+    from hansard.render.format import ProjectNames
+
 
 _PICTURES = ("bars", "calendar", "share")
 _FILES = (".png", ".svg")
@@ -154,9 +160,7 @@ def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period
 def _picture(cli: Context, report: UsageReport, kind: str, when: Period, path: str | None, *, shown: bool) -> None:
     today = when.zone.local(now()).date()
     if path is not None:
-        from hansard.cli.output.plots import save
-
-        save(path, kind, report, cli.names, today)
+        save_chart(path, kind, report, cli.names, today)
         note(f"written to {path}")
     if shown:
         from hansard.render.terminal.charts import draw
@@ -183,3 +187,78 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
         cli.say(budget_lines(budgets, cli.names, cli.width(), cli.paint()))
     if any(item.state == "over" for item in budgets):
         raise click.exceptions.Exit(1)
+
+
+@click.command(cls=Command)
+@click.argument("what", nargs=-1, metavar="[TARGET|KEY...]")
+@takes(
+    ExplainRequest,
+    click.option(
+        "--by", metavar="WHAT", help=f"KEY is a row of this report: {', '.join(DIMENSIONS)}; several with commas."
+    ),
+    f"query {LEDGER_FILTERS} mode",
+    limit_option(20, text="Show at most this many messages, the most expensive first; 0 shows all."),
+)
+@reads
+@pass_context
+def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> None:
+    """Show any figure down to the lines, the rates and the arithmetic behind it.
+
+    TARGET is a session, a time as reports show it, a message's id, or the uuid of a line. With --by, KEY is the row of a
+    report: the values of its dimensions in order, - for the unknown one. Without either: everything that is selected.
+
+    Examples:
+      hansard explain @last
+      hansard explain 2026-05-01
+      hansard explain 2026-W18 --project tidewater
+      hansard explain msg_01XFDUDYJgAACzvnptvVoYEL
+      hansard explain --by day,model 2026-05-01 claude-opus-4-6
+      hansard explain --by branch - --since 30d -n 0
+      hansard explain --since 7d --json
+    """
+    key = [None if value in ("", "-") else value for value in what] if request.by is not None else what
+    with cli.reading() as h:
+        explanation = h.explain(replace(request, key=key))
+    if cli.as_json:
+        cli.emit(explanation)
+        return
+    from hansard.render.terminal.explanation import lay_out
+
+    cli.say(lay_out(explanation, period_of(request).zone, cli.names, cli.width(), cli.paint()))
+    hidden = explanation.figure.api_messages - len(explanation.messages)
+    if hidden and explanation.messages:
+        note(f"{len(explanation.messages):,} of {explanation.figure.api_messages:,} messages; --limit 0 shows them all")
+
+
+ENDINGS = (".png", ".svg")
+_ZOOM = 2  # pixels of a PNG for each of the SVG
+
+
+def save_chart(path: str, kind: str, report: UsageReport, projects: ProjectNames, today: date) -> None:
+    """Draw a report into a file that ends in .png or .svg, which appears when it is complete."""
+    ending = os.path.splitext(path)[1].lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"{one_line(path)}: the file name must end in {' or '.join(ENDINGS)}")
+    if not report.rows:
+        raise UsageError("no usage to plot")
+    from hansard.export.files import NotWritten, write_file
+    from hansard.render.charts.figure import FIGURES
+
+    drawing = FIGURES[kind](report, projects, today)
+    content = _png(drawing) if ending == ".png" else drawing.encode()
+    try:
+        write_file(path, [content])
+    except NotWritten as error:
+        reason = getattr(error.__cause__, "strerror", None) or error.__cause__
+        raise UsageError(f"{one_line(path)} cannot be written: {reason}; choose another file") from error
+
+
+def _png(drawing: str) -> bytes:
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError as error:
+        raise UsageError(
+            "PNG files need resvg-py, which is not installed; add it with: pip install 'hansard[plot]',"
+            " or write an .svg file"
+        ) from error
+    return bytes(svg_to_bytes(svg_string=drawing, zoom=_ZOOM))

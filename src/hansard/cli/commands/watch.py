@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.commands.sync import BUSY
+from hansard.cli.commands.store import BUSY
 from hansard.cli.context import (
     Command,
     Context,

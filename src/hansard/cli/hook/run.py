@@ -1,4 +1,4 @@
-"""The fast path of `hansard hook`: its options without click, the client's JSON, a request to the process behind, exit code 0."""
+"""`hansard hook`: its options without click, the client's JSON, requests to the process behind it, a log, exit code 0."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import sys
 import time
 
+from hansard.cli.background import ProcessLock, start_once
 from hansard.cli.fast_start import FastOptions, decode, is_name, leave, read_input
 from hansard.directories import data_directory
+from hansard.files import write_private
 
 TYPE_CHECKING = False  # `typing` would be the largest import
 if TYPE_CHECKING:
@@ -25,6 +27,15 @@ _CLAIM = 3.0  # seconds that a worker has for starting
 _STEP = 0.01
 FAILED = "failed"  # its date is that of the last failure
 _AGAIN = 60  # seconds after a failure in which nobody tries again for the index's sake
+
+FOLDER = "hooks"
+KEEP, WARM = "keep", "sync"
+"""Kinds of request: keep what is there at once, and bring the index up to date when there is time."""
+_TAKEN = ".taken"
+_LOCK = "lock"
+LOG = "hooks.log"
+_LOG_BYTES = 64 << 10  # bytes; then it becomes the former log, and a new one begins
+_LONGEST_ENTRY = 600  # characters of an entry
 
 
 class Options(FastOptions):
@@ -91,7 +102,7 @@ def run(options: Options, stdin: Any) -> None:
     try:
         home = data_directory(options.home, os.environ)
         for mistake in options.mistakes:
-            _log(home, f"{options.event or 'hook'}: {mistake}")
+            write_log(home, f"{options.event or 'hook'}: {mistake}")
         if options.work:
             from hansard.cli.hook.worker import work
 
@@ -100,13 +111,7 @@ def run(options: Options, stdin: Any) -> None:
             _answer(options, home, read_input(stdin), started)
     except BaseException as error:  # noqa: BLE001 - an exit code or a traceback would be the client's trouble
         if home:
-            _log(home, f"{options.event or 'hook'}: {type(error).__name__}: {error}")
-
-
-def _log(home: str, text: str) -> None:
-    from hansard.cli.hook.log import write_log  # only where something goes wrong
-
-    write_log(home, text)
+            write_log(home, f"{options.event or 'hook'}: {type(error).__name__}: {error}")
 
 
 def _answer(options: Options, home: str, text: bytes, started: float) -> None:
@@ -118,9 +123,6 @@ def _answer(options: Options, home: str, text: bytes, started: float) -> None:
         offer_briefing(home, said)
     if event not in KEEPING and event not in WARMING:
         return
-    from hansard.cli.background import start_once
-    from hansard.cli.hook.requests import FOLDER, KEEP, WARM, is_pending, put_request, worker_lock
-
     session_id = _text(said, "session_id")
     if not is_name(session_id):
         session_id = "none"
@@ -149,7 +151,7 @@ def _said(home: str, event: str, text: bytes) -> dict[str, Any]:
     except (ValueError, TypeError, MemoryError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        _log(home, f"{event or 'hook'}: stdin is not a JSON object ({len(text)} bytes)")
+        write_log(home, f"{event or 'hook'}: stdin is not a JSON object ({len(text)} bytes)")
         return {}
     return said
 
@@ -157,3 +159,75 @@ def _said(home: str, event: str, text: bytes) -> dict[str, Any]:
 def _text(said: dict[str, Any], name: str) -> str:
     value = said.get(name)
     return value if isinstance(value, str) else ""
+
+
+def worker_lock(home: str) -> ProcessLock:
+    """The lock that the worker holds."""
+    return ProcessLock(os.path.join(home, FOLDER, _LOCK))
+
+
+def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
+    """Leave a request; gives the path that is gone, with and without `.taken`, when it has been met."""
+    folder = os.path.join(home, FOLDER)
+    for place in (home, folder):  # two hooks may make it at once
+        os.makedirs(place, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, f"{session_id}.{kind}")
+    write_private(path, transcript.encode("utf-8", "replace"))
+    return path
+
+
+def is_pending(path: str) -> bool:
+    """Whether a request has not been met yet."""
+    return os.path.exists(path) or os.path.exists(path + _TAKEN)
+
+
+def waiting(home: str, kind: str | None = None) -> list[str]:
+    """The names of requests that nobody has met, also those that a worker took before it died."""
+    kinds = (KEEP, WARM) if kind is None else (kind,)
+    names = os.listdir(os.path.join(home, FOLDER))
+    return sorted(name for name in names if name.removesuffix(_TAKEN).rpartition(".")[2] in kinds)
+
+
+def take_requests(home: str) -> dict[str, str]:
+    """Take every request: the transcript that each names, by the path of what is to be removed when it has been met.
+
+    A taken one has another name, so that the same session can ask again meanwhile.
+    """
+    taken = {}
+    for name in waiting(home):
+        path = os.path.join(home, FOLDER, name)
+        target = path if name.endswith(_TAKEN) else path + _TAKEN
+        if target != path:
+            os.replace(path, target)
+        with open(target, encoding="utf-8", errors="replace") as file:
+            taken[target] = file.read(1 << 16)
+    return taken
+
+
+def is_urgent(path: str) -> bool:
+    """Whether somebody waits for a request that was taken."""
+    return path.endswith(f".{KEEP}{_TAKEN}")
+
+
+def write_log(home: str, text: str) -> None:
+    """Add an entry; where that cannot be done, nothing happens."""
+    path = os.path.join(home, LOG)
+    line = "".join(sign if sign.isprintable() else " " for sign in text[:_LONGEST_ENTRY])
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
+            if os.fstat(file.fileno()).st_size > _LOG_BYTES:
+                os.replace(path, f"{path}.1")
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            file.write(f"{stamp} {line}\n".encode("utf-8", "replace"))
+    except OSError:
+        return
+
+
+def read_log(home: str, most: int = 5) -> list[str]:
+    """The last entries, the oldest first."""
+    try:
+        with open(os.path.join(home, LOG), encoding="utf-8", errors="replace") as file:
+            return file.read(2 * _LOG_BYTES).splitlines()[-most:]
+    except OSError:
+        return []

@@ -8,9 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from hansard.cli.hook.log import write_log
-from hansard.cli.hook.requests import FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock
-from hansard.cli.hook.run import FAILED
+from hansard.cli.hook.run import FAILED, FOLDER, KEEP, is_urgent, take_requests, waiting, worker_lock, write_log
 from hansard.errors import NotFound, StoreBusy
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from hansard.cli.fast_start import MOST, is_name
 from hansard.cli.statusline.line import ClientInput
 from hansard.cli.statusline.run import line_of, refresh_lock, trouble
 from hansard.cli.statusline.snapshot import (
+    BUSY,
     FILE,
     SHAPE,
     SPOOL,
@@ -26,7 +27,6 @@ from hansard.files import write_private
 if TYPE_CHECKING:
     from hansard.cli.statusline.run import Options
 
-BUSY = "busy"
 _SHARE = 20  # a sync is let run for at most one part of the time in so many
 _LONGEST = 600  # seconds until the next one, whatever the last one took
 _ACTIVE = 900  # seconds for which a session's line is kept current

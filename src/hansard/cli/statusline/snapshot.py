@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "statusline.json"
 SPOOL = "statusline"  # a folder: high-water marks, and what the shell script reads
+BUSY = "busy"  # in that folder: the process that writes the lines
 SHAPE = 4  # another number: the file was written by other rules
 _MOST = 1 << 24
 _OLD = 60_000  # milliseconds; a snapshot is not trusted for longer, should a change have escaped notice

@@ -1,10 +1,49 @@
-"""Commands that take a query: options may stand anywhere between its words."""
+"""Arguments that several commands take: a session, a query, a date."""
 
 from __future__ import annotations
 
+import os
+import sys
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
+
 import click
 
-from hansard.cli.context import Command
+from hansard.cli.context import Command, Context
+from hansard.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    _ParamType = click.ParamType[datetime]  # generic for the type checker only: older clicks do not know it
+else:
+    _ParamType = click.ParamType
+
+
+def parse_moment(text: str, now: datetime, *, end: bool = False, zone: tzinfo | None = None) -> datetime:
+    """The time that is meant; a day, a month or a year means its beginning, or with `end` the moment after it."""
+    from hansard.query.language.dates import parse_span
+
+    span = parse_span(text, now, zone)
+    return span.end if end else span.start
+
+
+class Moment(_ParamType):
+    """A date or a distance back from now."""
+
+    name = "when"
+
+    def __init__(self, *, end: bool = False) -> None:
+        self.end = end
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The time, or a usage error with examples."""
+        if isinstance(value, datetime):
+            return value
+        try:
+            return parse_moment(str(value), datetime.now(UTC), end=self.end)
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
 
 
 class QueryCommand(Command):
@@ -76,3 +115,42 @@ def _is_excluded_field(arg: str) -> bool:
     from hansard.query.language import FIELDS
 
     return arg[1:].partition(":")[0].lower() in FIELDS and ":" in arg
+
+
+def choose_session(cli: Context, name: str | None, *, default: str | None = None, missing: str = "") -> str:
+    """The name that was given; else the id that is picked in a terminal; else the default, or a usage error without one.
+
+    `missing` is what that error says. With --json a program is asking: nothing is picked.
+    """
+    if name is not None:
+        return name
+    if cli.as_json or not _is_interactive():
+        if default is None:
+            if missing:
+                raise UsageError(missing)
+            ctx = click.get_current_context()
+            raise click.MissingParameter(ctx=ctx, param_hint="'SESSION'", param_type="argument")
+        return default
+    return _pick(cli)
+
+
+def _is_interactive() -> bool:
+    if os.environ.get("TERM") == "dumb":
+        return False
+    try:
+        return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    except (AttributeError, ValueError):  # closed or replaced
+        return False
+
+
+def _pick(cli: Context) -> str:
+    from hansard.cli.commands.tui import start_app
+
+    settings = cli.settings()
+    with cli.reading(settings):
+        pass
+    purpose = click.get_current_context().info_name or "choose"
+    chosen = start_app(cli, settings, picks="session", purpose=purpose, is_syncing=False)
+    if chosen is None:
+        raise click.exceptions.Exit(1)
+    return chosen.session_id

@@ -1,0 +1,257 @@
+"""`hansard sync`, `status`, `doctor`, `rebuild` and `verify`: the store itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hansard.cli.context import (
+    SLOW_SECONDS,
+    Command,
+    Context,
+    closed_roots,
+    common,
+    has_store,
+    no_roots,
+    now,
+    pass_context,
+    program,
+    reads,
+    warn,
+)
+from hansard.cli.output.progress import BytesBar, SyncBar
+from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy, UsageError
+from hansard.render.format import incomplete, many, odd_lines, size
+from hansard.render.text import one_line, wrap
+
+if TYPE_CHECKING:
+    from hansard.sync.report import SyncReport
+
+
+BUSY = "another process is syncing this store and did not finish in time: try again"
+
+
+@click.command(cls=Command)
+@click.option("--reread", is_flag=True, help="Compare every file in full with the stored copy, whatever its date.")
+@common
+@pass_context
+def sync(cli: Context, reread: bool) -> None:
+    """Store and index whatever is new in the source roots.
+
+    Every command that reads does this by itself; on its own it is for a scheduler, and for the first time. Exits with 10 when a file
+    could not be kept or a transcript could not be indexed; everything else was.
+
+    Examples:
+      hansard sync
+      hansard sync --reread
+      hansard sync --root ~/.claude --root /backup/claude --json
+    """
+    cli.must_sync("sync")
+    with cli.engine() as h:
+        if not h.roots and not has_store(h):
+            raise no_roots()
+        with SyncBar(after=0.3) as bar:
+            report = h.sync(listener=bar, wait_seconds=10, reread=reread, compare_bytes=None)
+        problems = h.problems() if report.problems else ()
+    report_sync(cli, report)
+    if closed := closed_roots(h, report):
+        raise SourceUnreadable(f"nothing could be read from {', '.join(closed)}: check the permissions")
+    if problems:
+        raise Incomplete(incomplete(problems))
+    if h.roots and not report.transcripts:
+        warn(
+            f"there is no transcript in {', '.join(root.path for root in h.roots)};"
+            " a root is a Claude config directory (it has projects/ in it) or a projects directory"
+        )
+
+
+def report_sync(cli: Context, report: SyncReport) -> None:
+    """Say what a sync or a rebuild did."""
+    if report.busy:
+        raise StoreBusy(BUSY)
+    for line in report.unreadable:
+        warn(f"cannot read {one_line(line)}")
+    if links := report.unfollowed_links:
+        leads = "points outside its root and is" if links == 1 else "point outside their root and are"
+        warn(f"{many(links, 'link')} {leads} not followed: see `hansard doctor`")
+    if cli.as_json:
+        cli.emit(report)
+        return
+    read = f"{size(report.bytes_read)} and {many(report.records, 'record')} in {report.seconds:.1f} s"
+    lines = [f"{many(report.transcripts, 'transcript')}, {report.changed:,} changed: {read}"]
+    if report.gone:
+        lines.append(f"{many(report.gone, 'file')} gone from the source; their content is kept")
+    if report.issues:
+        lines.append(f"{odd_lines(report.issues)}: see `hansard doctor`")
+    cli.say(lines)
+
+
+@click.command(cls=Command)
+@reads
+@pass_context
+def status(cli: Context) -> None:
+    """Show the store, its sources, and what the client's clean-up deletes next.
+
+    Examples:
+      hansard status
+      hansard status --json
+    """
+    with cli.reading(early=True, waits=False) as h:
+        answer = h.status(as_synced=True)
+    if cli.as_json:
+        cli.emit(answer)
+    else:
+        from hansard.render.terminal.health import status_lines
+
+        cli.say(status_lines(answer, now(), cli.width(), cli.paint(), syncing=cli.syncing))
+
+
+@click.command(cls=Command)
+@reads
+@pass_context
+def doctor(cli: Context) -> None:
+    """Look for problems: the store's health, permissions, bad lines, records and fields nobody has seen.
+
+    Exits with 1 if there are errors; notes and warnings do not count.
+
+    Examples:
+      hansard doctor
+      hansard doctor --json
+    """
+    from hansard.query.health import Diagnosis, Finding
+
+    try:
+        with cli.reading(waits=False) as h:
+            answer = h.doctor()
+    except HansardError as error:
+        if error.exit_code <= 2:  # the question is wrong, not the store
+            raise
+        answer = Diagnosis((Finding("error", "store", str(error)),), (), ())
+    if cli.as_json:
+        cli.emit(answer)
+    else:
+        from hansard.render.terminal.health import doctor_lines
+
+        cli.say(doctor_lines(answer, cli.width(), cli.paint()))
+    if not answer.is_healthy:
+        raise click.exceptions.Exit(1)
+
+
+@click.command(cls=Command)
+@common
+@pass_context
+def rebuild(cli: Context) -> None:
+    """Rebuild both indexes from the record; the sources are not read.
+
+    The indexes hold nothing that the record does not: use this when one is damaged.
+
+    Examples:
+      hansard rebuild
+      hansard rebuild --json
+    """
+    with cli.engine() as h:
+        if not has_store(h):
+            raise NotFound(f"nothing has been synced to {h.home} yet: run `hansard sync` first")
+        with SyncBar(after=0.3) as bar:
+            report = h.rebuild(listener=bar)
+    report_sync(cli, report)
+
+
+@click.command(cls=Command)
+@click.option(
+    "--deep", is_flag=True, help="Also check the database itself, and compare with the sources that still exist."
+)
+@click.option("--full", is_flag=True, help="Compare the indexes with the whole record instead of a sample.")
+@click.option(
+    "--since",
+    metavar="REVISION",
+    help="A revision noted earlier: prove that nothing stored by then was changed or removed.",
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Repair damage from sources that still have the bytes, re-read what differs, rebuild wrong indexes.",
+)
+@click.option(
+    "--salvage",
+    metavar="DIR",
+    help="Copy everything still readable in a damaged record to a new data directory, and check nothing else.",
+)
+@common
+@pass_context
+def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
+    """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
+
+    Exits with 1 when something does not match; contents that are intact but unproven are listed, and do not change the exit code. Nothing is synced or changed without --repair. The revision that is printed stands for
+    everything kept so far: note it elsewhere, and `--since` proves later that it is all still there.
+
+    Examples:
+      hansard verify
+      hansard verify --deep --json
+      hansard verify --since 412:9f3c0a
+      hansard verify --repair
+      hansard verify --salvage ~/hansard-salvaged
+    """
+    if salvage is not None:
+        if deep or full or repair or since is not None:
+            raise UsageError("--salvage cannot be used with other options")
+        _salvage(cli, salvage)
+        return
+    with cli.engine() as h, BytesBar("Verifying", after=SLOW_SECONDS) as bar:
+        report = h.verify(deep=deep, full=full, since=since, repair=repair, progress=bar)
+    if cli.as_json:
+        cli.emit(report)
+    else:
+        lines = [
+            f"{many(report.transcripts, 'transcript')} and {many(report.files - report.transcripts, 'other file')},"
+            f" {size(report.bytes)}: "
+            + ("all intact" if not report.mismatches else many(len(report.mismatches), "MISMATCH", "MISMATCHES"))
+        ]
+        if deep:
+            changed = f"; {many(report.changed, 'file')} changed since the last sync" if report.changed else ""
+            lines.append(f"{many(report.compared, 'file')} compared with the source{changed}")
+        if report.rederived:
+            lines.append(f"{many(report.rederived, 'transcript')} read again and compared with the indexes")
+        if report.repaired:
+            lines.append(f"{many(report.repaired, 'mismatch was', 'mismatches were')} repaired")
+        if report.damaged_copy is not None:
+            lines.append(
+                f"the damaged record is kept as {one_line(report.damaged_copy)}; remove it when nothing is missing"
+            )
+        lines.append(f"revision {report.revision}")
+        if report.unproven:
+            lines.append(
+                f"{many(len(report.unproven), 'content is', 'contents are')} UNPROVEN: read while the file was being rewritten, and"
+                " not found again in it"
+            )
+        lines += [
+            f"  {one_line(item.path)} from {item.proven:,} to {item.size:,}: the file may never have had all of these bytes at once"
+            for item in report.unproven
+        ]
+        for item in report.mismatches:
+            place = f" at {item.offset:,}" if item.offset is not None else ""
+            lines.append(f"  {one_line(item.path)}{place}: {one_line(item.reason)}")
+        cli.say(piece for line in lines for piece in wrap(line, cli.width()))
+    if report.mismatches:
+        raise click.exceptions.Exit(1)
+
+
+def _salvage(cli: Context, to: str) -> None:
+    with cli.engine() as h:
+        report = h.salvage(to)
+    if cli.as_json:
+        cli.emit(report)
+        return
+    lost = sum(loss.length for loss in report.losses)
+    lines = [
+        f"{many(report.files, 'file')}, {size(report.bytes)} and {many(report.remarks, 'remark')} salvaged to {one_line(to)}: "
+        + (f"{size(lost)} LOST in {many(len(report.losses), 'place')}" if report.losses else "nothing was lost")
+    ]
+    lines += [f"  {one_line(loss.path)} at {loss.offset:,}: {size(loss.length)}" for loss in report.losses]
+    if report.unnamed:
+        lines.append(f"{many(report.unnamed, 'file')} without a name: see projects/salvaged")
+    lines.append(
+        f"Next: {program()} verify --repair --home {one_line(to)}, which repairs from the sources, then {program()} sync --home {one_line(to)}"
+    )
+    cli.say(piece for line in lines for piece in wrap(line, cli.width()))
