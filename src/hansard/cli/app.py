@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import click
 
 from hansard import __version__
-from hansard.cli.context import Context, note, pass_context, reads, unwrapped
+from hansard.cli.context import Context, note, reads, unwrapped
 from hansard.errors import HansardError
 
 READ, COUNT, MARK, KEEP = "Read the history", "Track tokens and cost", "Tag and annotate", "Sync and maintain"
@@ -213,8 +213,7 @@ def _quiet() -> None:
 @click.version_option(__version__, "-V", "--version", prog_name="hansard", message="%(prog)s %(version)s")
 @reads
 @click.pass_context
-@pass_context
-def hansard(cli: Context, ctx: click.Context) -> None:
+def hansard(ctx: click.Context, cli: Context) -> None:
     """Keep, read and restore the history of your coding-agent sessions.
 
     Without a command: an overview of recent activity.

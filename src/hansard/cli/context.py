@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
@@ -62,6 +62,13 @@ class Context:
         stream.write(encoded(value))
         stream.flush()
         self.tell_coverage()
+
+    def answer(self, value: Any, lines: Callable[[], Iterable[str]]) -> None:
+        """Write the answer as JSON if that was asked for, else as lines for people, which are only made then."""
+        if self.as_json:
+            self.emit(value)
+        else:
+            self.say(lines())
 
     def say(self, lines: Iterable[str]) -> None:
         """Write lines for people; whatever came from a transcript has been cleaned before."""
@@ -256,6 +263,12 @@ def warn(text: str) -> None:
     note(f"hansard: {text}")
 
 
+def none_found(text: str) -> NoReturn:
+    """Say that nothing matches, and exit with 1 as grep does."""
+    warn(text)
+    raise click.exceptions.Exit(1)
+
+
 def no_roots() -> NotFound:
     """The error of a user who has no history, or has it elsewhere."""
     from hansard.config import usual_places
@@ -340,8 +353,9 @@ def _option(*names: str, keep: str, **more: Any) -> Callable[[_Command], _Comman
     return click.option(*names, expose_value=False, callback=_keep(keep), **more)
 
 
-def common(command: _Command) -> _Command:
-    """The options of every command."""
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass a command its context, and add the options that every command has."""
+    command = pass_context(command)
     for add in (
         _option(
             "--color",
@@ -370,17 +384,18 @@ def common(command: _Command) -> _Command:
     return command
 
 
-def reads(command: _Command) -> _Command:
-    """The options of every command that answers from the store."""
-    command = _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly.")(command)
-    command = _option(
-        "--wait/--no-wait",
-        keep="wait",
-        default=None,
-        help="Wait for the first sync of a large history to complete, or answer from its newest part at once; the default is to"
-        " wait in scripts, and in a terminal for all but the overview, sessions and usage.",
-    )(command)
-    command = _option(
-        "--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."
-    )(command)
+def reads(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`common`, and the options of every command that answers from the store."""
+    for add in (
+        _option("--no-pager", keep="no_pager", is_flag=True, help="Write to the terminal directly."),
+        _option(
+            "--wait/--no-wait",
+            keep="wait",
+            default=None,
+            help="Wait for the first sync of a large history to complete, or answer from its newest part at once; the default is"
+            " to wait in scripts, and in a terminal for all but the overview, sessions and usage.",
+        ),
+        _option("--no-sync", keep="no_sync", is_flag=True, help="Do not sync first; use what is already indexed."),
+    ):
+        command = add(command)
     return common(command)

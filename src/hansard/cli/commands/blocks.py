@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
-from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.context import Context, none_found, now, reads
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     Period,
@@ -105,7 +105,6 @@ class _Answer(Struct, frozen=True):
     ),
 )
 @reads
-@pass_context
 def blocks(
     cli: Context,
     request: BlocksRequest,
@@ -153,8 +152,7 @@ def blocks(
         filters = filter_line(typed_query())
         cli.say([*_lines(answer, when, cli.width(), cli.paint()), *map(one_line, filters)])
     if not any(not block.is_gap for block in answer.blocks):
-        note("hansard: no block is active" if active else "hansard: no message matches")
-        raise click.exceptions.Exit(1)
+        none_found("no block is active" if active else "no message matches")
 
 
 def _ask(h: Hansard, request: BlocksRequest, chosen: _Selection) -> _Answer:

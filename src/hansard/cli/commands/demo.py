@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, common, pass_context
+from hansard.cli.context import Command, Context, common
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _FRESH_SECONDS = 12 * 3600
 @click.command(cls=Command)
 @click.argument("directory", metavar="[DIR]", required=False)
 @common
-@pass_context
 def demo(cli: Context, directory: str | None) -> None:
     """Try Hansard on an invented history: two months of six projects, in every layout that clients have written.
 

@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand, choose_session
-from hansard.cli.context import SLOW_SECONDS, Context, note, pass_context, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Context, note, reads, warn
 from hansard.cli.output.progress import BytesBar, CountBar
 from hansard.cli.request_options import SESSION_FILTERS, takes
 from hansard.errors import HansardError, NotFound, UsageError
@@ -50,7 +50,6 @@ _MISSING = "name the sessions to export, select them with --project or another c
     click.option("--prune", is_flag=True, help="Remove files of earlier exports whose sessions are not selected now."),
 )
 @reads
-@pass_context
 def export(
     cli: Context,
     request: SessionsRequest,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import Command, Context, none_found, note, now, reads
 from hansard.cli.request_options import more_note, read_page, reversed_order, takes
 from hansard.errors import NotFound, UsageError
 from hansard.model.requests import FileHistoryRequest, FilesRequest, same_for
@@ -54,7 +54,6 @@ _HISTORY = (
     "sort reverse limit page cursor",
 )
 @reads
-@pass_context
 def files(
     cli: Context,
     request: FilesRequest,
@@ -91,8 +90,7 @@ def files(
         if found.next_cursor is not None:
             note(more_note(len(found.files), f"{found.total:,}", "files", page))
     if not found.files:
-        note("hansard: no file matches")
-        raise click.exceptions.Exit(1)
+        none_found("no file matches")
 
 
 def _path(h: Hansard, request: FilesRequest, *, must: bool) -> str | None:

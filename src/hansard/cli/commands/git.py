@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, pass_context, reads
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, reads
 from hansard.cli.request_options import limit_option
 from hansard.errors import NotFound, UsageError
 from hansard.render.text import one_line
@@ -36,7 +36,6 @@ _ID = re.compile(r"[0-9A-Za-z_-]{1,200}")
     help="With notes and hook: a folder in the repository; default: the current directory.",
 )
 @reads
-@pass_context
 def git(
     cli: Context, action: str, target: str | None, prefix: str, write: bool, yes: bool, repository: str | None
 ) -> None:
@@ -61,10 +60,7 @@ def git(
     elif action == "notes":
         with cli.reading() as h:
             text = h.git_note(target or "HEAD", folder, write=write)
-        if cli.as_json:
-            cli.emit({"note": text, "written": write})
-        else:
-            cli.say(text.rstrip("\n").split("\n"))
+        cli.answer({"note": text, "written": write}, lambda: text.rstrip("\n").split("\n"))
     else:
         _words(cli, action, target or "@last", prefix)
 
@@ -81,10 +77,7 @@ def _words(cli: Context, action: str, target: str, prefix: str) -> None:
             from hansard.git.commit_message import new_words
 
             found = new_words(session, prefix)
-    if cli.as_json:
-        cli.emit(found)
-    else:
-        cli.say(getattr(found, action).rstrip("\n").split("\n"))
+    cli.answer(found, lambda: getattr(found, action).rstrip("\n").split("\n"))
 
 
 def _from_hook() -> str:
@@ -170,7 +163,6 @@ _LINES = re.compile(r"^(\d{1,9})(?:[-,](\d{1,9}))?$")
     "--repository", metavar="DIR", help="With COMMIT: a folder in its repository; default: the current directory."
 )
 @reads
-@pass_context
 def blame(cli: Context, target: str, lines: str | None, rev: str | None, repository: str | None) -> None:
     """Show which session wrote each line of a file, or each line that a commit added.
 
@@ -191,20 +183,14 @@ def blame(cli: Context, target: str, lines: str | None, rev: str | None, reposit
     with cli.reading() as h:
         if os.path.isfile(path) or (rev is not None and not os.path.isdir(path)):
             report = h.blame(path, span, rev)
-            if cli.as_json:
-                cli.emit(report)
-            else:
-                cli.say(draw_blame(report, cli.width(), cli.paint(), now()))
+            cli.answer(report, lambda: draw_blame(report, cli.width(), cli.paint(), now()))
             return
         if span is not None or rev is not None:
             raise UsageError(f"no such file: {path}")
         if os.path.isdir(path):
             raise UsageError(f"{path} is a directory; blame takes a file or a commit")
         found = h.blame_commit(target, repository or os.getcwd())
-    if cli.as_json:
-        cli.emit(found)
-    else:
-        cli.say(draw_commit(found, cli.width(), cli.paint(), now()))
+    cli.answer(found, lambda: draw_commit(found, cli.width(), cli.paint(), now()))
     if not found.files:
         note("hansard: the commit adds no lines")
 
@@ -236,7 +222,6 @@ def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None
 )
 @limit_option(50)
 @reads
-@pass_context
 def commits(cli: Context, session: str | None, repository: str | None, limit: int) -> None:
     """List the commits that sessions made or had a part in, newest first, with their cost; with SESSION, its commits.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Command, Context, note, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import UsageError
@@ -67,7 +67,6 @@ _BATCH = 256  # lines written at once into a pipe
     "all_generations",
 )
 @reads
-@pass_context
 def grep(
     cli: Context,
     request: GrepRequest,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from hansard.cli.context import Command, Context, common, pass_context
+from hansard.cli.context import Command, Context, common
 
 
 @click.command(cls=Command)
 @click.argument("command", required=False)
 @common
 @click.pass_context
-@pass_context
-def help(cli: Context, ctx: click.Context, command: str | None) -> None:  # noqa: A001 - a command's function has its name
+def help(ctx: click.Context, cli: Context, command: str | None) -> None:  # noqa: A001 - a command's function has its name
     """Show help for a command, or list all commands.
 
     Examples:
@@ -35,7 +34,7 @@ def help(cli: Context, ctx: click.Context, command: str | None) -> None:  # noqa
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @common
 @click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
+def completion(ctx: click.Context, _cli: Context, shell: str) -> None:
     """Print a shell completion script.
 
     Examples:
@@ -64,7 +63,6 @@ def completion(ctx: click.Context, shell: str) -> None:
 @click.command(cls=Command)
 @click.argument("database", type=click.Choice(["record", "index", "text", "all"]), default="all")
 @common
-@pass_context
 def schema(cli: Context, database: str) -> None:
     """Print the schema of the databases: record.db, index.db and text.db.
 
@@ -75,7 +73,4 @@ def schema(cli: Context, database: str) -> None:
     from hansard.engine import schemas
 
     wanted = {name: sql for name, sql in schemas().items() if database in ("all", name.removesuffix(".db"))}
-    if cli.as_json:
-        cli.emit({"databases": wanted})
-    else:
-        cli.say(f"-- {name}\n\n{sql}\n" for name, sql in wanted.items())
+    cli.answer({"databases": wanted}, lambda: (f"-- {name}\n\n{sql}\n" for name, sql in wanted.items()))

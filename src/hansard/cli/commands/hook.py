@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from hansard.cli.context import Command, Context, common, pass_context
+from hansard.cli.context import Command, Context, common
 from hansard.cli.hook.run import TIMEOUT, Options, run
 
 
@@ -23,7 +23,6 @@ from hansard.cli.hook.run import TIMEOUT, Options, run
 @click.option("--briefing", is_flag=True, help="SessionStart: print what the last sessions of this project were about.")
 @click.option("--work", is_flag=True, hidden=True, help="Do what hooks have asked for; run by hooks.")
 @common
-@pass_context
 def hook(cli: Context, event: str, timeout: float, briefing: bool, work: bool) -> None:
     """Handle a hook of the client: store what is new, without delaying it.
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.context import Command, Context, reads
 from hansard.errors import UsageError
 
 
@@ -26,7 +26,6 @@ from hansard.errors import UsageError
     help="The repository that answers are about. [default: CLAUDE_PROJECT_DIR, what the client names, or the working directory]",
 )
 @reads
-@pass_context
 def mcp(cli: Context, http: bool, port: int | None, project: str | None) -> None:
     """Serve the history to coding agents over the Model Context Protocol.
 

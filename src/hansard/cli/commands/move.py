@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, note, pass_context, reads, warn
+from hansard.cli.context import Command, Context, note, reads, warn
 from hansard.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 @click.option("--rewrite-cwd", is_flag=True, help="With --rename: also change the cwd in the lines of transcripts.")
 @click.option("--undo", is_flag=True, help="Undo the last move, or the one of OLD.")
 @reads
-@pass_context
 def move(
     cli: Context, old: str | None, new: str | None, yes: bool, rename: bool, rewrite_cwd: bool, undo: bool
 ) -> None:

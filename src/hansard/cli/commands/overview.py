@@ -61,10 +61,10 @@ def show_overview(cli: Context, settings: Settings, *, demo: bool = False) -> No
         page = h.sessions(limit=_RECENT)
         answer = h.status(as_synced=True)
         counts = _counts(h, moment)
-    if cli.as_json:
-        cli.emit({"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer})
-    else:
-        cli.say(_lines(page, answer, counts, cli.cells(), cli.width(), cli.paint(), demo=demo, coverage=cli.coverage))
+    cli.answer(
+        {"demo": demo, "activity": counts, "sessions": page.sessions, "status": answer},
+        lambda: _lines(page, answer, counts, cli.cells(), cli.width(), cli.paint(), demo=demo, coverage=cli.coverage),
+    )
     if demo:
         from shlex import quote
 

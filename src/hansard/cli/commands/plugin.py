@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, common, note, pass_context
+from hansard.cli.context import Command, Context, common, note
 from hansard.errors import HansardError, NotFound
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     "--mcp-json", metavar="DIR", help="Only name the MCP server in DIR/.mcp.json, for any agent that reads it."
 )
 @common
-@pass_context
 def plugin(
     cli: Context, action: str, yes: bool, config_dir: str | None, briefing: bool | None, mcp_json: str | None
 ) -> None:
@@ -148,10 +147,7 @@ def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
     from hansard.cli import plugin as installing
 
     found = installing.plugin_status(home, config_dir, os.environ)
-    if cli.as_json:
-        cli.emit(found)
-    else:
-        cli.say(_status_lines(found))
+    cli.answer(found, lambda: _status_lines(found))
 
 
 def _status_lines(found: PluginStatus) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.cli.context import Command, Context, none_found, reads
 from hansard.errors import StoreBusy, UsageError
 from hansard.model.table import Column, Table
 from hansard.render.format import many, model_name
@@ -45,7 +45,6 @@ _CHANGES = 20
 )
 @click.option("--from", "url", metavar="URL", help="With update: fetch from this URL or file, in the same format.")
 @reads
-@pass_context
 def prices(cli: Context, text: str | None, everything: bool, url: str | None) -> None:
     """Show the dated prices in use for the models of the history, or fetch new ones; TEXT is a part of a model's name.
 
@@ -74,8 +73,7 @@ def prices(cli: Context, text: str | None, everything: bool, url: str | None) ->
     elif rates:
         cli.say(_lines(rates, data, cli.width(), cli.paint(), everything=everything))
     if not rates:
-        note("hansard: no model matches" if text else "hansard: the history has no messages from a model")
-        raise click.exceptions.Exit(1)
+        none_found("no model matches" if text else "the history has no messages from a model")
 
 
 # -- the list

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import FreeTextCommand
-from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.context import Context, note, now, reads
 from hansard.cli.request_options import limit_option, more_note, read_page, takes, typed_query
 from hansard.model.requests import PromptsRequest
 from hansard.model.table import Column, Kind, Table
@@ -48,7 +48,6 @@ _COLUMNS = (
     "page cursor",
 )
 @reads
-@pass_context
 def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> None:
     """List every prompt ever typed, the newest first; QUERY chooses those with some words.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from hansard.cli.context import SLOW_SECONDS, Command, Context, pass_context, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Command, Context, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.model.table import Column, Table
 from hansard.render.format import cost, dollars, many, model_name, short
@@ -34,7 +34,6 @@ _CENT = Decimal("0.005")
     help="The JSON output of ccusage, agentsview or tokscale, which is then explained; - for stdin.",
 )
 @reads
-@pass_context
 def reconcile(cli: Context, peer: BinaryIO | None) -> None:
     """Compare the total with what other tools count, and explain the difference.
 
@@ -56,10 +55,7 @@ def reconcile(cli: Context, peer: BinaryIO | None) -> None:
             warn(
                 f"{many(found.damaged, 'damaged place was', 'damaged places were')} left out; `hansard verify` names them"
             )
-        if cli.as_json:
-            cli.emit(found)
-        else:
-            cli.say(_page(found, cli.chart_width(), cli.paint()))
+        cli.answer(found, lambda: _page(found, cli.chart_width(), cli.paint()))
 
 
 def _page(found: Reconciliation, columns: int, paint: Paint) -> Iterator[str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, pass_context, reads
-from hansard.cli.context import note as tell
+from hansard.cli.context import Command, Context, none_found, reads
 from hansard.cli.output.session_table import say_remarks
 from hansard.errors import UsageError
 from hansard.render.text import clean, one_line
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 @click.argument("session", nargs=-1)
 @click.option("--remove", is_flag=True, help="Unpin.")
 @reads
-@pass_context
 def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
     """Pin sessions, to find them again with `is:pinned`.
 
@@ -46,7 +44,6 @@ def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
 @click.argument("tags", nargs=-1, metavar="[TAG]...")
 @click.option("--remove", is_flag=True, help="Remove these tags.")
 @reads
-@pass_context
 def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) -> None:
     """Give a session tags. Without TAG: its tags; without SESSION: all tags and how many sessions have them.
 
@@ -73,8 +70,7 @@ def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) 
     else:
         cli.say(map(one_line, found.tags))
     if not tags and not found.tags:
-        tell("hansard: the session has no tags")
-        raise click.exceptions.Exit(1)
+        none_found("the session has no tags")
 
 
 def _say_tags(cli: Context, found: Sequence[Tagged]) -> None:
@@ -84,8 +80,7 @@ def _say_tags(cli: Context, found: Sequence[Tagged]) -> None:
         digits = max(len(f"{item.sessions:,}") for item in found)
         cli.say(f"{item.sessions:>{digits},}  {one_line(item.tag)}" for item in found)
     if not found:
-        tell("hansard: no tags yet; add one with `hansard tag SESSION TAG`")
-        raise click.exceptions.Exit(1)
+        none_found("no tags yet; add one with `hansard tag SESSION TAG`")
 
 
 @click.command(cls=Command)
@@ -93,7 +88,6 @@ def _say_tags(cli: Context, found: Sequence[Tagged]) -> None:
 @click.argument("title", nargs=-1)
 @click.option("--remove", is_flag=True, help="Restore the original title.")
 @reads
-@pass_context
 def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bool) -> None:
     """Give a session a title of your own. The transcript is not changed.
 
@@ -123,7 +117,6 @@ _MOST_INPUT = 1 << 20  # a note is far shorter; what is longer is refused withou
 @click.argument("text", nargs=-1)
 @click.option("--remove", "number", metavar="N", type=click.IntRange(min=1), help="Remove note number N.")
 @reads
-@pass_context
 def note(cli: Context, session: str | None, text: tuple[str, ...], number: int | None) -> None:
     """Add a note to a session; without TEXT: show its notes with their numbers. `-` reads the note from stdin.
 
@@ -146,13 +139,9 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
             found = h.note(session, said)
         else:
             found = h.remarks(session)
-    if cli.as_json:
-        cli.emit(found)
-    else:
-        cli.say(_numbered(found.notes))
+    cli.answer(found, lambda: _numbered(found.notes))
     if not found.notes and number is None:
-        tell("hansard: the session has no notes")
-        raise click.exceptions.Exit(1)
+        none_found("the session has no notes")
 
 
 def _read_stdin() -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import SLOW_SECONDS, Command, Context, note, pass_context, reads, warn
+from hansard.cli.context import SLOW_SECONDS, Command, Context, none_found, note, reads, warn
 from hansard.cli.output.progress import BytesBar
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError, WouldOverwrite
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 )
 @click.option("--touch", is_flag=True, help="Give the files today's date, so that the client does not clean them up.")
 @reads
-@pass_context
 def restore(
     cli: Context,
     names: tuple[str, ...],
@@ -155,7 +154,6 @@ def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
     "project since until limit",
 )
 @reads
-@pass_context
 def recover(cli: Context, request: LostSessionsRequest, lost: str | None, markdown: bool) -> None:
     """List sessions whose transcripts are gone everywhere; with SESSION, show what can be reconstructed of one.
 
@@ -205,8 +203,7 @@ def _list(cli: Context, request: LostSessionsRequest) -> None:
             note(f"{len(found.sessions):,} of {found.total:,} lost sessions; -n 0 lists all")
         note("These sessions have no transcript; `hansard recover SESSION` shows a reconstruction.")
     if not found.sessions:
-        note("hansard: no lost session matches")
-        raise click.exceptions.Exit(1)
+        none_found("no lost session matches")
 
 
 @click.command(cls=Command)
@@ -218,7 +215,6 @@ def _list(cli: Context, request: LostSessionsRequest) -> None:
     help="Another generation of a rewritten file; 1 is the first.",
 )
 @reads
-@pass_context
 def cat(cli: Context, name: str | None, generation: int | None) -> None:
     """Write a transcript's verbatim bytes to stdout.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, note, pass_context, program, reads, warn
+from hansard.cli.context import Command, Context, note, program, reads, warn
 from hansard.errors import NotFound
 from hansard.model.files import RestoreAction
 from hansard.render.format import many
@@ -45,8 +45,7 @@ class ResumeCommand(Command):
 @click.option("--dir", "directory", metavar="DIR", help="Resume in this directory, e.g. after the project was moved.")
 @reads
 @click.pass_context
-@pass_context
-def resume(cli: Context, ctx: click.Context, session: str | None, print_only: bool, directory: str | None) -> None:
+def resume(ctx: click.Context, cli: Context, session: str | None, print_only: bool, directory: str | None) -> None:
     """Resume a session in Claude Code, in the directory where it was started.
 
     If the client has deleted the session's transcript, it is restored first and dated today, so that the next clean-up leaves it

@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import FreeTextCommand
-from hansard.cli.context import Context, note, now, pass_context, reads, warn
+from hansard.cli.context import Context, note, now, reads, warn
 from hansard.cli.request_options import limit_option, read_page, takes, typed_query
 from hansard.errors import UsageError
 from hansard.model.requests import SearchRequest
@@ -38,7 +38,6 @@ _SHOWN = 60
     click.option("--syntax", is_flag=True, help="Explain the query language."),
 )
 @reads
-@pass_context
 def search(cli: Context, request: SearchRequest, grouping: str | None, count: bool, page: int, syntax: bool) -> None:
     """Find anything that was ever said or done: prompts, replies, thoughts, tool calls and their results, titles.
 
@@ -84,17 +83,11 @@ def search(cli: Context, request: SearchRequest, grouping: str | None, count: bo
 def _explain(cli: Context) -> None:
     from hansard.query.language import syntax_help
 
-    if cli.as_json:
-        cli.emit({"syntax": syntax_help()})
-    else:
-        cli.say([syntax_help().rstrip("\n")])
+    cli.answer({"syntax": syntax_help()}, lambda: [syntax_help().rstrip("\n")])
 
 
 def _count(cli: Context, total: int) -> None:
-    if cli.as_json:
-        cli.emit({"total": total})
-    else:
-        cli.say([str(total)])
+    cli.answer({"total": total}, lambda: [str(total)])
     if not total:
         raise click.exceptions.Exit(1)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hansard.cli.arguments import QueryCommand, choose_session
-from hansard.cli.context import Command, Context, note, pass_context, reads
+from hansard.cli.context import Command, Context, none_found, note, reads
 from hansard.cli.output.session_table import session_table
 from hansard.cli.request_options import (
     SESSION_FILTERS,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 @click.argument("query", nargs=-1)
 @takes(SessionsRequest, *SESSION_FILTERS, "debris sort reverse limit page cursor")
 @reads
-@pass_context
 def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -> None:
     """List sessions, newest first; QUERY selects them in the language of `hansard search`.
 
@@ -61,8 +60,7 @@ def sessions(cli: Context, request: SessionsRequest, reverse: bool, page: int) -
     if not found.sessions:
         cli.tell_coverage()
         none = f"no session so far: {progress.words}" if progress else "no session matches"
-        note(f"hansard: {none if found.total == 0 else 'no more sessions'}")
-        raise click.exceptions.Exit(1)
+        none_found(none if found.total == 0 else "no more sessions")
 
 
 _PROJECTS = (
@@ -94,7 +92,6 @@ _SORTS: dict[str, Callable[[Project], Any]] = {
 @click.argument("text", required=False)
 @takes(ProjectsRequest, "since until", sort_option(_SORTS, "last"), "reverse", limit_option(0))
 @reads
-@pass_context
 def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, limit: int) -> None:
     """List projects and what happened in them; TEXT is a part of the path.
 
@@ -123,8 +120,7 @@ def projects(cli: Context, request: ProjectsRequest, sort: str, reverse: bool, l
     if len(found) < total and not cli.as_json:
         note(f"{len(found):,} of {total:,} projects; --limit 0 shows all")
     if not found:
-        note("hansard: no project matches")
-        raise click.exceptions.Exit(1)
+        none_found("no project matches")
 
 
 def _project_row(item: Project) -> tuple[Any, ...]:
@@ -161,7 +157,6 @@ _RELATIONS = {
 @click.argument("session", required=False)
 @limit_option(10)
 @reads
-@pass_context
 def related(cli: Context, session: str | None, limit: int) -> None:
     """List sessions like this one, the most alike first, and why: links, shared files, shared words.
 
@@ -180,8 +175,7 @@ def related(cli: Context, session: str | None, limit: int) -> None:
         cli.say(_lines(found, cli.cells(), cli.width(), cli.paint()))
     if not found:
         title = one_line(chosen.title[:60]) or one_line(chosen.session_id[:8])
-        note(f"hansard: no session is related to {title!r}")
-        raise click.exceptions.Exit(1)
+        none_found(f"no session is related to {title!r}")
 
 
 def _lines(found: Sequence[Related], context: CellContext, columns: int, paint: Paint) -> Iterator[str]:

@@ -12,7 +12,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, no_roots, note, pass_context, program, reads, warn
+from hansard.cli.context import Command, Context, no_roots, note, program, reads, warn
 from hansard.cli.output.pager import write
 from hansard.errors import NotFound, UsageError
 from hansard.lazy_regex import lazy_compile
@@ -79,7 +79,6 @@ _TURNS = lazy_compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
     help="Another generation of a rewritten file; 1 is the first.",
 )
 @reads
-@pass_context
 def show(
     cli: Context,
     session: str | None,

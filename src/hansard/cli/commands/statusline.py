@@ -9,7 +9,7 @@ from shlex import join, quote
 import click
 
 from hansard.cli.background import START
-from hansard.cli.context import Command, Context, pass_context, reads
+from hansard.cli.context import Command, Context, reads
 from hansard.cli.fast_start import read_input
 from hansard.cli.statusline.line import DEFAULT, PLACES, ClientInput, is_sound, misspelled
 from hansard.cli.statusline.run import EVERY, Options, run, start_refresh
@@ -33,7 +33,6 @@ from hansard.errors import UsageError
     "--refresh", is_flag=True, help="Write the snapshot and the lines of the shell script, and sync; print nothing."
 )
 @reads
-@pass_context
 def statusline(cli: Context, form: str | None, every: int, script: bool, refresh: bool) -> None:
     """Print current spending as one line, for the client's status line.
 

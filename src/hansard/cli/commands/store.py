@@ -15,7 +15,6 @@ from hansard.cli.context import (
     has_store,
     no_roots,
     now,
-    pass_context,
     program,
     reads,
     warn,
@@ -35,7 +34,6 @@ BUSY = "another process is syncing this store and did not finish in time: try ag
 @click.command(cls=Command)
 @click.option("--reread", is_flag=True, help="Compare every file in full with the stored copy, whatever its date.")
 @common
-@pass_context
 def sync(cli: Context, reread: bool) -> None:
     """Store and index whatever is new in the source roots.
 
@@ -89,7 +87,6 @@ def report_sync(cli: Context, report: SyncReport) -> None:
 
 @click.command(cls=Command)
 @reads
-@pass_context
 def status(cli: Context) -> None:
     """Show the store, its sources, and what the client's clean-up deletes next.
 
@@ -109,7 +106,6 @@ def status(cli: Context) -> None:
 
 @click.command(cls=Command)
 @reads
-@pass_context
 def doctor(cli: Context) -> None:
     """Look for problems: the store's health, permissions, bad lines, records and fields nobody has seen.
 
@@ -140,7 +136,6 @@ def doctor(cli: Context) -> None:
 
 @click.command(cls=Command)
 @common
-@pass_context
 def rebuild(cli: Context) -> None:
     """Rebuild both indexes from the record; the sources are not read.
 
@@ -179,7 +174,6 @@ def rebuild(cli: Context) -> None:
     help="Copy everything still readable in a damaged record to a new data directory, and check nothing else.",
 )
 @common
-@pass_context
 def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
     """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
 

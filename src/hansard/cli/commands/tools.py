@@ -10,7 +10,7 @@ import click
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
-from hansard.cli.context import Context, note, now, pass_context, reads
+from hansard.cli.context import Context, none_found, note, now, reads
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     filter_line,
@@ -68,7 +68,6 @@ _CALLS = (
     "page cursor",
 )
 @reads
-@pass_context
 def tools(
     cli: Context,
     request: ToolsRequest,
@@ -121,8 +120,7 @@ def tools(
         if found is not None and found.next_cursor is not None:
             note(more_note(len(found.calls), f"{found.total:,}", "calls", page))
     if not report.totals.calls or (found is not None and not found.calls):
-        note("hansard: no call matches")
-        raise click.exceptions.Exit(1)
+        none_found("no call matches")
 
 
 def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str | None, tuple[str, ...]]:

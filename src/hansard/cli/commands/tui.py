@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hansard.cli.context import Command, Context, has_store, no_roots, pass_context, reads
+from hansard.cli.context import Command, Context, has_store, no_roots, reads
 from hansard.errors import HansardError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     help="Choose a session and print its id, or a message and print its place; exit with 1 when nothing is chosen.",
 )
 @reads
-@pass_context
 def tui(cli: Context, pick: str | None) -> None:
     """Browse, search, read and resume sessions in the terminal.
 

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
-from hansard.cli.context import Command, Context, note, now, pass_context, reads
+from hansard.cli.context import Command, Context, none_found, note, now, reads
 from hansard.cli.request_options import LEDGER_FILTERS, filter_line, limit_option, period_of, takes, typed_query
 from hansard.errors import UsageError
 from hansard.model.requests import DIMENSIONS, ExplainRequest, UsageRequest
@@ -44,7 +44,6 @@ _DRAWN_BY = {None: "day", "bars": "day,model", "calendar": "day", "share": "mode
     click.option("--plot", metavar="FILE", help="Write the chart to a .png or .svg file."),
 )
 @reads
-@pass_context
 def usage(
     cli: Context,
     request: UsageRequest,
@@ -117,8 +116,7 @@ def usage(
             note(f"{len(report.rows):,} of {found:,} rows; the total covers all; --limit 0 shows them")
     if not found:
         cli.tell_coverage()
-        note("hansard: no message matches")
-        raise click.exceptions.Exit(1)
+        none_found("no message matches")
 
 
 def usage_by(name: str, by: str) -> click.Command:
@@ -200,7 +198,6 @@ def _check(cli: Context, settings: Settings, request: UsageRequest, *, as_csv: b
     limit_option(20, text="Show at most this many messages, the most expensive first; 0 shows all."),
 )
 @reads
-@pass_context
 def explain(cli: Context, request: ExplainRequest, what: tuple[str, ...]) -> None:
     """Show any figure down to the lines, the rates and the arithmetic behind it.
 

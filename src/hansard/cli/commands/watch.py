@@ -18,7 +18,6 @@ from hansard.cli.context import (
     no_roots,
     note,
     now,
-    pass_context,
     warn,
 )
 from hansard.render.format import local, many, project_name, size, titled
@@ -37,7 +36,6 @@ _RECENT = 20  # sessions that are looked at for what changed
 @click.command(cls=Command)
 @click.option("--poll", is_flag=True, help="Poll for changes instead of waiting for file system events.")
 @common
-@pass_context
 def watch(cli: Context, poll: bool) -> None:
     """Keep syncing until stopped with ctrl-c, and report what happens.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hansard.cli.arguments import choose_session
-from hansard.cli.context import Command, Context, has_store, no_roots, note, pass_context, program, reads, warn
+from hansard.cli.context import Command, Context, has_store, no_roots, note, program, reads, warn
 from hansard.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ _UNKNOWN_NAME = " If the name cannot be resolved (Safari does not support names 
 @click.option("--link", is_flag=True, help="Print a new link to the running server, for another browser.")
 @click.option("--demo", is_flag=True, help="Show the invented demo history.")
 @reads
-@pass_context
 def web(
     cli: Context,
     host: str | None,
@@ -117,10 +116,9 @@ def run_server(
     from hansard.web.server import Narrator, serve
 
     def started(server: Started) -> None:
-        if cli.as_json:
-            cli.emit(describe_server(server.running) | {"link": server.link, "host": host, "file": server.file})
-        else:
-            cli.say([f"Hansard is at {server.link}"])
+        about = describe_server(server.running) | {"link": server.link, "host": host, "file": server.file}
+        cli.answer(about, lambda: [f"Hansard is at {server.link}"])
+        if not cli.as_json:
             note("The link works once, within five minutes. Ctrl-C ends the server.")
         sys.stdout.flush()
 
@@ -158,10 +156,8 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
         ports = ", ".join(str(one.port) for one in found)
         raise UsageError(f"several servers are running, on ports {ports}: choose one with --port")
     answer = found[0].new_link()
-    if cli.as_json:
-        cli.emit(describe_server(found[0]) | answer)
-    else:
-        cli.say([answer["link"]])
+    cli.answer(describe_server(found[0]) | answer, lambda: [answer["link"]])
+    if not cli.as_json:
         note("It works once, within five minutes.")
 
 
@@ -230,7 +226,6 @@ def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings
 @click.option("--agent", metavar="ID", help="A subagent's thread, by the beginning of its id.")
 @click.option("--print", "print_only", is_flag=True, help="Print the address instead of opening a browser.")
 @reads
-@pass_context
 def open(cli: Context, session: str | None, at: int | None, agent: str | None, print_only: bool) -> None:  # noqa: A001 - a command's function has its name
     """Open a session in the browser.
 
