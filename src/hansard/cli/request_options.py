@@ -108,7 +108,7 @@ def _option(request: type[Struct], name: str, names: list[str]) -> Option:
         how = {"is_flag": True}
     elif field.type is int:
         numbers = click.IntRange(field.meta.ge, field.meta.le)  # type: ignore[arg-type] # of whole numbers
-        how = {"type": numbers, "default": default, "metavar": "N"}
+        how = {"type": numbers, "default": default, "metavar": field.extra.get("metavar", "N")}
     elif field.type is datetime:
         how = {"metavar": "WHEN"} if "timezone" in names else {"type": Moment(end=name == "until")}
     elif field.choices:

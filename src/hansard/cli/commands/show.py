@@ -6,16 +6,20 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, no_roots, note, program, reads, warn
 from hansard.cli.output.pager import write
+from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
 from hansard.lazy_regex import lazy_compile
+from hansard.model.requests import about
 from hansard.render.format import full, many
 from hansard.render.terminal.drawing import Drawing
 from hansard.render.terminal.page import head
@@ -35,67 +39,47 @@ _AROUND = 5
 _TURNS = lazy_compile(r"([1-9][0-9]{0,8})(?:(-)([1-9][0-9]{0,8})?)?")
 
 
+class ShowRequest(Struct, frozen=True, kw_only=True):
+    """What to show of a session, and how."""
+
+    session: str | None = None
+    depth: Annotated[
+        str,
+        about(
+            "How much to show: prompts, replies too, a line per tool call too, or everything.",
+            choices=("prompts", "replies", "tools", "all"),
+        ),
+    ] = "tools"
+    turn: Annotated[str | None, about("Only this turn or range; 7- means 7 to the last.", metavar="N[-M]")] = None
+    last: Annotated[int | None, about("Only the last N turns.", ge=1)] = None
+    agent: Annotated[
+        str | None, about("Show a subagent's thread instead, by the beginning of its id.", metavar="ID")
+    ] = None
+    branch: Annotated[int | None, about("Only this branch; 0 is the one the session continued on.", ge=0)] = None
+    follow: Annotated[bool, about("Keep printing what is added, until ctrl-c; starts at the last turn.")] = False
+    markdown: Annotated[bool, about("Write Markdown.")] = False
+    html: Annotated[bool, about("Write a self-contained web page.")] = False
+    thinking: Annotated[bool, about("Include the model's thinking.")] = False
+    tools: Annotated[
+        str | None, about("How much of tool calls to show, at any depth.", choices=("full", "brief", "none"))
+    ] = None
+    at: Annotated[
+        int | None,
+        about(
+            "Only what is around this byte offset in the transcript, as printed by `hansard search`.",
+            ge=0,
+            metavar="OFFSET",
+        ),
+    ] = None
+    around: Annotated[int | None, about("With --at: entries to show before and after it. [default: 5]", ge=0)] = None
+    generation: Annotated[int | None, about("Another generation of a rewritten file; 1 is the first.", ge=1)] = None
+
+
 @click.command(cls=Command)
 @click.argument("session", required=False)
-@click.option(
-    "--depth",
-    type=click.Choice(["prompts", "replies", "tools", "all"]),
-    default="tools",
-    show_default=True,
-    help="How much to show: prompts, replies too, a line per tool call too, or everything.",
-)
-@click.option("--turn", metavar="N[-M]", help="Only this turn or range; 7- means 7 to the last.")
-@click.option("--last", type=click.IntRange(min=1), metavar="N", help="Only the last N turns.")
-@click.option("--agent", metavar="ID", help="Show a subagent's thread instead, by the beginning of its id.")
-@click.option(
-    "--branch",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Only this branch; 0 is the one the session continued on.",
-)
-@click.option("--follow", is_flag=True, help="Keep printing what is added, until ctrl-c; starts at the last turn.")
-@click.option("--markdown", is_flag=True, help="Write Markdown.")
-@click.option("--html", is_flag=True, help="Write a self-contained web page.")
-@click.option("--thinking", is_flag=True, help="Include the model's thinking.")
-@click.option(
-    "--tools", type=click.Choice(["full", "brief", "none"]), help="How much of tool calls to show, at any depth."
-)
-@click.option(
-    "--at",
-    type=click.IntRange(min=0),
-    metavar="OFFSET",
-    help="Only what is around this byte offset in the transcript, as printed by `hansard search`.",
-)
-@click.option(
-    "--around",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="With --at: entries to show before and after it. [default: 5]",
-)
-@click.option(
-    "--generation",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Another generation of a rewritten file; 1 is the first.",
-)
+@takes(ShowRequest, "depth turn last agent branch follow markdown html thinking tools at around generation")
 @reads
-def show(
-    cli: Context,
-    session: str | None,
-    depth: str,
-    turn: str | None,
-    last: int | None,
-    agent: str | None,
-    branch: int | None,
-    follow: bool,
-    markdown: bool,
-    html: bool,
-    thinking: bool,
-    tools: str | None,
-    at: int | None,
-    around: int | None,
-    generation: int | None,
-) -> None:
+def show(cli: Context, request: ShowRequest) -> None:
     """Read a session: who said what and when, with the tool calls and their results.
 
     SESSION is the beginning of a session's id, words of its title, @last, or @2 for the one before it. Long text goes
@@ -110,73 +94,60 @@ def show(
       hansard show @last --agent a497 --json
       hansard show 3f2a91c0 --at 20480 --around 10
     """
-    _refuse(
-        cli, turn=turn, last=last, agent=agent, branch=branch, follow=follow, markdown=markdown, html=html, at=at, around=around, generation=generation
-    )  # fmt: skip
-    first, final = _turns(turn)
+    _refuse(cli, request)
+    first, final = _turns(request.turn)
     from hansard.render.depth import DEPTHS
 
-    session = choose_session(cli, session, default="@last")
-    wanted = DEPTHS[depth]
-    wanted = wanted._replace(thinking=wanted.thinking or thinking, tools=tools or wanted.tools)
-    if follow:
-        follow_session(cli, session, agent, wanted, newest=last or 1)
+    session = choose_session(cli, request.session, default="@last")
+    wanted = DEPTHS[request.depth]
+    wanted = wanted._replace(thinking=wanted.thinking or request.thinking, tools=request.tools or wanted.tools)
+    if request.follow:
+        follow_session(cli, session, request.agent, wanted, newest=request.last or 1)
         return
     with cli.reading() as h:
-        about = h.session(session)
-        _choose_generation(h, about, generation)
-        is_text = at is None and not cli.as_json
-        thread = h.read(about, agent, pictures=html, subagents=is_text and (html or wanted.agents))
-        if at is not None:
-            _show_place(cli, thread, at, _AROUND if around is None else around, branch, wanted)
-        elif html:
+        found = h.session(session)
+        _choose_generation(h, found, request.generation)
+        is_text = request.at is None and not cli.as_json
+        subagents = is_text and (request.html or wanted.agents)
+        thread = h.read(found, request.agent, pictures=request.html, subagents=subagents)
+        chosen = partial(thread.select, first=first, last=final, newest=request.last or 0)
+        if request.at is not None:
+            _show_place(cli, thread, request, wanted)
+        elif request.html:
             _write_html(thread)
         elif cli.as_json:
-            low, high = 0, None
-            if turn is not None or last is not None:
-                low, high = _bounds(thread.select(first=first, last=final, newest=last or 0))
-            _write_json(thread, low, high, branch)
-        elif markdown:
+            is_part = request.turn is not None or request.last is not None
+            low, high = _bounds(chosen()) if is_part else (0, None)
+            _write_json(thread, low, high, request.branch)
+        elif request.markdown:
             from hansard.render.markdown import lines
 
-            part = thread.select(first=first, last=final, newest=last or 0, branch=branch)
-            say(lines(thread, depth=wanted, part=part))
+            say(lines(thread, depth=wanted, part=chosen(branch=request.branch)))
         else:
             from hansard.render.terminal.page import draw
 
-            part = thread.select(first=first, last=final, newest=last or 0, branch=branch)
-            _put(cli, draw(part, sheet(cli, about, wanted)))
+            _put(cli, draw(chosen(branch=request.branch), sheet(cli, found, wanted)))
 
 
-def _refuse(
-    cli: Context,
-    *,
-    turn: str | None,
-    last: int | None,
-    agent: str | None,
-    branch: int | None,
-    follow: bool,
-    markdown: bool,
-    html: bool,
-    at: int | None,
-    around: int | None,
-    generation: int | None,
-) -> None:
+def _refuse(cli: Context, request: ShowRequest) -> None:
     """Options that do not go together."""
-    answers = [name for name, given in (("--json", cli.as_json), ("--markdown", markdown), ("--html", html)) if given]
+    formats = {"--json": cli.as_json, "--markdown": request.markdown, "--html": request.html}
+    answers = [name for name, given in formats.items() if given]
+    turns = "--turn" if request.turn is not None else "--last" if request.last is not None else ""
     if len(answers) > 1:
         raise UsageError(f"{' and '.join(answers)} cannot be used together")
-    if turn is not None and last is not None:
+    if request.turn is not None and request.last is not None:
         raise UsageError("--turn and --last cannot be used together")
-    if at is None and around is not None:
+    if request.at is None and request.around is not None:
         raise UsageError("--around needs --at")
-    if at is not None and (markdown or html):
+    if request.at is not None and (request.markdown or request.html):
         raise UsageError(f"--at cannot be used with {answers[0]}")
-    if at is not None and (turn is not None or last is not None):
-        raise UsageError(f"--at cannot be used with {'--turn' if turn is not None else '--last'}")
-    if html and (agent is not None or branch is not None or turn is not None or last is not None):
+    if request.at is not None and turns:
+        raise UsageError(f"--at cannot be used with {turns}")
+    if request.html and (request.agent is not None or request.branch is not None or turns):
         raise UsageError("--html writes the whole session and cannot be used with --agent, --branch, --turn or --last")
-    if follow and (answers or at is not None or turn is not None or branch is not None or generation is not None):
+    others = (request.at, request.turn, request.branch, request.generation)
+    if request.follow and (answers or any(value is not None for value in others)):
         raise UsageError("--follow can only be combined with --last, --agent and the options for depth")
 
 
@@ -250,10 +221,11 @@ def _write_html(thread: Thread) -> None:
     stream.flush()
 
 
-def _show_place(cli: Context, thread: Thread, at: int, around: int, branch: int | None, depth: Depth) -> None:
+def _show_place(cli: Context, thread: Thread, request: ShowRequest, depth: Depth) -> None:
     """The entries around a place, on its own branch."""
-    about = thread.session
-    place = thread.locate(at)
+    about, branch = thread.session, request.branch
+    around = _AROUND if request.around is None else request.around
+    place = thread.locate(request.at or 0)
     first = place.conversation.entries[place.here.start]
     if branch is not None and branch != first.branch:
         raise NotFound(f"that place is on branch {first.branch}, not on branch {branch}")
