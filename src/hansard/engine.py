@@ -20,12 +20,15 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import asdict
+
 from hansard.clients.roots import open_roots
 from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
 from hansard.model.gate import Redact, gated, verbatim
 from hansard.model.requests import (
     BlocksRequest,
     CallsRequest,
+    CommitsRequest,
     Dated,
     ExplainRequest,
     FacetsRequest,
@@ -41,6 +44,7 @@ from hansard.model.requests import (
     SessionsRequest,
     ToolsRequest,
     UsageRequest,
+    VerifyRequest,
     takes,
 )
 from hansard.query.reader import Reader
@@ -550,23 +554,13 @@ class Hansard:
 
         return Repository.find(repository).resolve(name)
 
-    def commits(
-        self,
-        session: str | None = None,
-        *,
-        repository: str | None = None,
-        limit: int | None = 50,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> CommitPage:
-        """The commits that a session made or had a part in, or those of all sessions in a repository; the newest first.
-
-        `repository` is a folder in it; without it the session's project is looked into. `progress` is called with the
-        number of commits that are read and the number to read.
-        """
+    @takes(CommitsRequest)
+    def commits(self, request: CommitsRequest) -> CommitPage:
+        """The commits that a session made or had a part in, or those of all sessions in a repository; the newest first."""
         from hansard.git.commits import list_commits
 
-        about = self.session(session) if session is not None else None
-        folders = [repository] if repository is not None else []
+        about = self.session(request.session) if request.session is not None else None
+        folders = [request.repository] if request.repository is not None else []
         if about is not None and not folders:
             folders = [about.project, about.cwd] if about.cwd != about.project else [about.project]
         return list_commits(
@@ -575,8 +569,8 @@ class Hansard:
             folders,
             session_id=about.session_id if about is not None else None,
             pull_requests=about.pull_requests if about is not None else (),
-            limit=limit,
-            progress=progress,
+            limit=request.limit,
+            progress=request.progress,
         )
 
     def git_words(self, session: str, *, prefix: str = "") -> SessionWords:
@@ -1006,15 +1000,8 @@ class Hansard:
         """How many bytes are kept of a transcript."""
         return self.record.size(transcript)
 
-    def verify(
-        self,
-        *,
-        deep: bool = False,
-        full: bool = False,
-        repair: bool = False,
-        since: str | None = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> VerifyReport:
+    @takes(VerifyRequest)
+    def verify(self, request: VerifyRequest) -> VerifyReport:
         """Check every stored byte against its hash, every write against the chain of revisions, and the indexes against the record.
 
         `deep` also compares with the sources that still exist, `full` derives all transcripts again and not a sample, `repair` puts
@@ -1025,20 +1012,11 @@ class Hansard:
         try:
             _ = self.record  # says clearly when there is none
         except StoreCorrupt:
-            if not repair:
+            if not request.repair:
                 raise
-        if repair:
+        if request.repair:
             self.close()
-        return verify(
-            self.home,
-            self.roots,
-            deep=deep,
-            full=full,
-            repair=repair,
-            since=since,
-            progress=progress,
-            prices=self._prices(),
-        )
+        return verify(self.home, self.roots, prices=self._prices(), **asdict(request))
 
     def salvage(self, to: str) -> SalvageReport:
         """Write all that is readable of a broken record into a new data directory; what is here is not changed."""

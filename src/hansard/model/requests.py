@@ -371,6 +371,41 @@ class LostSessionsRequest(Struct, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
+class _Author(Struct, frozen=True):
+    session: str | None = None
+
+
+class CommitsRequest(_Author, frozen=True, kw_only=True):
+    """Commits that a session, or any session in a repository, had a part in; without `repository` in the session's project."""
+
+    repository: Annotated[
+        str | None,
+        about("A folder in the repository; default: the current directory, or the session's project.", metavar="DIR"),
+    ] = None
+    limit: Limit = 50
+    progress: Progress | None = None
+
+
+class VerifyRequest(Struct, frozen=True, kw_only=True):
+    """A check of every stored byte."""
+
+    deep: Annotated[bool, about("Also check the database itself, and compare with the sources that still exist.")] = (
+        False
+    )
+    full: Annotated[bool, about("Compare the indexes with the whole record instead of a sample.")] = False
+    since: Annotated[
+        str | None,
+        about(
+            "A revision noted earlier: prove that nothing stored by then was changed or removed.", metavar="REVISION"
+        ),
+    ] = None
+    repair: Annotated[
+        bool,
+        about("Repair damage from sources that still have the bytes, re-read what differs, rebuild wrong indexes."),
+    ] = False
+    progress: Progress | None = None
+
+
 class _Pattern(Struct, frozen=True):
     pattern: str | bytes
 

@@ -8,10 +8,12 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, reads
-from hansard.cli.request_options import limit_option
+from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
+from hansard.model.requests import CommitsRequest
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
@@ -215,14 +217,9 @@ def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None
 
 @click.command(cls=Command)
 @click.argument("session", required=False)
-@click.option(
-    "--repository",
-    metavar="DIR",
-    help="A folder in the repository; default: the current directory, or the session's project.",
-)
-@limit_option(50)
+@takes(CommitsRequest, "repository limit")
 @reads
-def commits(cli: Context, session: str | None, repository: str | None, limit: int) -> None:
+def commits(cli: Context, request: CommitsRequest) -> None:
     """List the commits that sessions made or had a part in, newest first, with their cost; with SESSION, its commits.
 
     LINES is how many of the lines that a commit adds were written by recorded edits. A star marks a session that ran
@@ -237,10 +234,10 @@ def commits(cli: Context, session: str | None, repository: str | None, limit: in
     from hansard.cli.output.progress import CountBar
     from hansard.render.terminal.blame import commit_table
 
-    if session is None and repository is None:
-        repository = os.getcwd()
+    if request.session is None and request.repository is None:
+        request = replace(request, repository=os.getcwd())
     with cli.reading() as h, CountBar("Reading commits", after=SLOW_SECONDS) as bar:
-        found = h.commits(session, repository=repository, limit=limit or None, progress=bar)
+        found = h.commits(replace(request, progress=bar))
     if cli.as_json:
         cli.emit(found)
     elif found.commits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from hansard.cli.context import (
     SLOW_SECONDS,
@@ -20,7 +21,9 @@ from hansard.cli.context import (
     warn,
 )
 from hansard.cli.output.progress import BytesBar, SyncBar
+from hansard.cli.request_options import takes
 from hansard.errors import HansardError, Incomplete, NotFound, SourceUnreadable, StoreBusy, UsageError
+from hansard.model.requests import VerifyRequest
 from hansard.render.format import incomplete, many, odd_lines, size
 from hansard.render.text import one_line, wrap
 
@@ -154,31 +157,22 @@ def rebuild(cli: Context) -> None:
 
 
 @click.command(cls=Command)
-@click.option(
-    "--deep", is_flag=True, help="Also check the database itself, and compare with the sources that still exist."
-)
-@click.option("--full", is_flag=True, help="Compare the indexes with the whole record instead of a sample.")
-@click.option(
-    "--since",
-    metavar="REVISION",
-    help="A revision noted earlier: prove that nothing stored by then was changed or removed.",
-)
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Repair damage from sources that still have the bytes, re-read what differs, rebuild wrong indexes.",
-)
-@click.option(
-    "--salvage",
-    metavar="DIR",
-    help="Copy everything still readable in a damaged record to a new data directory, and check nothing else.",
+@takes(
+    VerifyRequest,
+    "deep full since repair",
+    click.option(
+        "--salvage",
+        metavar="DIR",
+        help="Copy everything still readable in a damaged record to a new data directory, and check nothing else.",
+    ),
 )
 @common
-def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool, salvage: str | None) -> None:
+def verify(cli: Context, request: VerifyRequest, salvage: str | None) -> None:
     """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record.
 
-    Exits with 1 when something does not match; contents that are intact but unproven are listed, and do not change the exit code. Nothing is synced or changed without --repair. The revision that is printed stands for
-    everything kept so far: note it elsewhere, and `--since` proves later that it is all still there.
+    Exits with 1 when something does not match; contents that are intact but unproven are listed, and do not change the exit
+    code. Nothing is synced or changed without --repair. The revision that is printed stands for everything kept so far: note
+    it elsewhere, and `--since` proves later that it is all still there.
 
     Examples:
       hansard verify
@@ -188,12 +182,12 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
       hansard verify --salvage ~/hansard-salvaged
     """
     if salvage is not None:
-        if deep or full or repair or since is not None:
+        if request != VerifyRequest():
             raise UsageError("--salvage cannot be used with other options")
         _salvage(cli, salvage)
         return
     with cli.engine() as h, BytesBar("Verifying", after=SLOW_SECONDS) as bar:
-        report = h.verify(deep=deep, full=full, since=since, repair=repair, progress=bar)
+        report = h.verify(replace(request, progress=bar))
     if cli.as_json:
         cli.emit(report)
     else:
@@ -202,7 +196,7 @@ def verify(cli: Context, deep: bool, full: bool, since: str | None, repair: bool
             f" {size(report.bytes)}: "
             + ("all intact" if not report.mismatches else many(len(report.mismatches), "MISMATCH", "MISMATCHES"))
         ]
-        if deep:
+        if request.deep:
             changed = f"; {many(report.changed, 'file')} changed since the last sync" if report.changed else ""
             lines.append(f"{many(report.compared, 'file')} compared with the source{changed}")
         if report.rederived:
