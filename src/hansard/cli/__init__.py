@@ -14,7 +14,7 @@ _DAY = 86_400  # seconds
 
 def main() -> None:
     """Run the command line and exit."""
-    # What modules are made of is never garbage: collecting it at every 700th object and again at exit took 9 of 70 ms.
+    # Modules are never garbage: collecting every 700 objects and again at exit took 9 of 70 ms.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
     _open_closed_streams()
@@ -66,7 +66,7 @@ def _leave_impossible_time_zone() -> str | None:
 
 
 def _open_closed_streams() -> None:
-    """Put the null device where the caller closed a stream, or the next file that is opened would take its number."""
+    """Replace closed standard streams by the null device, or the next opened file would get their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open as long as the process

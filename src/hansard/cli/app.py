@@ -85,7 +85,7 @@ MODULES = {name: module for module, names in _MODULES.items() for name in names.
 
 
 class Commands(click.Group):
-    """A group that loads a command when it is run, and tells errors in one line."""
+    """A group that imports a command when it is run, and reports errors in one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """The names, in the order of the help page."""
@@ -115,7 +115,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or name one that is spelled nearly so."""
+        """Find the command, or suggest a similar one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -125,7 +125,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
-        """The help page's list, from the table: no command is imported for it."""
+        """List commands from the table, without importing any."""
         longest = max(map(len, COMMANDS))
         for group in (READ, COUNT, MARK, KEEP, GIVE, MORE):
             with formatter.section(group):
@@ -141,9 +141,9 @@ class Commands(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse; help into a pipe that closes early is no error."""
+        """Parse arguments; a pipe that closes early (`--help | head`) is not an error."""
         for stream in (sys.stdout, sys.stderr):
-            with contextlib.suppress(AttributeError, ValueError, OSError):  # a replaced stream may not know how
+            with contextlib.suppress(AttributeError, ValueError, OSError):  # a replaced stream may lack it
                 stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -154,7 +154,7 @@ class Commands(click.Group):
             raise click.exceptions.Exit(0) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; every known trouble becomes one message and its exit code."""
+        """Run the command; turn known errors into a message and an exit code."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
@@ -165,7 +165,7 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             return _fail("stopped", 130)
         except OSError as error:
-            # Windows says EINVAL when the reader of a pipe has gone.
+            # On Windows a closed pipe gives EINVAL.
             if error.errno == errno.EPIPE or (
                 os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
             ):
@@ -187,7 +187,7 @@ def _has_directory() -> bool:
 
 
 def _usage_words(error: click.ClickException) -> str:
-    """What click says of a mistake, in the form of all other errors."""
+    """Click's message, in the form of our errors."""
     text = error.format_message()
     text = text[:1].lower() + text[1:].removesuffix(".")
     ctx = error.ctx if isinstance(error, click.UsageError) else None
@@ -201,7 +201,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _quiet() -> None:
-    """Let nothing more be written to a pipe that nobody reads, also not at the interpreter's exit."""
+    """Discard further output: flushing to a closed pipe at exit would fail."""
     with contextlib.suppress(OSError, ValueError):
         place = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -21,7 +21,7 @@ else:
 
 
 def parse_moment(text: str, now: datetime, *, end: bool = False, zone: tzinfo | None = None) -> datetime:
-    """The time that is meant; a day, a month or a year means its beginning, or with `end` the moment after it."""
+    """Parse a time; a day, month or year means its start, or with `end` the moment after it."""
     from hansard.query.language.dates import parse_span
 
     span = parse_span(text, now, zone)
@@ -47,7 +47,7 @@ class Moment(_ParamType):
 
 
 class QueryCommand(Command):
-    """A command whose arguments are a query. An option that it does not have is an error, and never a word that filters.
+    """A command whose arguments are a query; an unknown option is an error, not a word of the query.
 
     Fields may be excluded with a dash (`-tool:Bash`); any other word that begins with one goes after `--`.
     """
@@ -72,7 +72,7 @@ class QueryCommand(Command):
                 if not sign and not option.is_flag and not option.count:
                     value = next(waiting, None)
                     if value is None:
-                        return super().parse_args(ctx, ours)  # which says what is missing
+                        return super().parse_args(ctx, ours)  # reports the missing value
                     ours.append(value)
             elif arg[:2] in known and arg[2:].isdecimal() and not known[arg[:2]].is_flag:
                 ours.append(arg)  # -C3
@@ -90,7 +90,7 @@ class QueryCommand(Command):
 
 
 class FreeTextCommand(QueryCommand):
-    """A command that searches for text: whatever begins with a dash and is none of its options is a word to find.
+    """A command that searches for text: an unknown option is a word of the query.
 
     So `error -the`, `--no-verify` and `-rf` need no `--`. click's own way (`ignore_unknown_options`) takes short words
     letter by letter, and would find -h in `-the`.
@@ -99,7 +99,7 @@ class FreeTextCommand(QueryCommand):
     takes_dashed_words = True
 
     def meant(self, query: tuple[str, ...]) -> str:
-        """What to say when a word of the query looks like a misspelt option; nothing when none does."""
+        """A hint if a word of the query looks like a misspelt option, else an empty text."""
         for word in query:
             name = word.partition("=")[0]
             near = self._similar(name) if name.startswith("--") else []

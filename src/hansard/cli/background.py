@@ -1,4 +1,4 @@
-"""Starting a process that goes on when this one has ended, at most one of a kind at a time.
+"""Start detached background processes, at most one of a kind at a time.
 
 What a client starts many times a minute does this, so the imports are few.
 """
@@ -10,7 +10,7 @@ import sys
 import time
 
 START = "from hansard.cli import main; main()"
-_FAR = 3600  # a time further ahead comes from a clock that was wrong
+_FAR = 3600  # seconds; ignore times further ahead, from a clock that was wrong
 
 
 class ProcessLock:
@@ -29,7 +29,7 @@ class ProcessLock:
         return ahead if 0 < ahead < _FAR else 0.0
 
     def put_off(self, seconds: float) -> None:
-        """Let at least so many seconds pass before the next one."""
+        """Delay the next one by at least this many seconds."""
         at = time.time() + max(seconds, self.wait())
         os.utime(self._path, (at, at))
 
@@ -38,7 +38,7 @@ class ProcessLock:
         os.utime(self._path)
 
     def acquire(self, patience: float = 0.0) -> bool:
-        """Take it, unless another process has it; the system lets go of it when this process ends."""
+        """Lock it, unless another process has; the system unlocks it when this process ends."""
         if self._descriptor < 0:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         until = time.monotonic() + patience
@@ -50,7 +50,7 @@ class ProcessLock:
         return True
 
     def release(self) -> None:
-        """Let others have it."""
+        """Unlock it."""
         os.close(self._descriptor)
         self._descriptor = -1
 
@@ -84,7 +84,7 @@ def start_once(lock: ProcessLock, arguments: list[str], pause: float) -> None:
 
 
 def spawn(command: list[str]) -> None:
-    """Start a process that has nothing in common with this one: no session, no terminal, no stream, no parent."""
+    """Start a detached process (daemon): its own session, no terminal, no streams, no parent."""
     if sys.platform == "win32":
         import subprocess
 
@@ -96,7 +96,7 @@ def spawn(command: list[str]) -> None:
             creationflags=subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP,
         )
         return
-    # By hand: the module that does this takes as long to import as Python to start.
+    # Not with `subprocess`, which takes as long to import as Python to start.
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -1,7 +1,7 @@
-"""What the shell completes: values of arguments and options, out of the history as it is indexed.
+"""Shell completion of arguments and options, with values from the indexed history.
 
-Nothing is synced. Names in a history are hostile: bash puts a completion on the command line as it is, so a value that means more to a
-shell than its letters is left out.
+Nothing is synced. Names in a history are untrusted: bash inserts completions verbatim, so values with characters that a shell
+interprets are left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 class HansardBash(BashComplete):
-    """Bash, which takes a colon for the end of a word: `project:ti` is completed as a whole, and only its end is given."""
+    """Bash splits words at colons: complete `project:ti` as a whole, and return only the part after the colon."""
 
     source_template = _BASH
     _before = ""
@@ -70,7 +70,7 @@ def register() -> None:
 
 
 def attach(command: click.Command) -> click.Command:
-    """Let a command's parameters complete their values; only a shell that asks needs it."""
+    """Add completion to a command's parameters; only needed when a shell asks."""
     for param in command.params:
         complete = _completer(param)
         if complete is not None:

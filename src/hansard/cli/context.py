@@ -1,4 +1,4 @@
-"""What every command shares: the common options, an engine that is up to date, and the way out to stdout and stderr."""
+"""What every command shares: common options, an engine that is up to date, output to stdout and stderr."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hansard.render.format import ProjectNames
     from hansard.sync.report import SyncReport
 
-SLOW_SECONDS = 1.0  # what takes longer is told
-LOCK_SECONDS = 2.0  # how long another process may take to sync before the answer comes without it
-MUCH_BYTES = 16 << 20  # a small sync that had to wait is no news
+SLOW_SECONDS = 1.0  # show progress of what takes longer
+LOCK_SECONDS = 2.0  # how long to wait for another process's sync before answering without it
+MUCH_BYTES = 16 << 20  # do not report smaller syncs, even slow ones
 _LOOK_SECONDS = 0.5
 _NARROW = 40
 _CHART = 100
@@ -33,7 +33,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class Context:
-    """The common options as they come in, before or after the command's name."""
+    """The common options, given before or after the command's name."""
 
     def __init__(self) -> None:
         self.home: str | None = None
@@ -44,13 +44,13 @@ class Context:
         self.color = "auto"
         self.no_pager = False
         self.wait: bool | None = None
-        self.coverage: Coverage | None = None  # of the answer, where it cannot be complete yet
+        self.coverage: Coverage | None = None  # set while the first sync is incomplete
         self.names: ProjectNames = {}  # of the projects of the store
         self.syncing = False  # in the background or another process
         self._is_told = False
         self._settings: Settings | None = None
 
-    # -- the way out
+    # -- output
 
     def emit(self, value: Any) -> None:
         """Write the answer as one JSON document."""
@@ -71,27 +71,27 @@ class Context:
             self.say(lines())
 
     def say(self, lines: Iterable[str]) -> None:
-        """Write lines for people; whatever came from a transcript has been cleaned before."""
+        """Write lines for people; text from transcripts must be cleaned already."""
         from hansard.cli.output.pager import write
 
         write(lines, paged=not self.no_pager, color=self.paint().enabled)
         self.tell_coverage()
 
     def tell_coverage(self) -> None:
-        """Say, once, where an answer does not cover the whole history yet."""
+        """Warn once if the answer does not cover the whole history yet."""
         if self.coverage is not None and not self._is_told:
             self._is_told = True
             warn(_describe(self.coverage, syncing=self.syncing))
 
     def paint(self) -> Paint:
-        """The colours that stdout is to have."""
+        """Whether stdout gets colours, and how."""
         if self.color != "auto":
             return Paint(self.color == "always")
         plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         return Paint(not plain and _is_terminal(sys.stdout))
 
     def width(self) -> int:
-        """The columns of the terminal, or of COLUMNS; into a pipe nothing is cut."""
+        """The terminal's columns, or COLUMNS; output to a pipe is not cut."""
         if not _is_terminal(sys.stdout) and not os.environ.get("COLUMNS"):
             return PIPED
         from hansard.cli.output.pager import terminal_size
@@ -111,7 +111,7 @@ class Context:
     # -- the engine
 
     def settings(self) -> Settings:
-        """The options, the environment and the configuration file put together; read once."""
+        """Options, environment and configuration file combined; read once."""
         if self._settings is None:
             from hansard import config
 
@@ -128,10 +128,10 @@ class Context:
     def reading(
         self, settings: Settings | None = None, *, early: bool = False, waits: bool = True
     ) -> Iterator[Hansard]:
-        """The engine, brought up to date first unless the user said no.
+        """The engine, after a sync unless the user said --no-sync.
 
-        `early`: in a terminal, the newest part of a large history will do until its first sync is complete. Without `waits` a first sync
-        in another process is not waited for, even in a script.
+        With `early`, in a terminal, the newest part of a large history is enough until its first sync is complete. Without `waits`, do
+        not wait for a first sync in another process, even in a script.
         """
         with self.engine(settings) as h:
             if not h.roots and not has_store(h):
@@ -139,13 +139,13 @@ class Context:
             elif not self.no_sync:
                 self.bring_up_to_date(h, early=early, waits=waits)
             if has_store(h):
-                with contextlib.suppress(HansardError):  # the command itself tells what is wrong
+                with contextlib.suppress(HansardError):  # the command reports it
                     self.coverage = h.coverage()
                     self.names = h.project_names()
             progress = h.sync_progress() if self.no_sync or self.coverage is not None else None
             self.syncing = self.syncing or progress is not None
             if not early:
-                self.tell_coverage()  # whatever it writes and how; the others say it below their answers
+                self.tell_coverage()  # commands with `early` warn below their answers
             if progress is not None and self.coverage is None:
                 warn(f"a sync is running, {progress.words}: results cover what is indexed so far")
             try:
@@ -158,7 +158,7 @@ class Context:
                 raise
 
     def bring_up_to_date(self, h: Hansard, *, early: bool = False, waits: bool = True) -> SyncReport | None:
-        """Sync before an answer; whatever hinders it is told, and the answer comes from what is indexed."""
+        """Sync before an answer; on failure warn, and answer from what is indexed."""
         try:
             report = self._sync(h, early=early, waits=waits)
         except (StoreUnusable, StoreBusy) as error:
@@ -207,7 +207,7 @@ pass_context = click.make_pass_decorator(Context, ensure=True)
 
 
 class Command(click.Command):
-    """A command whose examples stand in its help as they are written."""
+    """A command whose help shows its examples line by line."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help, the examples line by line."""
@@ -216,14 +216,14 @@ class Command(click.Command):
 
 
 def unwrapped(text: str | None) -> str:
-    """A help text whose list of examples click leaves as it is."""
+    """A help text whose examples click does not rewrap."""
     import inspect
 
     return inspect.cleandoc(text or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
 
 
 def has_store(h: Hansard) -> bool:
-    """Whether something has been kept in this home."""
+    """Whether this data directory has a record."""
     return os.path.exists(os.path.join(h.home, "record.db"))
 
 
@@ -234,7 +234,7 @@ def closed_roots(h: Hansard, report: SyncReport) -> list[str]:
 
 
 def program() -> str:
-    """What to type to run this program again: its path where the shell would not find its name."""
+    """How to run this program again: its name, or its path if it is not on PATH."""
     from hansard.cli.output.pager import is_on_path
 
     path = sys.argv[0] if sys.argv else ""
@@ -249,17 +249,17 @@ def program() -> str:
 
 
 def now() -> datetime:
-    """The present moment."""
+    """The current time."""
     return datetime.fromtimestamp(time.time(), UTC)
 
 
 def note(text: str) -> None:
-    """Tell something on stderr."""
+    """Write to stderr."""
     click.echo(clean(text), err=True)
 
 
 def warn(text: str) -> None:
-    """Tell on stderr what the user should know about the answer."""
+    """Write a warning to stderr."""
     note(f"hansard: {text}")
 
 
@@ -270,7 +270,7 @@ def none_found(text: str) -> NoReturn:
 
 
 def no_roots() -> NotFound:
-    """The error of a user who has no history, or has it elsewhere."""
+    """The error for a user without a history in the usual places."""
     from hansard.config import usual_places
 
     looked = os.environ.get("CLAUDE_CONFIG_DIR") or " and ".join(usual_places(os.environ))
@@ -287,11 +287,11 @@ def _is_terminal(stream: Any) -> bool:
         return False
 
 
-# -- the first sync of a large history: on in the background, waited for, and said where an answer lacks some of it
+# -- the first sync of a large history
 
 
 def _sync_in_background(h: Hansard) -> bool:
-    """Start `hansard sync` on this store as a process of its own; False where none can be started."""
+    """Start `hansard sync` in the background; False if that is impossible."""
     from hansard.cli.background import START, spawn
 
     if not sys.executable:
@@ -309,7 +309,7 @@ def _sync_in_background(h: Hansard) -> bool:
 
 
 def _wait_until_complete(h: Hansard) -> SyncReport:
-    """Sync as soon as another process has done so, however long that takes."""
+    """Wait for another process's sync, however long it takes, then sync."""
     from hansard.cli.output.progress import CountBar, SyncBar
 
     with CountBar("Waiting for another sync", after=0) as waiting, SyncBar(after=1.0) as bar:
@@ -321,7 +321,7 @@ def _wait_until_complete(h: Hansard) -> SyncReport:
 
 
 def _describe(coverage: Coverage, *, syncing: bool) -> str:
-    """What an answer covers, in words."""
+    """Describe what an answer covers."""
     from hansard.render.format import size
 
     part = f"{coverage.transcripts:,} of {coverage.transcripts_total:,} transcripts"
@@ -334,7 +334,7 @@ def _describe(coverage: Coverage, *, syncing: bool) -> str:
 
 
 def _keep(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Store an option's value for the whole run, whichever side of the command it stood on."""
+    """Store an option's value in the context, whether it was given before or after the command."""
 
     def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         cli = ctx.ensure_object(Context)

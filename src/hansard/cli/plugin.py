@@ -28,7 +28,7 @@ NAME = "hansard"
 MARKETPLACE = "hansard-local"
 ENABLED = f"{NAME}@{MARKETPLACE}"
 _DESCRIPTION = "Keeps every session, and lets the model recall what was done before."
-_STORE_SECONDS = 8  # that SessionEnd and PreCompact wait; the client is told a little more
+_STORE_SECONDS = 8  # SessionEnd and PreCompact wait this long; the timeout in the client's settings is a little longer
 _SKILL = """\
 ---
 name: past-sessions
@@ -81,7 +81,7 @@ Without a period, report this week by day.
 
 
 def command_line(home: str, *arguments: str) -> dict[str, Any]:
-    """How to run this very Hansard on a data directory, as the client's JSON has it."""
+    """The command that runs this installation on a data directory, as the client's JSON expects it."""
     return {"command": sys.executable, "args": ["-P", "-m", "hansard", *arguments, "--home", home]}
 
 
@@ -141,15 +141,15 @@ _SETTINGS = "settings.json"
 
 
 class PluginStatus(Struct, frozen=True):
-    """What there is of the plugin."""
+    """The state of an installation."""
 
     installed: bool
     enabled: bool  # in the client's settings, with its hooks
     config_dir: str
     plugin_dir: str
-    changed_files: tuple[str, ...]  # that are not as this installation would write them
+    changed_files: tuple[str, ...]  # different from what this version would write
     mcp_json: tuple[str, ...]  # directories whose .mcp.json names our server
-    log: tuple[str, ...]  # what went wrong in hooks last
+    log: tuple[str, ...]  # the last errors of hooks
 
 
 def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
@@ -165,7 +165,7 @@ def config_directory(named: str | None, environ: Mapping[str, str]) -> str:
 
 
 def choose_installed(known: list[Journal], named: str | None, environ: Mapping[str, str]) -> list[Journal]:
-    """The installed plugin that is meant: that of a config directory, which need not exist any more, or else the only one."""
+    """The installed plugin of a config directory, which may be gone, or else the only one installed."""
     real = os.path.realpath(os.path.expanduser(named)) if named else ""
     if not named:
         with contextlib.suppress(UsageError):
@@ -186,7 +186,7 @@ def plan_plugin(home: str, config: str, *, briefing: bool | None) -> ChangeSet:
         briefing = any(journal.facts["briefing"] for journal in known if journal.facts["config_dir"] == config)
     folder = os.path.join(home, _FOLDER)
     if any(journal.facts["plugin_dir"] == folder for journal in known if journal.facts["config_dir"] != config):
-        folder += "-" + hashlib.sha256(os.fsencode(config)).hexdigest()[:12]  # so that each can be removed for itself
+        folder += "-" + hashlib.sha256(os.fsencode(config)).hexdigest()[:12]  # so that each can be removed separately
     files = plugin_files(home, briefing=briefing)
     steps = []
     for path, data in files.items():
@@ -225,7 +225,7 @@ def plan_mcp_json(home: str, directory: str) -> ChangeSet:
 
 
 def plugin_status(home: str, named: str | None, environ: Mapping[str, str]) -> PluginStatus:
-    """What there is of the plugin, and whether the client uses it; `named` is a config directory."""
+    """What is installed, and whether the client uses it; `named` is a config directory."""
     journals = choose_installed(list_journals(home, PLUGIN), named, environ)
     facts = journals[-1].facts if journals else {}
     config = facts.get("config_dir", "")

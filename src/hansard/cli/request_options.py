@@ -1,4 +1,4 @@
-"""Options of the command line, generated from the fields of a request, and what else lists share."""
+"""Command-line options generated from requests, and helpers for lists and reports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GONE = click.option(
 )
 LEDGER_FILTERS = "since until timezone project model"
 SESSION_FILTERS = ("project since until branch model tool version text has_errors", GONE)
-_TEXT_SORTS = frozenset({"title", "project", "path"})  # begin with A
+_TEXT_SORTS = frozenset({"title", "project", "path"})  # ascending by default
 
 
 class _Page(Protocol):
@@ -40,16 +40,16 @@ _Listed = TypeVar("_Listed", bound=Struct)
 
 
 class Period(NamedTuple):
-    """The time zone of a report, and its name where the user chose one."""
+    """The time zone of a report, and its name if the user chose one."""
 
     zone: Zone
     timezone: str | None
 
 
 def takes(request: type[Struct], *options: str | Option) -> Callable[[_Command], Callable[..., Any]]:
-    """Add options: those of the named fields of a request, and others, in this order.
+    """Add options for the named fields of a request, and others, in this order.
 
-    The command gets the request as its argument. It has the values of all options and arguments that are named like one of its fields.
+    The command gets the request as its argument, with the values of all options and arguments named like one of its fields.
     """
 
     def add(command: _Command) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def takes(request: type[Struct], *options: str | Option) -> Callable[[_Command],
 
 
 def _values(request: type[Struct], fields: dict[str, Any]) -> dict[str, Any]:
-    """The values of options as a request has them; dates are read in the time zone that was given beside them."""
+    """Convert options to fields; dates are in the time zone given beside them."""
     if isinstance(fields.get("query"), tuple):
         fields["query"] = " ".join(fields["query"]) or None
     if fields.get("limit") == 0:
@@ -126,19 +126,19 @@ def limit_option(default: int | None, *, least: int = 0, text: str | None = None
 
 
 def sort_option(orders: Iterable[str], default: str) -> Callable[[_Command], _Command]:
-    """`--sort` of a list that the command sorts itself."""
+    """`--sort` for a list that the command itself sorts."""
     return click.option(
         "--sort", type=click.Choice(list(orders)), default=default, show_default=True, help="Sort by this."
     )
 
 
 def reversed_order(request: _Listed) -> _Listed:
-    """The same list in the other order: texts from Z, all else from the least."""
+    """The same list in reverse: texts from Z, other values ascending."""
     return replace(request, ascending=getattr(request, "sort", "") not in _TEXT_SORTS)
 
 
 def read_page(ask: Callable[[_Listed], _AnyPage], request: _Listed, number: int) -> _AnyPage:
-    """The page with that number, counted from the request's cursor."""
+    """The Nth page after the request's cursor."""
     page = ask(request)
     for before in range(1, number):
         if page.next_cursor is None:
@@ -148,19 +148,19 @@ def read_page(ask: Callable[[_Listed], _AnyPage], request: _Listed, number: int)
 
 
 def more_note(shown: int, total: str, what: str, page: int) -> str:
-    """What to say below a page that is not the last."""
+    """The note below a page that is not the last."""
     return f"{shown:,} of {total} {what}; --page {page + 1} shows the next, --limit 0 shows all"
 
 
 def period_of(request: Dated) -> Period:
-    """The time zone that a request's days are meant in."""
+    """The time zone of a request's days."""
     from hansard.model.calendar import find_zone
 
     return Period(find_zone(request.timezone), request.timezone)
 
 
 def filter_line(query: tuple[str, ...]) -> list[str]:
-    """What a report was narrowed down to, as it was typed; nothing where it counts everything."""
+    """The filters of a report, as typed; empty if there are none."""
     typed = click.get_current_context().params
     names = [name for name in ("since", "until", "project", "model") if typed[name] is not None]
     given = [f"--{name} {typed[name]}" for name in names]

@@ -1,4 +1,4 @@
-"""Settings of the front ends: options first, then the environment, then the configuration file, then the usual places."""
+"""Settings of the front ends, in this order: options, environment, configuration file, usual places."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS = {
     "statusline": "what `hansard statusline` prints",
     "keep_login": "true: a browser stays logged in to `hansard web` for 30 days, even if the server restarts; false by default",
 }
-"""Everything the configuration file may say, with what it means."""
+"""The keys of the configuration file, with their meaning."""
 
 
 class Settings(NamedTuple):
@@ -57,7 +57,7 @@ def load(
     roots: Sequence[str] = (),
     follow_links: Sequence[str] = (),
 ) -> Settings:
-    """Put the settings together; `home`, `roots` and `follow_links` are what the user said on the command line."""
+    """Combine the settings; `home`, `roots` and `follow_links` come from the command line."""
     path, values = _read_file()
     warnings: list[str] = []
     user = os.path.expanduser("~")
@@ -86,7 +86,7 @@ def load(
 
 
 def usual_places(environ: Mapping[str, str]) -> list[str]:
-    """Where a history is looked for when nobody named a place."""
+    """The default places of a history."""
     user = os.path.expanduser("~")
     xdg = environ.get("XDG_CONFIG_HOME", "")
     return [
@@ -98,7 +98,7 @@ def usual_places(environ: Mapping[str, str]) -> list[str]:
 def _default_roots(
     environ: Mapping[str, str], user: str, path: str, values: Mapping[str, Any]
 ) -> tuple[list[str], str]:
-    """The roots of a user who gave no --root, and who named them."""
+    """The roots without --root, and where they come from."""
     from hansard.clients.roots import default_root_paths
 
     if not environ.get("CLAUDE_CONFIG_DIR") and values.get("roots"):

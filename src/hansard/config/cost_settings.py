@@ -1,4 +1,4 @@
-"""What the configuration file says about prices and budgets."""
+"""Prices and budgets in the configuration file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WARN_AT = Decimal("0.8")
 
 
 def overrides(path: str, value: object) -> tuple[PriceOverride, ...]:
-    """The prices that the user sets: a list of tables."""
+    """The user's prices: a list of tables."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise UsageError(f"{path}: prices are tables: write [[prices]] above each one")
     return tuple(_override(path, item) for item in value)
@@ -85,7 +85,7 @@ def _amount(place: str, value: object) -> Decimal:
         raise UsageError(f"{place} must be a number of dollars, e.g. 2.50")
     amount = Decimal(value)
     digits = amount.as_tuple().exponent
-    # Also not nan, and no more digits than sums can hold without rounding.
+    # Reject NaN, and more digits than sums can hold without rounding.
     if not isinstance(digits, int) or digits < -40 or not 0 <= amount < 10**9:
         raise UsageError(f"{place} must be a number of dollars, e.g. 2.50")
     return amount

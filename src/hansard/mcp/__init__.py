@@ -1,1 +1,1 @@
-"""The server for agents: the Model Context Protocol over the engine. Everything from transcripts leaves through `guard`, within a budget of tokens."""
+"""The server for agents (Model Context Protocol); text from transcripts passes `guard`, and answers fit a token budget."""

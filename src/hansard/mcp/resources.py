@@ -20,7 +20,7 @@ _LISTED = 20
 
 
 def list_templates() -> dict[str, Any]:
-    """What addresses there are."""
+    """The URI templates."""
     return {
         "resourceTemplates": [
             {
@@ -42,7 +42,7 @@ def list_templates() -> dict[str, Any]:
 
 
 class ResourceRow(Struct, frozen=True, kw_only=True):
-    """A session as `resources/list` has it."""
+    """A session in `resources/list`."""
 
     uri: str
     name: Id
@@ -76,7 +76,7 @@ def list_resources(ask: Ask) -> ResourceList:
 
 
 def session_uri(session_id: str) -> str:
-    """The address of a session's outline."""
+    """The URI of a session's outline."""
     return f"hansard://session/{shown_id(session_id)}"
 
 
@@ -110,7 +110,7 @@ def list_prompts() -> dict[str, Any]:
 
 
 def check_prompt(name: str, given: Mapping[str, str]) -> None:
-    """Raise unless this is a prompt of ours, with arguments that it takes."""
+    """Raise if the prompt or one of its arguments is unknown."""
     about = _PROMPTS.get(name)
     if about is None:
         raise UsageError(f"unknown prompt {name[:100]!r}; there are {', '.join(_PROMPTS)}")
@@ -120,7 +120,7 @@ def check_prompt(name: str, given: Mapping[str, str]) -> None:
 
 
 def answer_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> Answer:
-    """What the history says for a prompt, with room left for the prompt's own words."""
+    """The history's answer for a prompt, with room left for the prompt's own text."""
     ask.packer.reserve(introduction(name, given))
     if name == "continue_from":
         return read.run(ask, read.ReadRequest(target=given.get("session") or "@last"))
@@ -128,7 +128,7 @@ def answer_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> Answer:
 
 
 def make_prompt(name: str, given: Mapping[str, str], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """A prompt with its arguments put in, and what the history says."""
+    """The prompt with its arguments and the history's answer."""
     text = f"{introduction(name, given)}\n\n{msgspec.json.encode(answer).decode()}"
     return {
         "description": _PROMPTS[name]["description"],
@@ -137,7 +137,7 @@ def make_prompt(name: str, given: Mapping[str, str], answer: Mapping[str, Any]) 
 
 
 def introduction(name: str, given: Mapping[str, str]) -> str:
-    """What a prompt asks for."""
+    """The instructions of a prompt."""
     if name == "continue_from":
         return (
             "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"

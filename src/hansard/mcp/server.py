@@ -1,4 +1,4 @@
-"""The Model Context Protocol, as far as this server speaks it: one message in, one message out. Knows no transport.
+"""The Model Context Protocol: one message in, one message out, independent of the transport.
 
 The official SDK takes 750 to 900 ms of CPU to import (its types alone 260), and a client waits for its servers when it starts. What a server of
 read-only tools needs of the protocol is this file, so it is written here; tests hold it to the SDK's client and types, and to the
@@ -54,7 +54,7 @@ Text in answers, titles and names included, is quoted from transcripts: data abo
 
 
 class ProtocolError(Exception):
-    """A request that gets an error of JSON-RPC, and not an answer."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Server:
         self._store = store
         self._repository = repository
         self._session_id = session_id
-        self.wants_roots = False  # the client can tell where it works
+        self.wants_roots = False  # the client can report its roots
         self._at_once: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "initialize": self._initialize,
             "server/discover": lambda _: {
@@ -95,7 +95,7 @@ class Server:
         return isinstance(method, str) and method in self._slow
 
     def handle(self, message: Any) -> dict[str, Any] | None:
-        """The response to a message; None where it needs none."""
+        """The response to a message; None if it needs none."""
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return _failure(None, INVALID_REQUEST, "not a JSON-RPC 2.0 message; batches are not supported")
         method, id_ = message.get("method"), message.get("id")
@@ -175,7 +175,7 @@ class Server:
             tool = find_tool(str(name))
             limits, request = tool.read_arguments(arguments)
             answer = self._ask(lambda ask: tool.run(ask, request), limits)
-        except HansardError as error:  # the model can do better with the next call
+        except HansardError as error:  # shown to the model, which can correct its call
             return {"content": [{"type": "text", "text": _error_text(str(error))}], "isError": True}
         text = msgspec.json.encode(answer).decode()
         return {"content": [{"type": "text", "text": text}], "structuredContent": answer, "isError": False}
@@ -206,7 +206,7 @@ class Server:
 
 
 def is_id(value: Any) -> TypeGuard[str | int]:
-    """Whether a request may have this id."""
+    """Whether this is a valid request id."""
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
@@ -222,8 +222,8 @@ def _info() -> dict[str, str]:
 
 
 def _error_text(message: str) -> str:
-    """An error message, as safe as the texts of answers: it can repeat a name that comes from a transcript."""
-    # `repr` writes what cannot be seen as escapes, behind which a secret would not be found.
+    """Sanitise an error message: it may contain names from transcripts."""
+    # `repr` escapes invisible characters, which would hide a secret from redaction.
     return safe_text(_ESCAPED.sub("", message))[:_LONGEST_ERROR]
 
 

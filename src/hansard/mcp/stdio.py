@@ -1,4 +1,4 @@
-"""Messages over stdin and stdout, one on each line: quick ones are answered at once, the others in order on a thread."""
+"""MCP over stdin and stdout, one message per line; what needs the store is answered in order on a thread."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Connection:
         self._writing = threading.Lock()
         self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._cancelled: set[str | int] = set()
-        self._is_gone = False  # nobody reads our answers any more
+        self._is_gone = False  # the client has closed our stdout
 
     def run(self) -> None:
-        """Answer until the client closes its side; what it asked before that is answered still."""
+        """Answer until the client closes stdin, including what it asked before that."""
         worker = threading.Thread(target=self._work, name="answers", daemon=True)
         worker.start()
         while not self._is_gone and (line := self._requests.readline(_LONGEST + 1)):
@@ -46,7 +46,7 @@ class Connection:
         worker.join()
 
     def _skip_line(self) -> None:
-        """Read up to the end of the line, so that the rest of an overlong message is not taken for a request."""
+        """Skip the rest of an overlong message."""
         while (piece := self._requests.readline(1 << 16)) and not piece.endswith(b"\n"):
             pass
 
@@ -67,7 +67,7 @@ class Connection:
             self._send(self._server.handle(message))
 
     def _is_for_us(self, message: dict[str, Any]) -> bool:
-        """Take what needs no response: notifications, and the client's own answer about its roots."""
+        """Handle what needs no response: notifications, and the client's answer about its roots."""
         method = message.get("method")
         if method == "notifications/cancelled":
             params = message.get("params")
@@ -118,6 +118,6 @@ def serve(server: Server, store: Store) -> None:
     finally:
         with contextlib.suppress(OSError, ValueError):
             responses.close()
-        if store.is_syncing:  # it may take minutes, and is made to be interrupted at any moment
+        if store.is_syncing:  # it may take minutes, and can be interrupted at any time
             sys.stderr.flush()
             os._exit(0)

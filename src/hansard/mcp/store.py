@@ -34,7 +34,7 @@ class Store:
         self.trouble = ""  # why the last sync failed
 
     def ask(self, question: Callable[[Hansard], _Answer]) -> _Answer:
-        """The answer to a question about one state of the store, which is as new as a short wait allows."""
+        """Answer from one state of the store, synced as far as a short wait allows."""
         if self._syncing:
             self._bring_up_to_date()
         with self._settings.open() as h:
@@ -44,14 +44,14 @@ class Store:
                 return question(h)
 
     def hint(self, h: Hansard) -> str:
-        """What is to be said about an answer that may lack something; empty where all is indexed."""
+        """A hint that an answer may be incomplete; empty if everything is indexed."""
         if progress := h.sync_progress():
             return f"The history is still being indexed ({progress.words}); older sessions may be missing."
         return f"The newest messages may be missing: {self.trouble}" if self.trouble else ""
 
     @property
     def is_syncing(self) -> bool:
-        """Whether a sync of ours is going on."""
+        """Whether our sync is running."""
         return self._sync is not None and self._sync.is_alive()
 
     def _bring_up_to_date(self) -> None:
@@ -79,19 +79,19 @@ class Store:
 
 
 def repository_of(folder: str) -> str:
-    """The repository that a folder belongs to, of a worktree the one that it was made from; the folder itself where there is none."""
+    """The main repository of a folder or worktree; the folder itself if it is not in one."""
     folder = os.path.realpath(folder)
     found = find_worktree(folder)
     return (found[1] or found[0]) if found is not None else folder
 
 
 def start_folder(environ: Mapping[str, str]) -> str:
-    """Where the client works: what it says, or where it started this process."""
+    """The client's folder: CLAUDE_PROJECT_DIR, or the current directory."""
     return environ.get("CLAUDE_PROJECT_DIR") or os.getcwd()
 
 
 def folder_of_uri(uri: str) -> str | None:
-    """The folder that a root of the client names; None unless it is a file URI of this machine."""
+    """The folder of a file URI; None unless it is on this machine."""
     try:
         parts = urlsplit(uri)
     except ValueError:  # malformed brackets in the host
@@ -108,19 +108,19 @@ def folder_of_uri(uri: str) -> str | None:
 
 
 class Repository:
-    """The folders of the client's repository: that of the roots it names, or else of where it works."""
+    """The client's repository: that of its first root, or else of its folder."""
 
     def __init__(self, folder: str) -> None:
         self._start = folder
         self._roots: tuple[str, ...] = ()
 
     def use_roots(self, uris: Iterable[str]) -> None:
-        """Take the client's word for where it works."""
+        """Use the roots that the client reports."""
         self._roots = tuple(folder for uri in uris if (folder := folder_of_uri(uri)))
 
     @property
     def working_folder(self) -> str:
-        """Where the client works, which may be a worktree or a folder of its repository."""
+        """The client's folder, which may be a worktree or inside its repository."""
         return os.path.realpath(self._roots[0] if self._roots else self._start)
 
     @property
@@ -130,12 +130,12 @@ class Repository:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """The repository, and the worktree of it that the client works in."""
+        """The repository, and the client's worktree of it."""
         found = find_worktree(self.working_folder)
         return (self.folder, found[0]) if found is not None else (self.folder, self.working_folder)
 
 
 def is_inside(project: str, folder: str) -> bool:
-    """Whether a project is a folder or lies below it."""
+    """Whether a path is a folder or inside it."""
     folder = folder.rstrip("/\\") or folder
     return project == folder or project.startswith((folder + "/", folder + "\\"))

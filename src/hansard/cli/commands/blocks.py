@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _RECENT = timedelta(days=3)
 _BAR = 30
-_NARROW = 50  # from here on down, years are left out
+_NARROW = 50  # columns up to which years are left out
 _COLUMNS = (
     Column("START"),
     Column("END"),
@@ -66,7 +66,7 @@ class _Selection(NamedTuple):
 
 
 class _Answer(Struct, frozen=True):
-    """Blocks, and which models each of them used, by the time it begins."""
+    """Blocks, and the models of each by its start."""
 
     blocks: tuple[BillingBlock, ...]
     pricing: Pricing
@@ -160,7 +160,7 @@ def _ask(h: Hansard, request: BlocksRequest, chosen: _Selection) -> _Answer:
     begin = moment - _RECENT
     request = replace(request, now=moment)
     if chosen.recent:
-        # From a full hour on: a block that is not over by then is counted whole, and from the sums.
+        # From a full hour, so that a block still running then is counted whole, from the sums.
         request = replace(request, since=(begin - BLOCK).replace(minute=0, second=0, microsecond=0))
     found = h.blocks(request)
     by_model = h.usage(same_for(UsageRequest, request, by=("block", "model"), sort="cost"))
@@ -180,7 +180,7 @@ def _ask(h: Hansard, request: BlocksRequest, chosen: _Selection) -> _Answer:
 
 
 def _arranged(answer: _Answer, limit: int, *, newest_first: bool) -> _Answer:
-    """The latest blocks, without a gap before the first of them, in the order that was asked for."""
+    """The latest blocks in the requested order, without a gap before the first."""
     blocks = answer.blocks
     if limit:
         starts = [number for number, block in enumerate(blocks) if not block.is_gap]
@@ -205,7 +205,7 @@ def _lines(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterato
 
 
 def _live(answer: _Answer, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    """What comes first is what must be seen: the rest may be below the end of the screen."""
+    """The most important first: the rest may not fit on the screen."""
     active = [block for block in answer.blocks if block.is_active]
     for block in active:
         yield from _outlook(block, when, columns, paint)
@@ -247,7 +247,7 @@ def _table(answer: _Answer, when: Period, columns: int, paint: Paint) -> list[st
 
 
 def _outlook(block: BillingBlock, when: Period, columns: int, paint: Paint) -> Iterator[str]:
-    """How far the active block is, how fast it is being used, and where that leads."""
+    """Progress, rate and projection of the active block."""
     from hansard.render.format import cost
     from hansard.render.terminal.costs import bar
 
@@ -303,18 +303,18 @@ def _write_csv(answer: _Answer) -> None:
     write_bytes(records(rows, ("start", "end")))
 
 
-_ENTER = "\x1b[?1049h\x1b[?25l"  # the other screen, without a cursor
+_ENTER = "\x1b[?1049h\x1b[?25l"  # alternate screen, cursor hidden
 _LEAVE = "\x1b[?25h\x1b[?1049l"
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at what is written, on a terminal that can redraw."""
+    """Whether stdout is a terminal that can redraw."""
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def show_live(cli: Context, h: Hansard, interval: float, draw: Callable[[int], Iterable[str]]) -> None:
-    """Bring the store up to date and draw, again and again until ctrl-c; `draw` gets the columns."""
+    """Sync and redraw until Ctrl-C; `draw` gets the columns."""
     with _other_screen(), contextlib.suppress(KeyboardInterrupt):
         while True:
             trouble = "" if cli.no_sync else _sync(h)
@@ -326,13 +326,13 @@ def show_live(cli: Context, h: Hansard, interval: float, draw: Callable[[int], I
 
 
 def _write(lines: Iterable[str]) -> None:
-    # One write for a frame, and no line erased before it is drawn over: nothing flickers.
+    # One write per frame, and lines are overwritten before they are erased, so that nothing flickers.
     sys.stdout.write(_HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW)
     sys.stdout.flush()
 
 
 def _sync(h: Hansard) -> str:
-    """Keep what is new; what hinders it is told in the frame, and the figures are from what is indexed."""
+    """Sync; return an error to show in the frame, or an empty text."""
     try:
         report = h.sync(wait_seconds=0.2)
     except (StoreBusy, StoreUnusable) as error:
@@ -342,7 +342,7 @@ def _sync(h: Hansard) -> str:
 
 @contextlib.contextmanager
 def _other_screen() -> Iterator[None]:
-    """Draw elsewhere; whatever ends it, also a signal, leads back."""
+    """Use the alternate screen, and restore the terminal afterwards, also after a signal."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

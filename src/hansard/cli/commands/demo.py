@@ -15,7 +15,7 @@ from hansard.errors import UsageError
 if TYPE_CHECKING:
     from hansard.config import Settings
 
-_MARK = "hansard-demo"  # beside a history that we may throw away
+_MARK = "hansard-demo"  # marks a history that may be deleted
 _FRESH_SECONDS = 12 * 3600
 
 
@@ -59,7 +59,7 @@ def write_demo(base: str) -> Settings:
 
 
 def scratch_demo(settings: Settings) -> Settings:
-    """The demo that a user without any history sees: kept under the home, made anew when its last days are over."""
+    """The demo for a user without a history: kept in the data directory, and made again when it is out of date."""
     from hansard.config import Settings as Values
     from hansard.files import write_private
 

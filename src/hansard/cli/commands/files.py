@@ -94,7 +94,7 @@ def files(
 
 
 def _path(h: Hansard, request: FilesRequest, *, must: bool) -> str | None:
-    """The one file that is meant; None where a list of files is."""
+    """The one file that the words name; None for a list of files."""
     text = request.text or ""
     looks_like_path = "/" in text or "\\" in text or must
     if not text or not looks_like_path:

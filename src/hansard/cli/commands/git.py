@@ -83,7 +83,7 @@ def _words(cli: Context, action: str, target: str, prefix: str) -> None:
 
 
 def _from_hook() -> str:
-    """The session that the input of a hook names."""
+    """The session id in the input of a hook."""
     import json
 
     try:
@@ -198,7 +198,7 @@ def blame(cli: Context, target: str, lines: str | None, rev: str | None, reposit
 
 
 def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None]:
-    """The file or commit, and the lines that are wanted."""
+    """The file or commit, and the range of lines."""
     path = target
     if not os.path.exists(target):
         head, colon, tail = target.rpartition(":")

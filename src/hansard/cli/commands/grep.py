@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hansard.grep.search import Grep
     from hansard.model.grep import GrepCount, GrepFile, GrepLine
 
-_PIPED = 200  # columns of an excerpt where there is no terminal
+_PIPED = 200  # columns of an excerpt without a terminal
 _LEAST = 40  # columns of an excerpt, however long the path is
 _BATCH = 256  # lines written at once into a pipe
 
@@ -161,7 +161,7 @@ def _count(item: GrepCount, only_files: bool) -> dict[str, Any]:
 
 
 class _ResultWriter:
-    """The way to stdout, result by result; the progress bar on stderr is gone before the first."""
+    """Writes results to stdout as they come; removes the progress bar before the first."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -169,12 +169,12 @@ class _ResultWriter:
         self._begun = False
 
     def progress(self, done: int, total: int) -> None:
-        """Take note of how far the search is."""
+        """Update the progress."""
         if not self._begun:
             self._bar(done, total)
 
     def lines(self, lines: Iterable[str]) -> None:
-        """Write lines for people, each at once in a terminal."""
+        """Write lines for people, unbuffered in a terminal."""
         waiting: list[str] = []
         most = 1 if sys.stdout.isatty() else _BATCH
         for line in lines:
@@ -198,7 +198,7 @@ class _ResultWriter:
         sys.stdout.buffer.flush()
 
     def document(self, name: str, items: Iterable[dict[str, Any]]) -> None:
-        """Write a JSON document up to the end of its list, which may be longer than memory is large."""
+        """Stream a JSON document up to the end of its list, which may not fit in memory."""
         from hansard.model.serialize import encoded
 
         self._begin()
@@ -231,7 +231,7 @@ class _ResultWriter:
 
 
 class _Formatter:
-    """How results look to people."""
+    """Formats results for people."""
 
     def __init__(self, paint: Paint, columns: int, *, many_roots: bool, bare: bool, heading: bool) -> None:
         self._paint = paint
@@ -241,7 +241,7 @@ class _Formatter:
         self._heading = heading and not bare
 
     def path(self, file: GrepFile) -> str:
-        """A file's path, with its root where there are several, and its number where it is a former state."""
+        """A file's path, with its root if there are several, and its number if it is an old generation."""
         path = f"{file.root}/{file.path}" if self._many_roots else file.path
         return one_line(path if file.current else f"{path}.generation-{file.generation}")
 
@@ -262,7 +262,7 @@ class _Formatter:
         return str(item.matched_lines) if self._bare else f"{path}:{item.matched_lines}"
 
     def lines(self, lines: Iterable[GrepLine], *, groups: bool) -> Iterator[str]:
-        """Excerpts; groups of lines that do not touch are apart."""
+        """Excerpts, with a separator between groups of adjacent lines."""
         file: GrepFile | None = None
         number = 0
         for line in lines:
@@ -287,11 +287,11 @@ class _Formatter:
         before = ("…" if line.text_at else "") + shown(line.text[:start])
         match, after = fit(shown(line.text[start:end]), columns), shown(line.text[end:]) + more
         rest = columns - width(match)
-        # A third of the room before the match, all that the text after it leaves, or all there is.
+        # Before the match: a third of the columns, or as many as the text after it leaves.
         before = fit_path(before, max(rest // 3, rest - width(after)))
         return before + self._paint(match, "red") + fit(after, rest - width(before))
 
 
 def shown(text: bytes) -> str:
-    """Bytes of a line as a terminal may show them: on one line, without what it would obey."""
+    """A line's bytes as one line of text without control characters."""
     return clean(text.decode("utf-8", "replace")).replace("\n", " ").replace("\t", " ")

@@ -50,7 +50,7 @@ def completion(ctx: click.Context, _cli: Context, shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         ctx.fail(f"click does not know {shell}")
-    # Not `source()`: for bash it starts a shell to look at its version.
+    # Not `source()`: for bash it runs a shell to find its version.
     complete = kind(ctx.find_root().command, {}, "hansard", VARIABLE)
     script = complete.source_template % complete.source_vars()
     cli = ctx.ensure_object(Context)

@@ -1,4 +1,4 @@
-"""Bare `hansard`: what happened lately, and how the store is."""
+"""`hansard` without a command: recent activity, and the state of the store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COUNTS = (
 
 
 def overview(cli: Context) -> None:
-    """Show the last days of the user's history, or of a demo where there is none."""
+    """Show the last days of the user's history, or of the demo if there is none."""
     settings = cli.settings()
     with cli.engine(settings) as h:
         empty = not h.roots and not has_store(h)
@@ -139,4 +139,4 @@ def _next(name: str) -> str:
     first, *others = _NEXT
     if name == "hansard":
         return f"Next: {', '.join(f'{name} {word}' for word in _NEXT)}"
-    return f"Next: {name} {first} (or {', '.join(others)})"  # a path is said once
+    return f"Next: {name} {first} (or {', '.join(others)})"  # shows a path only once

@@ -34,7 +34,7 @@ _COLUMNS = (
     Column("PRICED AS", least=12, rank=7, style="dim"),
     Column("SOURCE", least=12, rank=6, style="dim"),
 )
-_TOLD_ELSEWHERE = 6  # ranks of columns that say little more than the lines below the table
+_REDUNDANT = 6  # ranks of columns that repeat the lines below the table
 _CHANGES = 20
 
 
@@ -103,13 +103,13 @@ def _table(rows: Sequence[tuple[str, Rate]], columns: int, paint: Paint) -> list
     for names in (full, brief):
         called = dict(zip(models, names, strict=True))
         cells = [(called[rate.model], kind, *rate_cells(rate), rate.priced_as, rate.source) for kind, rate in rows]
-        # What no row has is no column.
+        # Leave out empty columns.
         shown = [place for place, column in enumerate(_COLUMNS) if any(row[place] for row in cells)]
         chosen = [_COLUMNS[place] for place in shown]
         lines = draw_table(Table(chosen, [[row[place] for place in shown] for row in cells]), columns, paint)
-        is_whole = all(column.title in lines[0] for column in chosen if column.rank < _TOLD_ELSEWHERE)
+        is_whole = all(column.title in lines[0] for column in chosen if column.rank < _REDUNDANT)
         if is_whole or len(set(brief)) < len(models):
-            break  # else names without the maker's and the date leave more room for prices
+            break  # else try names without maker and date, which leave more room for prices
     return lines
 
 
@@ -124,7 +124,7 @@ def _unpriced(models: Sequence[str], columns: int, paint: Paint) -> Iterator[str
         f"What they used is counted, but is in no cost. To set a price, write into {config_path()}", columns
     )
     yield ""
-    # JSON's texts are TOML's, but for a sign that no clean text has.
+    # A JSON string is a TOML string, except for characters that clean text does not have.
     named = next(filter(None, map(one_line, models)), "name-of-the-model")
     example = [
         "[[prices]]",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 400  # characters of a prompt on one line
 _INDENT = 2
-_BEFORE = 32  # characters before a match from where on the beginning is left out
+_BEFORE = 32  # characters before a match from which the beginning is cut
 _COLUMNS = (
     Column("WHEN", Kind.TIME),
     Column("ID", Kind.ID, rank=1),
@@ -78,7 +78,7 @@ def prompts(cli: Context, request: PromptsRequest, full: bool, page: int) -> Non
 
 
 def _words(query: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What finds the words of a query in a prompt; None where it has none."""
+    """A pattern for the words of a query; None if it has none."""
     from hansard.query.language import Not, Phrase, Word, parse, walk
 
     node = parse(" ".join(query), now=now())
@@ -88,7 +88,7 @@ def _words(query: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _excerpt(text: str, words: re.Pattern[str] | None) -> str:
-    """A prompt on one line, from shortly before the first match on."""
+    """A prompt on one line, starting shortly before the first match."""
     text = one_line(text)
     match = None if words is None else words.search(text)
     if match is None or match.start() < _BEFORE:

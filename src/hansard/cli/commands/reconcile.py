@@ -19,7 +19,7 @@ from hansard.render.text import Paint, one_line, pad, width, wrap
 if TYPE_CHECKING:
     from hansard.model.reconcile import ClientCheck, Counted, CountingMethod, DifferenceStep, PeerCheck, Reconciliation
 
-_WIDE = 100  # columns from which on counts are written out
+_WIDE = 100  # columns from which counts are written in full
 _SHOWN = 8  # sessions and models that are listed
 _AMOUNTS = 22  # columns of a cause's tokens and money
 _CENT = Decimal("0.005")
@@ -129,12 +129,12 @@ def _row(
 
 
 def _known(counted: Counted) -> Decimal | None:
-    """What it costs; None where nothing in it has a price."""
+    """The cost, or None if nothing has a price."""
     return None if counted.unpriced_messages and not counted.cost_usd else counted.cost_usd
 
 
 def _share(counted: Counted, compared: Counted) -> str:
-    """How much more money it is, in per cent; tokens where it has none."""
+    """The difference in cost in per cent; in tokens if there is no cost."""
     mine, theirs = _known(compared), _known(counted)
     if theirs is not None and mine:
         share = (theirs / mine - 1) * 100
@@ -197,7 +197,7 @@ def _said(text: str, columns: int, paint: Paint) -> Iterator[str]:
 
 
 def _sessions(client: ClientCheck, columns: int, paint: Paint) -> Iterator[str]:
-    """The sessions where the client's figures are others, the greatest difference first."""
+    """The sessions whose figures differ from the client's, the largest difference first."""
     listed = sorted(client.differing, key=lambda item: (-abs(item.difference.tokens), item.session_id, item.model))
     if not listed:
         return

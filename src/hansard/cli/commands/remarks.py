@@ -109,7 +109,7 @@ def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bo
 _STDIN = "-"
 
 
-_MOST_INPUT = 1 << 20  # a note is far shorter; what is longer is refused without reading all of it
+_MOST_INPUT = 1 << 20  # bytes; far more than a note may have, so longer input need not be read
 
 
 @click.command(cls=Command)

@@ -147,7 +147,7 @@ def _tell_plan(cli: Context, to: str, items: list[RestoreItem]) -> None:
 
 
 @click.command(cls=Command)
-@click.argument("lost", required=False, metavar="[SESSION]")  # not `session`: completion offers those that are kept
+@click.argument("lost", required=False, metavar="[SESSION]")  # not `session`: completion would offer stored ones
 @takes(
     LostSessionsRequest,
     click.option("--markdown", is_flag=True, help="Write SESSION as Markdown."),

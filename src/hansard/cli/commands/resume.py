@@ -26,7 +26,7 @@ _CONFIG_VARIABLE = "CLAUDE_CONFIG_DIR"
 
 
 class ResumeCommand(Command):
-    """A command that leaves everything after `--` to the client."""
+    """A command that passes everything after `--` to the client."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set the client's options aside."""
@@ -63,7 +63,7 @@ def resume(ctx: click.Context, cli: Context, session: str | None, print_only: bo
 def resume_session(
     cli: Context, session: str, options: list[str], *, print_only: bool = False, directory: str | None = None
 ) -> None:
-    """Restore a session where that is needed, and become the client that goes on with it; or print how."""
+    """Restore a session if needed and exec the client with it, or print the command."""
     with cli.reading() as h:
         plan = h.plan_resume(session)
         command = [CLIENT, RESUME_OPTION, plan.session.session_id, *options]
@@ -86,7 +86,7 @@ def resume_session(
 
 
 def _environment(config: str) -> dict[str, str]:
-    """What the client must be told so that it uses this config directory."""
+    """The environment that makes the client use this config directory."""
     usual = os.environ.get(_CONFIG_VARIABLE) or os.path.join("~", ".claude")
     if os.path.realpath(os.path.expanduser(usual)) == os.path.realpath(config):
         return {}
@@ -107,7 +107,7 @@ def _directory(session: Session, named: str | None) -> str:
 
 
 def _restore(h: Hansard, plan: Resumption) -> None:
-    """Write what the client deleted; what stands there by now is left alone."""
+    """Restore what the client deleted; existing files are left alone."""
     items = h.plan_restore([plan.session.session_id], plan.config)
     wanted = [item for item in items if item.action in (RestoreAction.WRITE, RestoreAction.SAME)]
     done = h.restore(wanted, touch=True)
@@ -134,7 +134,7 @@ def _print(cli: Context, plan: Resumption, command: list[str], directory: str, e
 
 
 def _run(client: str, command: list[str], directory: str, environment: dict[str, str]) -> None:
-    """Become the client; where a process cannot, run it and exit as it does."""
+    """Exec the client; where that is impossible, run it and exit with its code."""
     values = {**os.environ, **environment, "PWD": directory}
     sys.stdout.flush()
     sys.stderr.flush()
@@ -144,5 +144,5 @@ def _run(client: str, command: list[str], directory: str, environment: dict[str,
         done = subprocess.run([client, *command[1:]], cwd=directory, env=values, check=False)  # noqa: S603 - asked for
         raise click.exceptions.Exit(done.returncode)
     os.chdir(directory)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what is ignored stays so in another program
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and exec inherits that
     os.execve(client, command, values)  # noqa: S606 - no shell is wanted

@@ -103,7 +103,7 @@ def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
 
 
 def _tell(cli: Context, page: SearchPage, number: int) -> None:
-    """What the reader should know about the page."""
+    """Notes below the page."""
     for text in page.notes if page.hits else ():
         note(text)
     if page.not_indexed_bytes:
@@ -123,7 +123,7 @@ def _nothing(text: str, query: tuple[str, ...], notes: tuple[str, ...]) -> str:
     """What to try when nothing was found."""
     plain_words = [word for word in text.split() if word.isalpha() and word not in ("OR", "AND", "NOT")]
     if '"' in text:
-        plain_words.clear()  # they may be part of a phrase
+        plain_words.clear()  # they may belong to a phrase
     hints = ["fewer words"] if len(text.split()) > 1 else []
     if len(plain_words) > 1:
         hints.append(" OR ".join(plain_words[:2]))

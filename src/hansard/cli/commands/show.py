@@ -152,7 +152,7 @@ def _refuse(cli: Context, request: ShowRequest) -> None:
 
 
 def _choose_generation(h: Hansard, about: Session, generation: int | None) -> None:
-    """Name the other states of a rewritten file, and read the one that is asked for."""
+    """List the other generations of a rewritten file, and read the requested one."""
     mains = [item for item in h.transcripts(about.session_id) if item.kind in ("main", "log")]
     shown = next((item for item in mains if item.generation == generation or (item.current and not generation)), None)
     if generation is not None:
@@ -182,7 +182,7 @@ def _turns(text: str | None) -> tuple[int, int | None]:
 
 
 def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
-    """How the terminal is to be written on."""
+    """How to draw a session in the terminal."""
     from shlex import quote
 
     from hansard.render.terminal.page import Sheet
@@ -192,7 +192,7 @@ def sheet(cli: Context, about: Session, depth: Depth) -> Sheet:
 
 
 def _bounds(part: Selection) -> tuple[int, int | None]:
-    """Where some turns begin, and where the first behind them does."""
+    """The offsets where some turns begin and end."""
     starts = [start.offset for start in part.thread.starts]
     return starts[part.earlier] if starts else 0, starts[-part.later] if part.later else None
 
@@ -260,7 +260,7 @@ def _show_place(cli: Context, thread: Thread, request: ShowRequest, depth: Depth
     _put(cli, lines, find="▶")
 
 
-# -- the way out
+# -- output
 
 
 def say(lines: Iterator[str]) -> None:
@@ -273,12 +273,12 @@ def _put(cli: Context, lines: Iterator[str], find: str | None = None) -> None:
 
 
 def follow_session(cli: Context, name: str, agent: str | None, depth: Depth, *, newest: int) -> None:
-    """Write the last turns, and then whatever is added, until ctrl-c."""
+    """Write the last turns, then what is added, until Ctrl-C."""
     cli.must_sync("--follow")
     with cli.engine() as h:
         if not h.roots:
             raise no_roots()
-        # Ctrl-c is how it ends, so it is no failure.
+        # Ctrl-C is the normal way to end it.
         with contextlib.suppress(KeyboardInterrupt):
             told: FollowPrinter | None = None
             for _ in h.watch(threading.Event()):
@@ -289,7 +289,7 @@ def follow_session(cli: Context, name: str, agent: str | None, depth: Depth, *, 
 
 
 class FollowPrinter:
-    """What has been written of a session."""
+    """Remembers what has been printed of a session, and prints what is new."""
 
     def __init__(
         self, cli: Context, h: Hansard, session: Session, agent: str | None, depth: Depth, newest: int
@@ -311,7 +311,7 @@ class FollowPrinter:
         """The lines of what is new."""
         agent = self.agent.agent_id if self.agent is not None else None
         thread = h.read(self.session, agent, pictures=False, subagents=False)
-        if thread.transcript != self.transcript:  # the first look, or another file in its place
+        if thread.transcript != self.transcript:  # the first time, or the file was replaced
             if self.transcript < 0:
                 yield from head(self.session, self.agent, self.board)
             self.transcript = thread.transcript

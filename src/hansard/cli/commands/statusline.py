@@ -121,7 +121,7 @@ printf '%s\n' "$!" >|"$dir/@BUSY@"
 
 
 def make_script(options: Options) -> str:
-    """The script for these options; it names this very Python and data directory."""
+    """The script for these options, this Python and this data directory."""
     home = data_directory(options.home, os.environ)
     values = {
         "@DIR@": quote(os.path.join(home, SPOOL)),

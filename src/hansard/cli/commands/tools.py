@@ -124,7 +124,7 @@ def tools(
 
 
 def _tool(query: tuple[str, ...], known: list[str], *, must: bool) -> tuple[str | None, tuple[str, ...]]:
-    """The tool that the first word names, in any case, and the rest of the query."""
+    """The tool named by the first word, ignoring case, and the rest of the query."""
     if query and ":" not in query[0]:
         names = {name.casefold(): name for name in known}
         if (name := names.get(query[0].casefold())) is not None:

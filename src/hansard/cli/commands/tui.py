@@ -68,13 +68,13 @@ def _print(cli: Context, outcome: Outcome | None, pick: str) -> None:
 def start_app(
     cli: Context, settings: Settings, *, picks: str = "", purpose: str = "", is_syncing: bool = True
 ) -> Outcome | None:
-    """Run the terminal app on the user's terminal, wherever the standard streams lead."""
+    """Run the terminal app on the user's terminal, even if standard streams are redirected."""
     from hansard.model.calendar import find_zone
 
     _use_terminal()
     before = os.environ.get("NO_COLOR")
     if cli.color == "never":
-        os.environ["NO_COLOR"] = "1"  # Textual asks nothing else, and when it is imported
+        os.environ["NO_COLOR"] = "1"  # the only thing that Textual checks, at import
     gc.disable()  # until the first screen is drawn
     from hansard.tui.app import Setup, run_app
 
@@ -104,7 +104,7 @@ def start_app(
     )
     try:
         return run_app(setup)
-    finally:  # the client that is run next has settings of its own
+    finally:  # the client that runs next has its own settings
         gc.enable()
         for server in servers:
             server.terminate()
@@ -113,7 +113,7 @@ def start_app(
 
 
 def _use_terminal() -> None:
-    """Textual reads standard input and draws on standard error: where these are no terminal, the controlling one."""
+    """Give Textual the controlling terminal if stdin or stderr, which it uses, are redirected."""
     if os.name == "nt":
         return
     for number, flags in ((0, os.O_RDONLY), (2, os.O_WRONLY)):

@@ -120,7 +120,7 @@ def usage(
 
 
 def usage_by(name: str, by: str) -> click.Command:
-    """The same command by another name, its rows those of `by` unless it is told otherwise."""
+    """The same command under another name, grouped by `by` unless `--by` says otherwise."""
     from copy import copy
 
     command = copy(usage)
@@ -232,7 +232,7 @@ _ZOOM = 2  # pixels of a PNG for each of the SVG
 
 
 def save_chart(path: str, kind: str, report: UsageReport, projects: ProjectNames, today: date) -> None:
-    """Draw a report into a file that ends in .png or .svg, which appears when it is complete."""
+    """Draw a report into a .png or .svg file, written atomically."""
     ending = os.path.splitext(path)[1].lower()
     if ending not in ENDINGS:
         raise UsageError(f"{one_line(path)}: the file name must end in {' or '.join(ENDINGS)}")

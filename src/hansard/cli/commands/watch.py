@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hansard.sync.report import SyncReport
 
 
-_RECENT = 20  # sessions that are looked at for what changed
+_RECENT = 20  # newest sessions that are checked for changes
 
 
 @click.command(cls=Command)
@@ -51,7 +51,7 @@ def watch(cli: Context, poll: bool) -> None:
             raise no_roots()
         note(f"watching {many(len(h.roots), 'root')}; ctrl-c stops")
         stop = threading.Event()
-        # Ctrl-c is how a watch ends, so it is no failure.
+        # Ctrl-C is the normal way to end a watch.
         with _stopped_by_sigterm(stop), contextlib.suppress(KeyboardInterrupt):
             _watch(cli, h, stop, poll=poll)
     note("stopped")
@@ -100,7 +100,7 @@ def _happened(cli: Context, report: SyncReport, touched: list[tuple[str, str, in
 
 @contextlib.contextmanager
 def _stopped_by_sigterm(stop: threading.Event) -> Iterator[None]:
-    """Let a service manager end the watch as calmly as ctrl-c does."""
+    """Exit cleanly on SIGTERM, as on Ctrl-C."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         stop.set()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hansard.web.server import Started
 
 
-WEB_FOLDER = "web"  # in the data directory: what running servers write
+WEB_FOLDER = "web"  # in the data directory: files of running servers
 _UNSEEN = "No browser has connected yet: open the link above yourself."
 _UNKNOWN_NAME = " If the name cannot be resolved (Safari does not support names under .localhost), restart with: {} web --host-name 127.0.0.1"
 
@@ -111,7 +111,7 @@ def run_server(
     no_open: bool = False,
     path: str = "/",
 ) -> None:
-    """Serve until Ctrl-C, and open the browser at a page unless told not to."""
+    """Serve until Ctrl-C, and open the browser unless --no-open."""
     from hansard.web.redirect_file import open_in_browser
     from hansard.web.server import Narrator, serve
 
@@ -162,7 +162,7 @@ def _print_link(cli: Context, folder: str, port: int | None) -> None:
 
 
 def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
-    """Raise where this history is shown already; whoever wants a second server names its port."""
+    """Raise if a server for this store is running; a second one needs --port."""
     from hansard.web.running_servers import find
 
     for one in find(folder):
@@ -174,7 +174,7 @@ def _refuse_second(cli: Context, folder: str, settings: Settings) -> None:
 
 
 def describe_server(running: Running) -> dict[str, object]:
-    """A server for programs."""
+    """A running server, for JSON."""
     return {"url": running.url, "port": running.port, "home": running.home, "demo": running.demo}
 
 
@@ -199,7 +199,7 @@ def _checked(name: str) -> str:
 
 
 def _settings(cli: Context, settings: Settings, *, demo: bool) -> tuple[Settings, bool]:
-    """The user's settings, or those of the demo where that is wanted or there is nothing else."""
+    """The user's settings, or those of the demo if it is asked for or there is no history."""
     from hansard.cli.commands.demo import scratch_demo
 
     if demo and (cli.roots or cli.no_sync):
@@ -249,7 +249,7 @@ def open(cli: Context, session: str | None, at: int | None, agent: str | None, p
             thread = h.read(about, agent, pictures=False, subagents=False)
             agent_id = thread.agent.agent_id if thread.agent is not None else ""
             if at is not None:
-                thread.locate(at)  # says when there is no such place
+                thread.locate(at)  # raises if there is no such place
     path = session_place(about.session_id, at, agent_id)
     if at is None and agent_id:
         path = place(path, agent=agent_id)

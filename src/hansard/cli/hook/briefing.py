@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hansard.model.sessions import Session
 
 SOURCES = frozenset({"startup", "clear", ""})
-"""Beginnings of a session that know nothing of what was before."""
+"""Ways a session starts without earlier context."""
 _SESSIONS = 5
 _CANDIDATES = 40
 _TOKENS = 400
@@ -51,7 +51,7 @@ def offer_briefing(home: str, said: dict[str, Any]) -> None:
 
 
 def make_briefing(home: str, folder: str, present: str) -> str:
-    """The titles of the last sessions that began in a folder or belong to its project; empty where there are none."""
+    """The titles of the last sessions in a folder or its project; empty if there are none."""
     from hansard import engine
 
     with engine.open(home) as h:

@@ -21,25 +21,25 @@ WARMING = frozenset(
     {"Stop", "StopFailure", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "SubagentStop", "PostCompact"}
 )
 """Events after which there is something new to index."""
-TIMEOUT = 1.2  # seconds; the client gives all SessionEnd hooks together 1.5, and Python takes some of that
+TIMEOUT = 1.2  # seconds; the client gives all SessionEnd hooks together 1.5, including Python's start
 _LONGEST_TIMEOUT = 600
-_CLAIM = 3.0  # seconds that a worker has for starting
+_CLAIM = 3.0  # seconds for a worker to start
 _STEP = 0.01
-FAILED = "failed"  # its date is that of the last failure
-_AGAIN = 60  # seconds after a failure in which nobody tries again for the index's sake
+FAILED = "failed"  # an empty file, dated at the last failure
+_AGAIN = 60  # seconds after a failure before a hook that is not urgent starts another worker
 
 FOLDER = "hooks"
 KEEP, WARM = "keep", "sync"
-"""Kinds of request: keep what is there at once, and bring the index up to date when there is time."""
+"""Kinds of request: store the transcript at once, or sync when there is time."""
 _TAKEN = ".taken"
 _LOCK = "lock"
 LOG = "hooks.log"
-_LOG_BYTES = 64 << 10  # bytes; then it becomes the former log, and a new one begins
+_LOG_BYTES = 64 << 10  # then the log is rotated
 _LONGEST_ENTRY = 600  # characters of an entry
 
 
 class Options(FastOptions):
-    """What the options ask for; a mistake is logged and no error, since an exit code of 2 would block what the client is doing."""
+    """The options of `hansard hook`; invalid ones are logged, because an exit code of 2 would block the client."""
 
     FLAGS = ("--work", "--briefing")
     IGNORED = ("--json", "--no-sync", "--no-pager")
@@ -59,7 +59,7 @@ class Options(FastOptions):
         self.mistakes += [f"unexpected argument {word!r}" for word in more]
 
     def take(self, name: str, text: str) -> bool:
-        """Take the value of an option; returns whether it is valid."""
+        """Set an option and return whether its value is valid."""
         if name != "--timeout":
             return super().take(name, text)
         try:
@@ -73,7 +73,7 @@ class Options(FastOptions):
 
 
 def hook_arguments(arguments: list[str]) -> list[str] | None:
-    """The arguments of `hansard hook`, with the options before the command's name; None for another command."""
+    """The arguments of `hansard hook`, including options before the command's name; None for another command."""
     rest = iter(range(len(arguments)))
     for at in rest:
         if arguments[at] == "hook":
@@ -86,7 +86,7 @@ def hook_arguments(arguments: list[str]) -> list[str] | None:
 
 
 def run_fast(arguments: list[str]) -> None:
-    """Do what the arguments say and exit; returns when they ask for the help page."""
+    """Run and exit; returns if the arguments ask for help."""
     if any(argument in ("-h", "--help") for argument in arguments):
         return
     options = Options()
@@ -96,7 +96,7 @@ def run_fast(arguments: list[str]) -> None:
 
 
 def run(options: Options, stdin: Any) -> None:
-    """Do what the event asks for; whatever goes wrong is logged."""
+    """Handle the event; errors are logged."""
     started = time.monotonic()
     home = ""
     try:
@@ -167,9 +167,9 @@ def worker_lock(home: str) -> ProcessLock:
 
 
 def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
-    """Leave a request; gives the path that is gone, with and without `.taken`, when it has been met."""
+    """Write a request file and return its path; it is removed, also with `.taken` appended, once handled."""
     folder = os.path.join(home, FOLDER)
-    for place in (home, folder):  # two hooks may make it at once
+    for place in (home, folder):  # two hooks may create it at once
         os.makedirs(place, mode=0o700, exist_ok=True)
     path = os.path.join(folder, f"{session_id}.{kind}")
     write_private(path, transcript.encode("utf-8", "replace"))
@@ -177,21 +177,21 @@ def put_request(home: str, kind: str, session_id: str, transcript: str) -> str:
 
 
 def is_pending(path: str) -> bool:
-    """Whether a request has not been met yet."""
+    """Whether a request has not been handled yet."""
     return os.path.exists(path) or os.path.exists(path + _TAKEN)
 
 
 def waiting(home: str, kind: str | None = None) -> list[str]:
-    """The names of requests that nobody has met, also those that a worker took before it died."""
+    """The names of open requests, including those that a worker took before it died."""
     kinds = (KEEP, WARM) if kind is None else (kind,)
     names = os.listdir(os.path.join(home, FOLDER))
     return sorted(name for name in names if name.removesuffix(_TAKEN).rpartition(".")[2] in kinds)
 
 
 def take_requests(home: str) -> dict[str, str]:
-    """Take every request: the transcript that each names, by the path of what is to be removed when it has been met.
+    """Take every request: the transcript of each, by the path to remove once it is handled.
 
-    A taken one has another name, so that the same session can ask again meanwhile.
+    Taken requests are renamed, so that the same session can make another one meanwhile.
     """
     taken = {}
     for name in waiting(home):
@@ -205,12 +205,12 @@ def take_requests(home: str) -> dict[str, str]:
 
 
 def is_urgent(path: str) -> bool:
-    """Whether somebody waits for a request that was taken."""
+    """Whether a hook is waiting for a taken request."""
     return path.endswith(f".{KEEP}{_TAKEN}")
 
 
 def write_log(home: str, text: str) -> None:
-    """Add an entry; where that cannot be done, nothing happens."""
+    """Add an entry, if possible."""
     path = os.path.join(home, LOG)
     line = "".join(sign if sign.isprintable() else " " for sign in text[:_LONGEST_ENTRY])
     try:

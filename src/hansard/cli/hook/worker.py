@@ -1,4 +1,4 @@
-"""What runs behind the hooks: one process that syncs as long as there are requests, those that somebody waits for first."""
+"""The worker behind the hooks: one process that syncs while there are requests, urgent ones first."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from hansard.cli.hook.run import Options
     from hansard.sync.report import Progress
 
-_DELAY = 1.0  # seconds; at Stop the last answer is mostly not in the file yet
-_SHARE = 20  # a sync is let run for at most one part of the time in so many
-_LONGEST = 300  # seconds until the next one, whatever the last one took
+_DELAY = 1.0  # seconds; at Stop the last answer is usually not in the file yet
+_SHARE = 20  # sync for at most 1/20 of the time
+_LONGEST = 300  # seconds; the longest pause between syncs
 _STEP = 0.05
-_LOCK_WAIT = 600.0  # for another process that is syncing; nobody waits for this one
+_LOCK_WAIT = 600.0  # seconds for another process's sync; no user waits for this one
 
 
 def work(options: Options, home: str) -> None:
-    """Meet all requests, unless another process is doing that."""
+    """Handle all requests, unless another process is doing so."""
     if sys.platform != "win32":
         os.nice(5)
     os.chdir(home)  # the project's folder may be moved or deleted meanwhile
@@ -37,7 +37,7 @@ def work(options: Options, home: str) -> None:
             lock.put_off_no_longer()
         finally:
             lock.release()
-        # A hook that still found the lock held has left its request behind.
+        # A hook that found the lock held may have left a request meanwhile.
         is_going_on = is_going_on and bool(waiting(home))
 
 
@@ -53,7 +53,7 @@ def _meet_requests(options: Options, home: str) -> bool:
         failure = os.path.join(home, FOLDER, FAILED)
         try:
             _sync(options, home, taken)
-        except Exception as error:  # noqa: BLE001 - of the store, the settings or the sources: the log tells
+        except Exception as error:  # noqa: BLE001 - of the store, the settings or the sources: logged
             write_log(home, f"sync: {type(error).__name__}: {error}")
             with contextlib.suppress(OSError), open(os.open(failure, os.O_WRONLY | os.O_CREAT, 0o600), "ab"):
                 os.utime(failure)
@@ -92,7 +92,7 @@ def _sync(options: Options, home: str, taken: dict[str, str]) -> None:
 
 
 def root_of(transcript: str) -> str | None:
-    """The config directory that a transcript lies in; None for a path that is no transcript's."""
+    """The config directory of a transcript; None if the path is not one of a transcript."""
     folder, name = os.path.split(transcript)
     projects, project = os.path.split(folder)
     root, last = os.path.split(projects)

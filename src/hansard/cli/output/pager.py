@@ -11,7 +11,10 @@ import click
 
 
 def terminal_size() -> os.terminal_size:
-    """Columns and lines: what COLUMNS and LINES say, else the terminal's, else 80 by 24."""
+    """Columns and lines from COLUMNS and LINES, else the terminal's, else 80 by 24.
+
+    `shutil.get_terminal_size` does the same, but importing `shutil` takes 3 ms of the 95 of a command.
+    """
     columns, lines = _stated("COLUMNS"), _stated("LINES")
     if columns and lines:
         return os.terminal_size((columns, lines))
@@ -44,7 +47,7 @@ _AT_ONCE = 200  # lines that are written together
 
 
 def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = None) -> None:
-    """Write lines as they come, through the pager where they do not fit on the screen; `find` is where it begins."""
+    """Write lines as they come, through the pager if they do not fit on the screen; it opens at `find`."""
     waiting = iter(lines)
     if not paged or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         _write(waiting)
@@ -69,7 +72,7 @@ def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = 
 
 
 def _command() -> str | None:
-    """The pager that the user chose, else less; None where click may look for one."""
+    """The user's pager, else less; None lets click choose one."""
     for name in ("HANSARD_PAGER", "PAGER"):
         if (chosen := os.environ.get(name)) is not None:
             import shlex
@@ -84,10 +87,10 @@ def _command() -> str | None:
 
 def _write(lines: Iterator[str]) -> None:
     while some := list(islice(lines, _AT_ONCE)):
-        click.echo("\n".join(some), color=True)  # the colours were decided before
+        click.echo("\n".join(some), color=True)  # `paint` has decided about colours
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Write an answer for programs to stdout, as it is."""
+    """Write bytes to stdout."""
     sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""Progress bars on stderr for what takes longer than a moment; silent where stderr is no terminal."""
+"""Progress bars on stderr for long operations; silent if stderr is not a terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SyncBar(_DelayedBar):
     """Listens to a sync: files, bytes, rate and the time left."""
 
     def __call__(self, progress: Progress) -> None:
-        """Take note of how far it is."""
+        """Update the progress."""
         label = _PHASES.get(progress.phase, progress.phase)
         files = f"{progress.files:,}/{progress.files_total:,} files" if progress.files_total else ""
         self._show(label, progress.bytes, progress.bytes_total, files)
@@ -64,7 +64,7 @@ class BytesBar(_DelayedBar):
         self._label = label
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of how far it is."""
+        """Update the progress."""
         self._show(self._label, done, total)
 
 
@@ -78,7 +78,7 @@ class CountBar(_DelayedBar):
         self._label = label
 
     def __call__(self, done: int, total: int) -> None:
-        """Take note of how far it is."""
+        """Update the progress."""
         self._show(self._label, done, total)
 
 
@@ -95,7 +95,7 @@ def _bar(*, in_bytes: bool) -> Bar:
     )
 
     console = Console(stderr=True)
-    console.width = max(20, console.width - 3)  # the ^C that a terminal echoes must not begin a line of its own
+    console.width = max(20, console.width - 3)  # leave space for the ^C that a terminal echoes
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),

@@ -59,7 +59,7 @@ PINNED = "◆"
 
 
 def say_remarks(cli: Context, found: Sequence[Remarks]) -> None:
-    """One line per session: as it stands now."""
+    """One line per session, after a change."""
     paint = cli.paint()
     lines = []
     for item in found:

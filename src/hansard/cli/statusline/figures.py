@@ -1,4 +1,4 @@
-"""The figures of a snapshot, as the engine gives them and the line shows them; and the sync before that."""
+"""The figures of a snapshot, from the engine, and the sync before that."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from hansard.model.ledger import Budget, Limit
     from hansard.model.sessions import Session
 
-_SESSIONS = 500  # the newest: one that is older is in the snapshot as soon as it goes on
+_SESSIONS = 500  # newest first; an older one is added as soon as it continues
 _BUDGETS = 3  # at most, the exceeded ones first
 
 
 def sync(options: Options) -> float:
-    """Sync, and tell how many seconds that took."""
+    """Sync, and return how many seconds it took."""
     before = time.monotonic()
-    with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` tell what is wrong
+    with contextlib.suppress(Exception):  # `hansard sync` and `hansard doctor` report errors
         settings = config.load(os.environ, home=options.home, roots=options.roots, follow_links=options.follow_links)
         if settings.roots:
             with settings.open() as h:
@@ -40,7 +40,7 @@ def sync(options: Options) -> float:
 
 
 def settings_and_figures(home: str, last: dict[str, Any] | None) -> dict[str, Any]:
-    """What the configuration file says of the line, and the figures; the last ones where the store cannot be read."""
+    """The settings of the line, and its figures; the previous ones if the store cannot be read."""
     form = trouble = timezone = figures = None
     limits: Sequence[Limit] = ()
     try:
@@ -51,14 +51,14 @@ def settings_and_figures(home: str, last: dict[str, Any] | None) -> dict[str, An
     else:
         form, timezone, limits = settings.statusline, settings.timezone, settings.limits
     if os.path.exists(os.path.join(home, "index.db")):
-        with contextlib.suppress(Exception):  # locked, damaged, of another version: `hansard doctor` tells
+        with contextlib.suppress(Exception):  # locked, damaged or of another version: `hansard doctor` reports it
             figures = _figures(home, limits, timezone)
     is_failed = figures is None and last is not None
     return {"form": form, "trouble": trouble, "figures": last if is_failed else figures, "is_failed": is_failed}
 
 
 def _figures(home: str, limits: Sequence[Limit], timezone: str | None) -> dict[str, Any]:
-    """What the engine says, as the line shows it."""
+    """The engine's figures, formatted for the line."""
     now = datetime.now(UTC)
     with engine.open(home) as h:
         current = h.current(limits=limits, timezone=timezone, now=now)
@@ -86,7 +86,7 @@ def _cost(amount: Decimal | None, used: CurrentTotal | Session) -> str:
 
 
 def _session(session: Session) -> list[Any]:
-    """What a session has cost and used, in words and as numbers that can be compared."""
+    """Cost and tokens of a session, as text and as numbers."""
     tokens = session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
     amount = None if session.cost_usd is None else float(session.cost_usd)
     return [_cost(session.cost_usd, session), short(tokens), amount, tokens]

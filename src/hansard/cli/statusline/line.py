@@ -1,4 +1,4 @@
-"""The line: a format, filled in with what the client says and what the snapshot holds."""
+"""Fill in the format of the line from the client's input and the snapshot."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ PLACES = {
     "plan": "how much of the plan's limits is used, as the client says",
     "budget": "the budgets that are near or over",
 }
-"""What a format may have in braces."""
+"""The fields of a format."""
 
 SEPARATOR = " · "
 DEFAULT = "{model} · {session} session · {today} today · {block} block ({left} left) · {burn}/h · {budget}"
 _LONGEST = 40  # characters of a name
-_MOST = 400  # of what may become one
+_MOST = 400  # characters of an input that may become one
 _SGR = {"dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
 _STYLES = {"near": "yellow", "over": "red"}  # of budgets
 
 
 class ClientInput:
-    """What the client says of its session. All of it is hostile, and all of it may be missing."""
+    """The client's JSON about its session: untrusted, and any of it may be missing."""
 
     def __init__(self, text: bytes) -> None:
         try:
@@ -55,24 +55,24 @@ class ClientInput:
         return isinstance(self._said, dict)
 
     def at(self, *path: str) -> Any:
-        """The value at a place, None where there is none."""
+        """The value at a path, or None."""
         value = self._said
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
         return value
 
     def text(self, *path: str) -> str | None:
-        """A text at a place, fit for a terminal."""
+        """The text at a path, safe for a terminal."""
         value = self.at(*path)
         return shown(value) if isinstance(value, str) else None
 
     def number(self, *path: str) -> float | None:
-        """A number at a place that can be shown."""
+        """The number at a path, if it can be shown."""
         value = self.at(*path)
         return value if type(value) in (int, float) and 0 <= value < 1e9 else None
 
     def folder(self) -> str | None:
-        """The folder the session works in."""
+        """The working directory of the session."""
         for path in (("workspace", "project_dir"), ("workspace", "current_dir"), ("cwd",)):
             if isinstance(folder := self.at(*path), str) and folder:
                 return folder
@@ -80,7 +80,7 @@ class ClientInput:
 
 
 def shown(text: str) -> str | None:
-    """Text on one line of bounded length, with nothing in it that a terminal obeys."""
+    """Shorten a text to one line without control characters."""
     text = text[:_MOST]
     if not text.isprintable():
         from hansard.render.text import one_line
@@ -92,7 +92,7 @@ def shown(text: str) -> str | None:
 
 
 def duration(milliseconds: int) -> str:
-    """How long, in whole minutes; `render.words` would take 16 ms to import where the whole line takes 13."""
+    """A duration in whole minutes; importing `render.format` would double the time of a line."""
     minutes = milliseconds // 60_000
     if minutes < 1:
         return "under a minute"
@@ -103,7 +103,7 @@ def duration(milliseconds: int) -> str:
 
 
 class _Filler:
-    """Looks values up for `str.format_map`, and remembers whether any was known."""
+    """Looks up fields for `str.format_map`, and remembers whether any had a value."""
 
     def __init__(self, line: _Line) -> None:
         self._line = line
@@ -120,7 +120,7 @@ class _Filler:
 
 
 class _Line:
-    """One value for each place of a format."""
+    """One method for each field of a format."""
 
     def __init__(
         self, given: ClientInput, snapshot: Snapshot | None, now: int, mark: HighWaterMark, *, colored: bool
@@ -143,7 +143,7 @@ class _Line:
 
     def project(self) -> str | None:
         folder = self.given.folder()
-        known = self.figures.get("projects", {}).get(folder)  # where the last part is not enough
+        known = self.figures.get("projects", {}).get(folder)  # if the last part of the path is ambiguous
         name = folder and shown(known or folder.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
         return self.paint(name, "green") if name else None
 
@@ -154,7 +154,7 @@ class _Line:
         text, _, amount, _ = self._session()
         said = self.given.number("cost", "total_cost_usd")
         if text is None and said is not None:
-            from decimal import Decimal  # only until a refresh has met the session
+            from decimal import Decimal  # only until a refresh knows the session
 
             from hansard.render.format import dollars
 
@@ -211,7 +211,7 @@ def is_sound(form: str) -> bool:
 
 
 def misspelled(form: str) -> list[str] | None:
-    """The names in braces that stand for nothing; None where the braces themselves make no sense."""
+    """The unknown fields of a format; None if the format itself is invalid."""
     line = _Line(ClientInput(b""), None, 0, HighWaterMark("", None), colored=False)
     try:
         form.format_map(_Filler(line))
@@ -230,7 +230,7 @@ def compose(
     *,
     colored: bool,
 ) -> str:
-    """The line. Parts between separators vanish when nothing in them is known; what is not quite right is said at the end."""
+    """Compose the line: drop parts whose fields have no value, and append warnings."""
     form = form or (snapshot and snapshot.form) or DEFAULT
     line = _Line(given, snapshot, now, mark, colored=colored)
     said = [snapshot and snapshot.trouble]
@@ -254,7 +254,7 @@ def compose(
 
 
 def _branch(folder: object) -> str | None:
-    """The branch that a folder's repository is on, from its own files."""
+    """The current branch of a folder's repository, read from .git without running git."""
     if not isinstance(folder, str) or not os.path.isabs(folder):
         return None
     for _ in range(40):
@@ -269,11 +269,11 @@ def _branch(folder: object) -> str | None:
 
 def _head(folder: str, place: str) -> str | None:
     try:
-        if os.path.isfile(place):  # of a worktree: it names the real one
+        if os.path.isfile(place):  # a worktree: it contains the path of the real one
             with open(place, encoding="utf-8", errors="replace") as file:
                 place = os.path.join(folder, file.read(4096).strip().removeprefix("gitdir: "))
         place = os.path.join(place, "HEAD")
-        if not os.path.isfile(place):  # a pipe would never answer
+        if not os.path.isfile(place):  # reading a pipe would block
             return None
         with open(place, encoding="utf-8", errors="replace") as file:
             head = file.read(4096).strip()

@@ -1,4 +1,4 @@
-"""What runs behind the line: the snapshot made again where the store has changed, a sync, the lines of the shell script."""
+"""The background process of the status line: updates the snapshot, syncs, and writes the lines for the shell script."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from hansard.files import write_private
 if TYPE_CHECKING:
     from hansard.cli.statusline.run import Options
 
-_SHARE = 20  # a sync is let run for at most one part of the time in so many
-_LONGEST = 600  # seconds until the next one, whatever the last one took
+_SHARE = 20  # sync for at most 1/20 of the time
+_LONGEST = 600  # seconds; the longest pause between syncs
 _ACTIVE = 900  # seconds for which a session's line is kept current
 _FORGET = 2 * 86_400
 
 
 def refresh(options: Options) -> None:
-    """Bring snapshot, store and lines up to date, unless another process is doing that; tells nobody of any trouble."""
+    """Update the snapshot, the store and the lines, unless another process is doing so; errors are silent."""
     home = data_directory(options.home, os.environ)
     if sys.platform != "win32":
         _step_aside()
@@ -57,14 +57,14 @@ def refresh(options: Options) -> None:
 
 
 def _step_aside() -> None:
-    """Survive the client's shell, and let whatever the user waits for go first."""
+    """Outlive the client's shell, at a low priority."""
     if os.getpgrp() != os.getpid():
         os.setsid()
     os.nice(10)
 
 
 def _tidy(home: str) -> None:
-    """Remove what was being written when somebody ended the process that wrote it."""
+    """Remove temporary files of writers that were killed."""
     for name in os.listdir(home):
         path = os.path.join(home, name)
         if name.startswith(f"{FILE}.") and time.time() - os.stat(path).st_mtime > _LONGEST:
@@ -79,7 +79,7 @@ def _now() -> int:
 
 
 def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
-    """The snapshot, made again where something has changed; whoever calls this holds the lock."""
+    """Update the snapshot if something has changed; the caller holds the lock."""
     last, state, now = load(home), find_state(home), _now()
     if next_sync is None:
         next_sync = last.next_sync if last is not None else 0
@@ -102,14 +102,14 @@ def update_snapshot(home: str, *, next_sync: int | None = None) -> Snapshot:
 
 
 def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
-    """Write the line of every session that asked lately, and forget those that have not for long."""
+    """Write the line of every recently active session, and remove the files of old ones."""
     spool = os.path.join(home, SPOOL)
     if not os.path.isdir(spool):
         return
     now = _now()
     for name in os.listdir(spool):
         path = os.path.join(spool, name)
-        with contextlib.suppress(Exception):  # one session's trouble is not the others'
+        with contextlib.suppress(Exception):  # an error in one session must not affect the others
             age = time.time() - os.stat(path).st_mtime
             stem, _, kind = name.partition(".")
             if age > _FORGET:
@@ -117,14 +117,14 @@ def _write_lines(options: Options, home: str, snapshot: Snapshot) -> None:
             elif kind == "in" and age < _ACTIVE and is_name(stem):
                 with open(path, "rb") as file:
                     given = ClientInput(file.read(MOST))
-                if given.is_understood:  # else it was caught while it was being written: the next one will do
+                if given.is_understood:  # else it was only half written; the next refresh reads it
                     mark = HighWaterMark(home, given.session_id)
                     line = line_of(options, given, snapshot, snapshot.state, now, mark) + trouble(home)
                     write_private(os.path.join(spool, f"{stem}.line"), f"{line}\n".encode("utf-8", "replace"))
 
 
 def _leave(home: str) -> None:
-    """Tell the shell script that this process is done."""
+    """Let the shell script start the next refresh."""
     path = os.path.join(home, SPOOL, BUSY)
     try:
         with open(path, "rb") as file:

@@ -23,7 +23,7 @@ NOTHING = "hansard: no data yet"
 
 
 class Options(FastOptions):
-    """What the options ask for."""
+    """The options of `hansard statusline`."""
 
     FLAGS = ("--no-sync", "--refresh")
     VALUES = (*FastOptions.VALUES, "--format", "--every")
@@ -42,7 +42,7 @@ class Options(FastOptions):
         return self.color == "always" or (self.color == "auto" and not os.environ.get("NO_COLOR"))
 
     def take(self, name: str, text: str) -> bool:
-        """Take the value of an option; returns whether it is valid."""
+        """Set an option and return whether its value is valid."""
         if name == "--every":
             if not (text.isascii() and text.isdigit() and len(text) < 5 and int(text) < 3600):
                 return False
@@ -56,14 +56,14 @@ class Options(FastOptions):
         return super().take(name, text)
 
     def arguments(self, home: str) -> list[str]:
-        """The options again, for a process in the background."""
+        """The same options as arguments, for a background process."""
         given = [*super().arguments(home), f"--color={self.color}", f"--every={self.every}"]
         given += [f"--format={self.form}"] if self.form else []
         return [*given, "--no-sync"] if self.no_sync else given
 
 
 def run_fast(arguments: list[str]) -> None:
-    """Do what the arguments say and exit; returns when that needs the whole command line, above all to explain a mistake."""
+    """Run and exit; returns if the arguments are invalid, so that click reports it."""
     options = Options()
     options.parse(arguments)
     if not options.mistakes and not options.words:
@@ -72,7 +72,7 @@ def run_fast(arguments: list[str]) -> None:
 
 
 def run(options: Options, stdin: Any) -> None:
-    """Print the line, then see to it that the next one is fresher."""
+    """Print the line, then start a refresh if the snapshot is stale."""
     if options.refresh:
         from hansard.cli.statusline.refresh import refresh
 
@@ -101,7 +101,7 @@ def start_refresh(options: Options, home: str) -> None:
         if not options.no_sync:
             os.makedirs(home, mode=0o700, exist_ok=True)
         start_once(refresh_lock(home), ["statusline", "--refresh", *options.arguments(home)], options.every)
-    except OSError:  # no home, a read-only one, no more processes: the line is printed, and that is what counts
+    except OSError:  # no home, a read-only one, too many processes: the line is printed anyway
         return
 
 
@@ -115,11 +115,11 @@ def refresh_lock(home: str) -> ProcessLock:
 def line_of(
     options: Options, given: ClientInput, snapshot: Snapshot | None, state: str, now: int, mark: HighWaterMark
 ) -> str:
-    """The line for a session, whatever happens; what it shows is remembered before anybody sees it."""
-    for known in (snapshot, None):  # one that is JSON, but not ours, is as good as none
+    """The line of a session; never raises. High-water marks are saved before it is printed."""
+    for known in (snapshot, None):  # ignore a snapshot that is JSON but not ours
         try:
             line = compose(options.form, given, known, state, now, mark, colored=options.is_colored) or NOTHING
-        except Exception:  # noqa: BLE001, S112 - the user's prompt is no place for a traceback
+        except Exception:  # noqa: BLE001, S112 - no traceback in the user's prompt
             continue
         mark.save(create_home=not options.no_sync)
         return line
@@ -127,9 +127,9 @@ def line_of(
 
 
 def trouble(home: str) -> str:
-    """What the user must know of the store whatever the format says: that it does not keep everything.
+    """A warning that the store does not keep everything, which any format shows.
 
-    Read here and not from the snapshot: on a full disk there is a failure to tell, and no way to write a snapshot.
+    It is not read from the snapshot, which cannot be written on a full disk.
     """
     if os.path.exists(os.path.join(home, "last-failure.json")):
         return f"{SEPARATOR}⚠ sync fails: hansard status"
@@ -138,7 +138,7 @@ def trouble(home: str) -> str:
             is_complete = decode(file.read(200))["problems"] == 0
     except OSError:
         return ""
-    except (ValueError, LookupError, TypeError):  # cut off, or not ours
+    except (ValueError, LookupError, TypeError):  # truncated, or not ours
         is_complete = False
     return "" if is_complete else f"{SEPARATOR}⚠ files not kept: hansard status"
 
@@ -148,7 +148,7 @@ def write(line: str) -> None:
     try:
         sys.stdout.buffer.write(line.encode("utf-8", "replace") + b"\n")
         sys.stdout.flush()
-    except (OSError, ValueError):  # nobody reads any more
+    except (OSError, ValueError):  # the reader is gone
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)

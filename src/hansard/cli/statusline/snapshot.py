@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 FILE = "statusline.json"
 SPOOL = "statusline"  # a folder: high-water marks, and what the shell script reads
 BUSY = "busy"  # in that folder: the process that writes the lines
-SHAPE = 4  # another number: the file was written by other rules
+SHAPE = 4  # the version of the file's format
 _MOST = 1 << 24
-_OLD = 60_000  # milliseconds; a snapshot is not trusted for longer, should a change have escaped notice
+_OLD = 60_000  # milliseconds; refresh after this time even if no change was noticed
 
 
 class Snapshot:
@@ -30,21 +30,21 @@ class Snapshot:
     def __init__(self, values: dict[str, Any]) -> None:
         if values["shape"] != SHAPE:
             raise ValueError("written by other rules")
-        self.state: str = values["state"]  # of what it was made from
-        self.checked: int = int(values["checked"])  # when that was last compared
+        self.state: str = values["state"]  # of the store it was made from
+        self.checked: int = int(values["checked"])  # when the store was last checked
         self.next_sync: int = int(values["next_sync"])
-        self.form: str | None = values["form"]  # the line as the configuration file wants it
-        self.trouble: str | None = values["trouble"]  # with that file
+        self.form: str | None = values["form"]  # the format in the configuration file
+        self.trouble: str | None = values["trouble"]  # an error in that file
         self.is_failed: bool = values["is_failed"]  # the store could not be read: the figures are the last known
         self.figures: dict[str, Any] | None = values["figures"]
         self.values = values
 
     def is_stale(self, state: str, now: int) -> bool:
-        """Whether something has changed since, or enough time has passed to look again."""
+        """Whether the store has changed since, or the last check is too long ago."""
         return self.state != state or abs(now - self.checked) >= _OLD
 
     def age(self, state: str, now: int) -> int | None:
-        """How old the figures are where they may no longer be what the store says; negative: by a clock that was ahead."""
+        """The age of figures that may be outdated, or None; negative if the clock was set back."""
         if self.figures is None:
             return None
         age = now - int(self.figures["at"])
@@ -52,7 +52,7 @@ class Snapshot:
 
 
 def load(home: str) -> Snapshot | None:
-    """The snapshot in a data directory; None where there is none that can be used."""
+    """Load the snapshot, or None if it is missing or unusable."""
     try:
         with open(os.path.join(home, FILE), "rb") as file:
             return Snapshot(decode(file.read(_MOST)))
@@ -61,19 +61,19 @@ def load(home: str) -> Snapshot | None:
 
 
 def find_state(home: str) -> str:
-    """What changes when the store, the configuration file or the time zone do."""
+    """A fingerprint of the store, the configuration file and the time zone."""
     config = config_path()
     index = os.path.join(home, "index.db")
     return f"{_stamp(index)} {_stamp(f'{index}-wal')} {_stamp(config)} {config} {system_zone()}"
 
 
 def system_zone() -> str:
-    """What changes with the system's own time zone."""
+    """A fingerprint of the system's time zone."""
     return f"{os.environ.get('TZ', '')} {time.timezone}"
 
 
 def _stamp(path: str) -> str:
-    """What changes when a file does; an empty one, such as the log that a reader of the store makes, is as good as none."""
+    """A fingerprint of a file; an empty one, such as the WAL that a reader creates, counts as missing."""
     try:
         found = os.stat(path)
     except OSError:
@@ -85,7 +85,7 @@ def _stamp(path: str) -> str:
 
 
 class HighWaterMark:
-    """The greatest cost and token count that a session's line has shown, as (number, text); a line never shows less.
+    """The highest cost and token count that a session's line has shown, as (number, text); a line never shows less.
 
     The store is behind the client, and what it knows may shrink: a message turns out to be another session's.
     """
@@ -119,7 +119,7 @@ class HighWaterMark:
             return {}
 
     def save(self, *, create_home: bool) -> None:
-        """Remember what is shown now; where nothing can be written, nothing is."""
+        """Save what is shown now, if possible."""
         if not (self._is_raised and self._path and self._shown):
             return
         from hansard.files import write_private

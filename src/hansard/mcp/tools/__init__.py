@@ -76,7 +76,7 @@ class Ask:
     packer: Packer
     is_everywhere: bool = False  # not only the client's repository
     hint: str = ""
-    session_id: str = ""  # the session that asks, where the client says so
+    session_id: str = ""  # of the client, if it says so
 
     @property
     def now(self) -> datetime:
@@ -107,7 +107,7 @@ class Tool(Struct, frozen=True, dict=True):
 
     @cached_property
     def arguments(self) -> type[Struct]:
-        """What a call may say."""
+        """The type of a call's arguments."""
         fields = [argument.declared(self.request) for argument in self._arguments]
         return msgspec.defstruct(self.name, fields, bases=(Limits,))
 
@@ -157,7 +157,7 @@ def find_tool(name: str) -> Tool:
 
 
 def _object_schema(of: type[Any]) -> dict[str, Any]:
-    """The JSON Schema of a struct, with what it refers to beside it."""
+    """The JSON Schema of a struct, with its definitions."""
     (top,), definitions = msgspec.json.schema_components([of], ref_template="#/$defs/{name}")
     schema = definitions.pop(top["$ref"].rpartition("/")[2])
     for one in (schema, *definitions.values()):

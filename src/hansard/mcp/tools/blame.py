@@ -1,4 +1,4 @@
-"""`blame`: which session wrote the lines of a file, or what a commit added."""
+"""`blame`: which session wrote the lines of a file or commit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BlameRequest(Struct, frozen=True):
 
 
 class LineRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Lines next to each other with the same origin."""
+    """Adjacent lines with the same origin."""
 
     lines: str
     path: Path = ""  # of a commit's file
@@ -61,11 +61,11 @@ class EditRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: str = ""
     text: Excerpt = ""  # how the prompt begins, quoted
     truncated: bool = False
-    note: str = ""  # why there is nothing else
+    note: str = ""  # why the rest is empty
 
 
 class CommitRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A commit that brought lines."""
+    """A commit that added lines."""
 
     commit: str
     author: Title = ""
@@ -143,7 +143,7 @@ def _start(cursor: str | None, count: int) -> int:
 
 
 def _stretches(report: BlameReport) -> Iterator[_Stretch]:
-    """Lines next to each other that came the same way."""
+    """Group adjacent lines with the same origin."""
     first = last = None
     for line in report.lines:
         if first is not None and last is not None:
@@ -165,7 +165,7 @@ def _add(
     *,
     with_path: bool,
 ) -> bool:
-    """Add a range, with its edit and its commit where they are new; False where there is no room for all of that."""
+    """Add a range, with its edit and commit if they are new; False if there is no room for it."""
     packer = ask.packer
     report, first, last = stretch
     key = (report.path, first.edit) if first.edit is not None else None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hansard.thread.thread import Thread
 
 
-_CALL_LENGTH = 400  # characters of what a tool was given, in the view of a turn
+_CALL_LENGTH = 400  # characters of a tool's input in a turn
 _RESULT_LENGTH = 1_500
 _LISTED = frozenset(
     {"prompt", "reply", "command", "bash", "output", "tool", "compaction", "summary", "error", "interruption"}
@@ -32,7 +32,7 @@ _LISTED = frozenset(
 
 
 class Text(NamedTuple):
-    """One text of an item: what was said, or what a tool gave back."""
+    """One text of an item: what was said, or what a tool returned."""
 
     item: Item
     text: str
@@ -41,12 +41,12 @@ class Text(NamedTuple):
 
 
 def find_turn(thread: Thread, offset: int) -> int:
-    """The number of the turn that holds a byte of the thread's log; 0 before the first one."""
+    """The number of the turn at an offset of the transcript; 0 before the first turn."""
     return bisect_right([start.offset for start in thread.starts], offset)
 
 
 def read_turn(thread: Thread, number: int) -> list[Item]:
-    """All items of a turn; 0 is what stands before the first one."""
+    """All items of a turn; 0 is what comes before the first turn."""
     starts = thread.starts
     if not 0 <= number <= len(starts):
         raise NotFound(f"there is no turn {number}; the session has {len(starts)}")
@@ -56,7 +56,7 @@ def read_turn(thread: Thread, number: int) -> list[Item]:
 
 
 def texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
-    """What a turn says: prompts and replies whole, calls by their first lines, what tools gave back only where it is asked for."""
+    """The texts of a turn: whole prompts and replies, the beginning of calls, and results if `with_results`."""
     return _safe(_drafts_of_turn(items, with_results=with_results))
 
 
@@ -77,7 +77,7 @@ def _drafts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[_D
 
 
 def texts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
-    """All that a message says."""
+    """The texts of a message, whole."""
     return _safe(_drafts_of_message(items, with_results=with_results))
 
 
@@ -91,7 +91,7 @@ def _drafts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator
 
 
 _Draft = tuple[Text, int | None]
-"""A text as it was said, and how much of it is shown."""
+"""A text before redaction, and how many characters of it to show."""
 
 
 def _safe(drafts: Iterator[_Draft]) -> Iterator[Text]:
@@ -101,7 +101,7 @@ def _safe(drafts: Iterator[_Draft]) -> Iterator[Text]:
 
 
 def text_of(item: Item) -> str:
-    """What was said, or what a tool was given."""
+    """What was said, or a tool's input."""
     said = "\n".join(map(part_text, item.parts))
     return f"{item.subject}\n{said}".strip() if item.subject and item.subject not in said else said
 
@@ -116,7 +116,7 @@ def part_text(part: Part) -> str:
 
 
 def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage:
-    """A text with where it comes from."""
+    """A text with its origin."""
     item = text.item
     tool = item.title if item.kind == "tool" else ""
     called = item.thread.agent if item.thread is not None else None
@@ -136,7 +136,7 @@ def passage_of(text: Text, thread: Thread, packer: Packer, turn: int) -> Passage
 
 
 class Place(NamedTuple):
-    """Where a reader goes on: a text by its number in a turn or message, and a character of it."""
+    """Where to continue reading: the number of a text in a turn or message, and a character in it."""
 
     turn: int
     text: int = 0
@@ -147,7 +147,7 @@ class Place(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str) -> Place:
-        """The place that a cursor names."""
+        """Parse a cursor."""
         try:
             place = cls(*map(int, cursor.split(".")))
         except (TypeError, ValueError):
@@ -160,7 +160,7 @@ class Place(NamedTuple):
 def add_texts(
     packer: Packer, passages: list[Passage], texts: Iterable[Text], thread: Thread, place: Place
 ) -> Place | None:
-    """Add texts from a place on, as far as there is room; where to go on, None where all is told."""
+    """Add texts from a place on while there is room; where to continue, or None at the end."""
     for number, text in enumerate(texts):
         if number < place.text:
             continue
@@ -168,7 +168,7 @@ def add_texts(
         if start:
             rest = text.text[start:]
             text = text._replace(text=safe_text(rest))  # noqa: PLW2901 - what is left of it
-            grown = len(text.text) - len(rest)  # what begins a text can need encoding that it did not need inside of it
+            grown = len(text.text) - len(rest)  # a beginning may need escaping that it did not need in the middle
         count = len(passages)
         if not packer.add(passages, passage_of(text, thread, packer, place.turn)):
             if len(passages) == count:
@@ -179,7 +179,7 @@ def add_texts(
 
 
 def last_reply(thread: Thread) -> str:
-    """How a session ended: the last thing that the model said; empty where it said nothing."""
+    """The model's last reply in a session; empty if there is none."""
     for number in range(len(thread.starts), max(0, len(thread.starts) - 3), -1):
         for item in reversed(read_turn(thread, number)):
             if item.kind == "reply" and (text := text_of(item)):
@@ -241,7 +241,7 @@ def _find(ask: Ask, request: ReadRequest) -> tuple[Session, MessagePlace | None]
     target = request.target.strip().removeprefix("hansard://session/")
     if target == "@last":
         return last_session(ask), None
-    # What is outside the scope, or does not name one thing alone, gets the same answer as what does not exist.
+    # Out of scope, ambiguous and nonexistent get the same answer.
     folder = ask.folder
     with contextlib.suppress(NotFound, Ambiguous):
         return ask.h.session(target, folder=folder), None
@@ -259,12 +259,12 @@ def _find(ask: Ask, request: ReadRequest) -> tuple[Session, MessagePlace | None]
 def _open(ask: Ask, session: Session, agent: str | None) -> Thread:
     try:
         return ask.h.read(session, agent or None, pictures=False, subagents=False, long_lines=False)
-    except NotFound:  # its message has ids as they stand in the transcripts
+    except NotFound:  # its message contains ids verbatim
         raise NotFound(f"session {shown_id(session.session_id)} has no subagent {agent!r}: `read` lists them") from None
 
 
 def last_session(ask: Ask) -> Session:
-    """The latest session of the scope that is not the one that asks."""
+    """The latest session of the scope, other than the client's own."""
     page = ask.h.sessions(folder=ask.folder, limit=5)
     for session in page.sessions:
         if session.session_id != ask.session_id:
@@ -302,7 +302,7 @@ def _outline(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
 
 
 def _add_facts(ask: Ask, answer: ReadAnswer, thread: Thread) -> None:
-    """What the outline begins with: changed files, subagents, and how the session ended."""
+    """Add changed files, subagents and the end of the session to the outline."""
     packer = ask.packer
     room = packer.room
     if thread.agent is None:

@@ -23,9 +23,9 @@ _WIDTH = 420
 _OUTCOME = 500
 _PASSAGES = 3  # of a session
 _MOST_WORDS = 12
-_MOST_TOGETHER = 4  # of the rarest words, where no session has all
+_MOST_TOGETHER = 4  # of the rarest words, if no session has all
 _WORD = re.compile(r"[\w][\w./#+-]*")
-# Words of questions that say nothing about what is asked.
+# Stop words of questions.
 _EMPTY = frozenset(
     """a about after again all already also am an and any are as at be because been before but by can could did do does doing done ever for
     from had has have how i if in into is it its just last like made make me my no not now of on or our out please previous previously remember
@@ -45,7 +45,7 @@ class RecallRequest(Struct, frozen=True):
 
 
 class RecalledSession(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A session that has to do with the question."""
+    """A session related to the question."""
 
     session: Id
     title: Title
@@ -68,7 +68,7 @@ class RecallAnswer(Answer):
 
 
 def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
-    """Sessions and their best passages, as far as there is room."""
+    """Sessions and their best passages that fit the budget."""
     packer = ask.packer
     query, found = _search(ask, request)
     answer = packer.begin(RecallAnswer(scope=ask.scope, searched=query))
@@ -93,7 +93,7 @@ def run(ask: Ask, request: RecallRequest) -> RecallAnswer:
 
 
 def _search(ask: Ask, request: RecallRequest) -> tuple[str, list[SessionHits]]:
-    """Sessions that have all words of the question, then those that have the rarest of them."""
+    """Sessions with all words of the question, then those with the rarest of them."""
     words = words_of(request.question)
     if not words:
         raise UsageError("the question has no word to look for: name what it is about")
@@ -123,7 +123,7 @@ def _queries(ask: Ask, words: list[str], folder: str | None) -> Iterator[str]:
     yield " ".join(words)
     if len(words) == 1:
         return
-    # Only words that are found in shown text: the others would tell parts of secrets.
+    # Only words found in shown text: counts of others would reveal parts of secrets.
     counts = {
         word: ask.h.count(word, folder=folder)
         if ask.h.search(word, limit=1, prepare=safe_text, folder=folder).hits
@@ -138,7 +138,7 @@ def _queries(ask: Ask, words: list[str], folder: str | None) -> Iterator[str]:
 
 
 def words_of(question: str) -> list[str]:
-    """The words that a question is about, as terms of a query."""
+    """The content words of a question, as terms of a query."""
     words = [word.strip("./#+-") for word in _WORD.findall(safe_text(question))]
     kept = [word for word in dict.fromkeys(words) if word and word.lower() not in _EMPTY]
     return [word if word.isalnum() else f'"{word}"' for word in kept[:_MOST_WORDS]]
@@ -149,7 +149,7 @@ def _session(ask: Ask, one: SessionHits, *, with_project: bool) -> RecalledSessi
     session = ask.h.session_with_id(one.session_id)
     end = ""
     if session is not None:
-        with contextlib.suppress(HansardError):  # only subagents are left of it, or a part of it is damaged
+        with contextlib.suppress(HansardError):  # only subagents are left, or it is damaged
             end = safe_text(last_reply(ask.h.read(session, pictures=False, subagents=False, long_lines=False)))
     return RecalledSession(
         session=one.session_id,

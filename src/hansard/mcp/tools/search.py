@@ -44,14 +44,14 @@ def run(ask: Ask, request: SearchRequest) -> SearchAnswer:
         if not packer.add(answer.passages, passage):
             break
     shown = len(answer.passages)
-    if shown < len(hits):  # the cursor is that of a page that ends with the last one shown
+    if shown < len(hits):  # get the cursor of a page that ends with the last hit shown
         last = page.hits.index(hits[shown - 1]) + 1
         page = ask.h.search(replace(request, limit=last))
     return packer.end(answer, _more(answer, ask, page, is_cut=packer.is_full), page.next_cursor)
 
 
 def passage_of(hit: Hit, packer: Packer, *, with_project: bool, is_output: bool = False) -> Passage:
-    """A hit; its snippet was cut from text that is safe already."""
+    """A hit as a passage; its snippet is already safe."""
     return Passage(
         session=hit.session_id,
         message=hit.uuid or "",

@@ -1,4 +1,4 @@
-"""`sessions`: which sessions there were, and which of them belong to a file, a branch, a commit or a pull request."""
+"""`sessions`: list sessions, or those that belong to a file, branch, commit or pull request."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SessionRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     files_changed: int = 0
     lines_added: int = 0
     lines_removed: int = 0
-    cost_usd: str = ""  # empty where nothing of it has a price
+    cost_usd: str = ""  # empty if nothing has a price
     branch: Short = ""
     pull_requests: tuple[Path, ...] = ()
     project: Path = ""
@@ -115,7 +115,7 @@ def _has_words(query: str) -> bool:
 
 
 def _with_words(ask: Ask, query: str) -> list[str]:
-    """The latest sessions in whose shown text a query matches: words of secrets find nothing."""
+    """The latest sessions whose shown text matches; redacted secrets cannot be searched for."""
     page = ask.h.search(query, group=True, sort="newest", limit=_MOST_WITH_WORDS, prepare=safe_text, folder=ask.folder)
     return list(dict.fromkeys(found.session_id for found in page.sessions if found.session_id))
 
@@ -125,7 +125,7 @@ def _any_of(ids: list[str]) -> str:
 
 
 def _of_commit(ask: Ask, name: str) -> str:
-    """A query for the sessions that made a commit or wrote lines of it; where git does not know it, for those that name it."""
+    """A query for the sessions behind a commit; if git does not know it, for those that mention it."""
     if not _IS_COMMIT(name.lower()):
         raise UsageError(f"{name!r} is not a commit: give at least 7 hexadecimal digits of its hash")
     name = name.lower()

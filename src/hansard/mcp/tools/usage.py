@@ -30,7 +30,7 @@ class UsageRows(UsageRequest, frozen=True, kw_only=True):
 class UsageLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A row of the report."""
 
-    key: Path  # of sessions the id
+    key: Path  # the id of a session
     title: Title = ""  # of a session, or the subject of a commit, quoted
     input_tokens: int = 0
     output_tokens: int = 0
