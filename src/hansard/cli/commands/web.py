@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, has_store, no_roots, note, program, reads, warn
+from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
+from hansard.model.requests import about
 
 if TYPE_CHECKING:
     from hansard.config import Settings
@@ -18,41 +22,50 @@ if TYPE_CHECKING:
     from hansard.web.server import Started
 
 
+LOCAL = "127.0.0.1"
 WEB_FOLDER = "web"  # in the data directory: files of running servers
 _UNSEEN = "No browser has connected yet: open the link above yourself."
 _UNKNOWN_NAME = " If the name cannot be resolved (Safari does not support names under .localhost), restart with: {} web --host-name 127.0.0.1"
 
 
+class ServerRequest(Struct, frozen=True, kw_only=True):
+    """A server to start, and the page to open."""
+
+    host: Annotated[
+        str | None,
+        about(
+            "Address to listen on; other machines can reach it unless it is loopback. [default: 127.0.0.1]",
+            metavar="ADDRESS",
+        ),
+    ] = None
+    port: int | None = None
+    host_name: Annotated[
+        str | None,
+        about(
+            "The name in links, and the only one that pages answer to; 127.0.0.1 for Safari, which does not know names under"
+            " .localhost. [default: a random one under .localhost, so that no other program's page gets the cookie]",
+            metavar="NAME",
+        ),
+    ] = None
+    read_only: Annotated[bool, about("No pins, tags, titles or notes from the browser.")] = False
+    no_open: Annotated[bool, about("Print the link instead of opening a browser.")] = False
+    demo: Annotated[bool, about("Show the invented demo history.")] = False
+    path: str = "/"
+
+
 @click.command(cls=Command)
-@click.option(
-    "--host",
-    metavar="ADDRESS",
-    help="Address to listen on; other machines can reach it unless it is loopback. [default: 127.0.0.1]",
+@takes(
+    ServerRequest,
+    "host",
+    click.option(
+        "--port", type=click.IntRange(0, 65535), help="0 means any free port. [default: the first free port from 4567]"
+    ),
+    "host_name read_only no_open",
+    click.option("--link", is_flag=True, help="Print a new link to the running server, for another browser."),
+    "demo",
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help="0 means any free port. [default: the first free port from 4567]"
-)
-@click.option(
-    "--host-name",
-    metavar="NAME",
-    help="The name in links, and the only one that pages answer to; 127.0.0.1 for Safari, which does not know names under"
-    " .localhost. [default: a random one under .localhost, so that no other program's page gets the cookie]",
-)
-@click.option("--read-only", is_flag=True, help="No pins, tags, titles or notes from the browser.")
-@click.option("--no-open", is_flag=True, help="Print the link instead of opening a browser.")
-@click.option("--link", is_flag=True, help="Print a new link to the running server, for another browser.")
-@click.option("--demo", is_flag=True, help="Show the invented demo history.")
 @reads
-def web(
-    cli: Context,
-    host: str | None,
-    port: int | None,
-    host_name: str | None,
-    read_only: bool,
-    no_open: bool,
-    link: bool,
-    demo: bool,
-) -> None:
+def web(cli: Context, request: ServerRequest, link: bool) -> None:
     """Show the whole history in the browser, live, until Ctrl-C.
 
     A link works once, within five minutes: it gives the browser a cookie. `hansard web --link` prints another one.
@@ -70,54 +83,34 @@ def web(
     own = cli.settings()
     folder = os.path.join(own.home, WEB_FOLDER)
     if link:
-        if host is not None or host_name is not None or read_only or no_open or demo:
+        if request != ServerRequest(port=request.port):
             raise UsageError(
                 "--link cannot be used with options of a new server, except --port to choose a running one"
             )
-        _print_link(cli, folder, port)
+        _print_link(cli, folder, request.port)
         return
-    host = "127.0.0.1" if host is None else host.strip().strip("[]")
+    host = LOCAL if request.host is None else request.host.strip().strip("[]")
     if not host:
         raise UsageError("--host is empty: name an address, 127.0.0.1 for example")
-    settings, demo = _settings(cli, own, demo=demo)
-    if port is None:
+    settings, demo = _settings(cli, own, demo=request.demo)
+    if request.port is None:
         _refuse_second(cli, folder, settings)
     if not is_loopback(host):
         warn(f"{host} is not loopback: whoever reaches it and has a link can read every session; nothing is encrypted")
-
-    run_server(
-        cli,
-        settings,
-        folder,
-        host=host,
-        host_name=None if host_name is None else _checked(host_name),
-        port=port,
-        read_only=read_only,
-        demo=demo,
-        no_open=no_open,
-    )
+    name = None if request.host_name is None else _checked(request.host_name)
+    run_server(cli, settings, folder, replace(request, host=host, host_name=name, demo=demo))
 
 
-def run_server(
-    cli: Context,
-    settings: Settings,
-    folder: str,
-    *,
-    host: str = "127.0.0.1",
-    host_name: str | None = None,
-    port: int | None = None,
-    read_only: bool = False,
-    demo: bool = False,
-    no_open: bool = False,
-    path: str = "/",
-) -> None:
+def run_server(cli: Context, settings: Settings, folder: str, request: ServerRequest) -> None:
     """Serve until Ctrl-C, and open the browser unless --no-open."""
     from hansard.web.redirect_file import open_in_browser
     from hansard.web.server import Narrator, serve
 
+    host = request.host or LOCAL
+
     def started(server: Started) -> None:
-        about = describe_server(server.running) | {"link": server.link, "host": host, "file": server.file}
-        cli.answer(about, lambda: [f"Hansard is at {server.link}"])
+        described = describe_server(server.running) | {"link": server.link, "host": host, "file": server.file}
+        cli.answer(described, lambda: [f"Hansard is at {server.link}"])
         if not cli.as_json:
             note("The link works once, within five minutes. Ctrl-C ends the server.")
         sys.stdout.flush()
@@ -127,20 +120,20 @@ def run_server(
         Narrator(
             started=started,
             logged_in=lambda: note(f"A browser is logged in. For another one: {_link_command(cli)}"),
-            unseen=lambda: note(_UNSEEN + ("" if host_name else _UNKNOWN_NAME.format(program()))),
+            unseen=lambda: note(_UNSEEN + ("" if request.host_name else _UNKNOWN_NAME.format(program()))),
             unwritten=lambda reason: warn(
                 f"{folder} cannot be written ({reason}): no browser is opened, and `--link` will not find this server"
             ),
         ),
         folder=folder,
         host=host,
-        host_name=host_name,
-        port=port,
-        read_only=read_only,
-        syncing=demo or not cli.no_sync,
-        demo=demo,
-        path=path,
-        browser=None if no_open or cli.as_json else open_in_browser,
+        host_name=request.host_name,
+        port=request.port,
+        read_only=request.read_only,
+        syncing=request.demo or not cli.no_sync,
+        demo=request.demo,
+        path=request.path,
+        browser=None if request.no_open or cli.as_json else open_in_browser,
     )
 
 
@@ -243,24 +236,24 @@ def open(cli: Context, session: str | None, at: int | None, agent: str | None, p
     session = choose_session(cli, session)
     settings = cli.settings()
     with cli.reading(settings) as h:
-        about = h.session(session)
+        found = h.session(session)
         agent_id = ""
         if agent is not None or at is not None:
-            thread = h.read(about, agent, pictures=False, subagents=False)
+            thread = h.read(found, agent, pictures=False, subagents=False)
             agent_id = thread.agent.agent_id if thread.agent is not None else ""
             if at is not None:
                 thread.locate(at)  # raises if there is no such place
-    path = session_place(about.session_id, at, agent_id)
+    path = session_place(found.session_id, at, agent_id)
     if at is None and agent_id:
         path = place(path, agent=agent_id)
     folder = os.path.join(settings.home, WEB_FOLDER)
     running = next((one for one in find(folder) if one.home == settings.home), None)
     if running is None:
-        run_server(cli, settings, folder, path=path, no_open=print_only)
+        run_server(cli, settings, folder, ServerRequest(path=path, no_open=print_only))
         return
     answer = running.new_link(path)
     if cli.as_json:
-        cli.emit({**describe_server(running), **answer, "session_id": about.session_id})
+        cli.emit({**describe_server(running), **answer, "session_id": found.session_id})
     elif print_only:
         cli.say([answer["link"]])
     else:
