@@ -16,6 +16,9 @@ from hansard.errors import HansardError, NotFound, StoreBusy, StoreUnusable, Usa
 from hansard.render.text import PIPED, Paint, clean
 
 if TYPE_CHECKING:
+    import threading
+    from types import FrameType
+
     from hansard.config import Settings
     from hansard.engine import Hansard
     from hansard.model.coverage import Coverage
@@ -267,6 +270,27 @@ def none_found(text: str) -> NoReturn:
     """Say that nothing matches, and exit with 1 as grep does."""
     warn(text)
     raise click.exceptions.Exit(1)
+
+
+@contextlib.contextmanager
+def interrupted_by_sigterm(stop: threading.Event | None = None) -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C, and set `stop`."""
+    import signal
+    import threading
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        if stop is not None:
+            stop.set()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def no_roots() -> NotFound:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -19,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.cli.arguments import QueryCommand
-from hansard.cli.context import Context, none_found, now, reads
+from hansard.cli.context import Context, interrupted_by_sigterm, none_found, now, reads
 from hansard.cli.request_options import (
     LEDGER_FILTERS,
     Period,
@@ -342,18 +339,11 @@ def _sync(h: Hansard) -> str:
 
 @contextlib.contextmanager
 def _other_screen() -> Iterator[None]:
-    """Use the alternate screen, and restore the terminal afterwards, also after a signal."""
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    is_main = threading.current_thread() is threading.main_thread()
-    former = signal.signal(signal.SIGTERM, end) if is_main else None
-    sys.stdout.write(_ENTER)
-    try:
-        yield
-    finally:
-        sys.stdout.write(_LEAVE)
-        sys.stdout.flush()
-        if is_main:
-            signal.signal(signal.SIGTERM, former)
+    """Use the alternate screen, and restore the terminal afterwards, also after SIGTERM."""
+    with interrupted_by_sigterm():
+        sys.stdout.write(_ENTER)
+        try:
+            yield
+        finally:
+            sys.stdout.write(_LEAVE)
+            sys.stdout.flush()

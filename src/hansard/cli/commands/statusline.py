@@ -45,13 +45,9 @@ def statusline(cli: Context, form: str | None, every: int, script: bool, refresh
       hansard statusline --script > ~/.config/hansard/statusline.sh
     """
     options = Options()
-    options.home, options.roots, options.follow_links, options.color = (
-        cli.home,
-        cli.roots,
-        cli.follow_links,
-        cli.color,
-    )
-    options.form, options.every, options.no_sync, options.refresh = form or None, every, cli.no_sync, refresh
+    options.home, options.roots, options.follow_links = cli.home, cli.roots, cli.follow_links
+    options.color, options.no_sync = cli.color, cli.no_sync
+    options.form, options.every, options.refresh = form or None, every, refresh
     if form is not None and not is_sound(form):
         unknown = misspelled(form)
         what = f"unknown name {{{unknown[0]}}}" if unknown else "braces enclose names; {{ is a literal {"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
-from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from hansard.cli.context import (
     Command,
     Context,
     common,
+    interrupted_by_sigterm,
     no_roots,
     note,
     now,
@@ -24,8 +24,6 @@ from hansard.render.format import local, many, project_name, size, titled
 from hansard.render.text import fit
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from hansard.engine import Hansard
     from hansard.sync.report import SyncReport
 
@@ -52,7 +50,7 @@ def watch(cli: Context, poll: bool) -> None:
         note(f"watching {many(len(h.roots), 'root')}; ctrl-c stops")
         stop = threading.Event()
         # Ctrl-C is the normal way to end a watch.
-        with _stopped_by_sigterm(stop), contextlib.suppress(KeyboardInterrupt):
+        with interrupted_by_sigterm(stop), contextlib.suppress(KeyboardInterrupt):
             _watch(cli, h, stop, poll=poll)
     note("stopped")
 
@@ -68,19 +66,10 @@ def _watch(cli: Context, h: Hansard, stop: threading.Event, *, poll: bool) -> No
         touched = (
             [] if before is None else [item for item in found if after[item.session_id] != before.get(item.session_id)]
         )
-        if cli.as_json:
-            cli.emit({"at": now(), "report": report, "sessions": touched})
-        else:
-            cli.say(
-                _happened(
-                    cli,
-                    report,
-                    [
-                        (item.project, item.title, item.bytes - (before or {}).get(item.session_id, (0, ""))[0])
-                        for item in touched
-                    ],
-                )
-            )
+        known = before or {}
+        grown = [(item.project, item.title, item.bytes - known.get(item.session_id, (0, ""))[0]) for item in touched]
+        about = {"at": now(), "report": report, "sessions": touched}
+        cli.answer(about, partial(_happened, cli, report, grown))
         before = after
 
 
@@ -96,21 +85,3 @@ def _happened(cli: Context, report: SyncReport, touched: list[tuple[str, str, in
         rest = cli.width() - len(at) - len(change) - len(name) - 6
         lines.append(f"{paint(at, 'dim')}  {paint(name, 'green')}  {fit(titled(title), rest)}  {paint(change, 'dim')}")
     return lines
-
-
-@contextlib.contextmanager
-def _stopped_by_sigterm(stop: threading.Event) -> Iterator[None]:
-    """Exit cleanly on SIGTERM, as on Ctrl-C."""
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)

@@ -68,18 +68,10 @@ class BytesBar(_DelayedBar):
         self._show(self._label, done, total)
 
 
-class CountBar(_DelayedBar):
-    """Listens to something that goes step by step: steps done and to do."""
+class CountBar(BytesBar):
+    """The same for steps instead of bytes."""
 
     _in_bytes = False
-
-    def __init__(self, label: str, *, after: float) -> None:
-        super().__init__(after=after)
-        self._label = label
-
-    def __call__(self, done: int, total: int) -> None:
-        """Update the progress."""
-        self._show(self._label, done, total)
 
 
 def _bar(*, in_bytes: bool) -> Bar:
