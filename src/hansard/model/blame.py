@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hansard.errors import UsageError
+from hansard.lazy_regex import lazy_compile
 from hansard.model.fields import PlainDecimal, Timestamp
 
 CERTAINTIES = {
@@ -15,6 +17,17 @@ CERTAINTIES = {
     "unknown": "nothing recorded explains it: somebody typed it, or the transcript is missing",
 }
 """How sure it is that a session wrote a line, the surest first."""
+LINES = lazy_compile(r"(\d{1,9})(?:[-,](\d{1,9}))?")
+"""One line, or a range such as 40-60."""
+
+
+def line_range(text: str) -> tuple[int, int]:
+    """Parse the first and the last line of a range."""
+    found = LINES.fullmatch(text.strip())
+    first, last = (int(found[1]), int(found[2] or found[1])) if found is not None else (0, 0)
+    if not 1 <= first <= last:
+        raise UsageError(f"invalid lines {text!r}; use a number or a range such as 40-60")
+    return first, last
 
 
 class Mark(Struct, frozen=True):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from hansard.cli.context import SLOW_SECONDS, Command, Context, note, now, reads
 from hansard.cli.request_options import takes
 from hansard.errors import NotFound, UsageError
+from hansard.model.blame import LINES, line_range
 from hansard.model.requests import CommitsRequest
 from hansard.render.text import one_line
 
@@ -152,9 +153,6 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         cli.say(["Removed." if left else "Removed; every file is as it was before."])
 
 
-_LINES = re.compile(r"^(\d{1,9})(?:[-,](\d{1,9}))?$")
-
-
 @click.command(cls=Command)
 @click.argument("target", metavar="FILE[:LINES]|COMMIT")
 @click.option("--lines", "-L", metavar="N[-M]", help="Only this line or range of lines; the same as FILE:N-M.")
@@ -202,17 +200,11 @@ def _target(target: str, lines: str | None) -> tuple[str, tuple[int, int] | None
     path = target
     if not os.path.exists(target):
         head, colon, tail = target.rpartition(":")
-        if colon and _LINES.match(tail):
+        if colon and LINES.fullmatch(tail):
             if lines is not None:
                 raise UsageError("give lines once, as FILE:LINES or with --lines")
             path, lines = head, tail
-    if lines is None:
-        return path, None
-    found = _LINES.match(lines)
-    first, last = (int(found[1]), int(found[2] or found[1])) if found is not None else (0, 0)
-    if not 1 <= first <= last:
-        raise UsageError(f"invalid lines {lines!r}; use a number or a range such as 40-60")
-    return path, (first, last)
+    return path, None if lines is None else line_range(lines)
 
 
 @click.command(cls=Command)

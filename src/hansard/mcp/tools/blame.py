@@ -13,13 +13,13 @@ from hansard.errors import UsageError
 from hansard.mcp.answer import Answer, Excerpt, Id, Path, Short, Title, moment
 from hansard.mcp.store import is_inside
 from hansard.mcp.tools import CURSOR, Ask, Tool
+from hansard.model.blame import line_range
 from hansard.model.serialize import money
 
 if TYPE_CHECKING:
     from hansard.model.blame import BlamedCommit, BlamedLine, BlameReport, RecordedEdit
 
 _IS_COMMIT = re.compile(r"[0-9A-Za-z_@][0-9A-Za-z_./~^@{}-]{0,199}").fullmatch
-_LINES = re.compile(r"(\d{1,9})(?:[-,](\d{1,9}))?").fullmatch
 DESCRIPTION = """Tell which past session wrote each line of a file, or the lines that a commit added: session, turn, the prompt that led to it, model, cost, and how sure that is (exact, moved, partial, window, marked, unknown). Worked out from recorded edits and git history.
 Use it to learn why code is as it is; then read the session's turn.
 Examples: {"file": "src/parser.py", "lines": "40-60"}; {"file": "src/parser.py"}; {"commit": "214bc2e"}"""
@@ -123,12 +123,7 @@ def _reports(ask: Ask, request: BlameRequest) -> tuple[tuple[BlameReport, ...], 
         return found.files, found.counts, money(round(found.cost_usd, 4)) if found.cost_usd is not None else ""
     if "\0" in request.file:
         raise UsageError("invalid file: a path has no NUL character")
-    span = None
-    if request.lines:
-        given = _LINES(request.lines.strip())
-        span = (int(given[1]), int(given[2] or given[1])) if given is not None else (0, 0)
-        if not 1 <= span[0] <= span[1]:
-            raise UsageError(f"invalid lines {request.lines!r}; use a number or a range such as 40-60")
+    span = line_range(request.lines) if request.lines else None
     path = os.path.realpath(os.path.join(ask.repository.working_folder, os.path.expanduser(request.file)))
     if not ask.is_everywhere and not any(is_inside(path, folder) for folder in ask.repository.folders):
         raise UsageError(f"{request.file} is outside of the repository. Pass scope: all if the user wants that.")
