@@ -151,6 +151,8 @@ def _form(hint: Any) -> Form | None:
     return None
 
 
+# -- token budgets
+
 MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 800, 4_000, 12_000  # clients move results of 50,000 characters into a file
 _MORE, _CURSOR = 320, 480  # bytes of `more` and `next_cursor`
 _RESERVE = _MORE + _CURSOR + 40

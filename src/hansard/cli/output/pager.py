@@ -9,6 +9,8 @@ from itertools import islice
 
 import click
 
+_AT_ONCE = 200  # lines that are written together
+
 
 def terminal_size() -> os.terminal_size:
     """Columns and lines from COLUMNS and LINES, else the terminal's, else 80 by 24.
@@ -41,9 +43,6 @@ def is_on_path(program: str) -> bool:
         return shutil.which(program) is not None
     places = (os.path.join(folder, program) for folder in path.split(os.pathsep)) if path else ()
     return any(os.access(place, os.F_OK | os.X_OK) and not os.path.isdir(place) for place in places)
-
-
-_AT_ONCE = 200  # lines that are written together
 
 
 def write(lines: Iterable[str], *, paged: bool, color: bool, find: str | None = None) -> None:

@@ -30,6 +30,14 @@ _LISTED = frozenset(
     {"prompt", "reply", "command", "bash", "output", "tool", "compaction", "summary", "error", "interruption"}
 )
 
+_OUTCOME = 800  # characters
+_FILES = 12
+_SUBAGENTS = 8
+_MOST_TURNS = 200
+DESCRIPTION = """Read a past session. With target alone: an outline (facts, turns by their prompts, changed files, how it ended). With turn: that turn's prompts, replies and tool calls. With a message uuid as target: that message whole.
+target is a session id or the beginning of one, a message uuid, a title, or @last for the latest session before this one. Tool output is left out unless include_tool_output is true.
+Examples: {"target": "@last"}; {"target": "3f2a91c0", "turn": 4}; {"target": "3f2a91c0", "turn": 4, "include_tool_output": true}; {"target": "9b1c...message-uuid"}"""
+
 
 class Text(NamedTuple):
     """One text of an item: what was said, or what a tool returned."""
@@ -38,6 +46,10 @@ class Text(NamedTuple):
     text: str
     is_result: bool
     is_shortened: bool = False
+
+
+_Draft = tuple[Text, int | None]
+"""A text before redaction, and how many characters of it to show."""
 
 
 def find_turn(thread: Thread, offset: int) -> int:
@@ -55,12 +67,8 @@ def read_turn(thread: Thread, number: int) -> list[Item]:
     return [item for turn in thread.turns(first, number, end) for item in turn.items]
 
 
-def texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
-    """The texts of a turn: whole prompts and replies, the beginning of calls, and results if `with_results`."""
-    return _safe(_drafts_of_turn(items, with_results=with_results))
-
-
-def _drafts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
+def _texts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
+    """Whole prompts and replies, the beginning of calls, and results if `with_results`."""
     for item in items:
         if item.kind not in _LISTED:
             continue
@@ -76,22 +84,13 @@ def _drafts_of_turn(items: Iterable[Item], *, with_results: bool) -> Iterator[_D
             yield Text(item, text, is_result=False), None
 
 
-def texts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[Text]:
-    """The texts of a message, whole."""
-    return _safe(_drafts_of_message(items, with_results=with_results))
-
-
-def _drafts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
+def _texts_of_message(items: Iterable[Item], *, with_results: bool) -> Iterator[_Draft]:
     for item in items:
         is_output = item.kind == "output"
         if (text := text_of(item)) and (with_results or not is_output):
             yield Text(item, text, is_result=is_output), None
         if with_results and (result := "\n".join(map(part_text, item.results))):
             yield Text(item, result, is_result=True), None
-
-
-_Draft = tuple[Text, int | None]
-"""A text before redaction, and how many characters of it to show."""
 
 
 def _safe(drafts: Iterator[_Draft]) -> Iterator[Text]:
@@ -185,15 +184,6 @@ def last_reply(thread: Thread) -> str:
             if item.kind == "reply" and (text := text_of(item)):
                 return text
     return ""
-
-
-_OUTCOME = 800  # characters
-_FILES = 12
-_SUBAGENTS = 8
-_MOST_TURNS = 200
-DESCRIPTION = """Read a past session. With target alone: an outline (facts, turns by their prompts, changed files, how it ended). With turn: that turn's prompts, replies and tool calls. With a message uuid as target: that message whole.
-target is a session id or the beginning of one, a message uuid, a title, or @last for the latest session before this one. Tool output is left out unless include_tool_output is true.
-Examples: {"target": "@last"}; {"target": "3f2a91c0", "turn": 4}; {"target": "3f2a91c0", "turn": 4, "include_tool_output": true}; {"target": "9b1c...message-uuid"}"""
 
 
 class ReadRequest(Struct, frozen=True):
@@ -329,7 +319,7 @@ def _add_facts(ask: Ask, answer: ReadAnswer, thread: Thread) -> None:
 def _read_turn(ask: Ask, request: ReadRequest, thread: Thread) -> ReadAnswer:
     answer = _begin(ask, thread)
     place = Place.read(request.cursor) if request.cursor else Place(request.turn)
-    texts = texts_of_turn(read_turn(thread, place.turn), with_results=request.include_tool_output)
+    texts = _safe(_texts_of_turn(read_turn(thread, place.turn), with_results=request.include_tool_output))
     following = add_texts(ask.packer, answer.passages, texts, thread, place)
     parts, next_cursor = [ask.hint], ""
     if following is not None:
@@ -354,7 +344,7 @@ def _read_message(ask: Ask, request: ReadRequest, thread: Thread, message: Messa
         )
     place = Place.read(request.cursor) if request.cursor else Place(number)
     is_result = message.offset != offset or any(item.kind == "output" for item in here)
-    texts = texts_of_message(here, with_results=request.include_tool_output)
+    texts = _safe(_texts_of_message(here, with_results=request.include_tool_output))
     following = add_texts(ask.packer, answer.passages, texts, thread, place._replace(turn=number))
     parts, next_cursor = [ask.hint], ""
     if following is not None:
