@@ -73,10 +73,16 @@ def soak(pytestconfig: pytest.Config) -> int:
     return int(pytestconfig.getoption("--soak"))
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of every test's home: pytest lists its own folder for each new one, which thousands of homes would make slow."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(homes: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point everything that names a user's place to an empty scratch home."""
-    home = tmp_path_factory.mktemp("home")
+    home = Path(tempfile.mkdtemp(dir=homes))
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     for name, place in {

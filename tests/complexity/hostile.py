@@ -26,8 +26,8 @@ def _kinds(pattern: re.Pattern[Any]) -> list[tuple[str, str, str]]:
     heads = {"".join(path[:end]) for path in _sequences(tree) for end in range(len(path) + 1)}
     # What may begin a match again and again, and what may go on in more than one way behind such a beginning.
     kinds = [("", head, tail) for head in heads if head for tail in ("", _SPOILERS)]
-    few = sorted(heads, key=len)[:: max(1, len(heads) // 5)]
-    pairs = [one + other for one in pieces[:5] for other in pieces[:5]]
+    few = sorted(heads, key=lambda head: (len(head), head))[:: max(1, len(heads) // 5)]
+    pairs = [one + other for one, other in itertools.permutations(pieces[:5], 2)]
     kinds += [(head, unit, tail) for unit in (*pieces, *pairs) for head in few for tail in ("", _SPOILERS)]
     return sorted(set(kinds))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator
 from re import _constants as code
@@ -19,6 +20,13 @@ _ANCHORS = {
     code.AT_BOUNDARY: r"\b", code.AT_NON_BOUNDARY: r"\B",
 }  # fmt: skip
 _KEPT = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII
+_ONE = frozenset({code.LITERAL, code.NOT_LITERAL, code.ANY, code.IN})  # items that match one character
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(pattern: re.Pattern[Any]) -> tuple[Any, dict[tuple[int, int], dict[str, bool]]]:
+    """The tree of a pattern, and which characters its items match, filled as they are met."""
+    return parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG), {}
 
 
 class TooMuch(Exception):
@@ -29,14 +37,13 @@ class Matcher:
     """One pattern over one text."""
 
     def __init__(self, pattern: re.Pattern[Any], text: str | bytes, most: int = 10_000_000) -> None:
-        self.tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+        self.tree, self._tests = _parsed(pattern)
         self.flags = pattern.flags
         self.is_bytes = isinstance(text, bytes)
         self.text = text.decode("latin-1") if isinstance(text, bytes) else text
         self.most = most
         self.steps = 0
         self._none: Marks = (None,) * self.tree.state.groups
-        self._tests: dict[tuple[int, int, str], bool] = {}
 
     def search(self) -> list[tuple[int, int]]:
         """The spans that `finditer` gives."""
@@ -59,42 +66,47 @@ class Matcher:
         return None if end is None else (0, end)
 
     def _run(self, tree: Any, at: int) -> Iterator[State]:
-        yield from self._sequence(list(tree), 0, (at, self._none), int(self.flags))
+        yield from self._sequence(tree.data, (at, self._none), int(self.flags))
 
     def _step(self) -> None:
         self.steps += 1
         if self.steps > self.most:
             raise TooMuch
 
-    def _sequence(self, items: list[Any], first: int, state: State, flags: int) -> Iterator[State]:
-        """Every way in which the items from one on match, the best first; explicit stack, since texts are long."""
-        stack = [(first, iter((state,)))]
+    def _sequence(self, items: list[Any], state: State, flags: int) -> Iterator[State]:
+        """Every way in which the items match, the best first; explicit stack, since texts are long."""
+        stack = [(0, iter((state,)))]
         while stack:
             number, ways = stack[-1]
             way = next(ways, None)
             if way is None:
                 stack.pop()
-            elif number == len(items):
-                yield way
+                continue
+            # Items of one character match in one way or not at all.
+            while number < len(items) and items[number][0] in _ONE:
+                if not self._is(items[number], way[0], flags):
+                    break
+                way = (way[0] + 1, way[1])
+                number += 1
             else:
-                stack.append((number + 1, self._item(items[number], way, flags)))
+                if number == len(items):
+                    yield way
+                else:
+                    stack.append((number + 1, self._item(items[number], way, flags)))
 
     def _item(self, item: Any, state: State, flags: int) -> Iterator[State]:
         self._step()
         op, argument = item
         at, marks = state
-        if op in (code.LITERAL, code.NOT_LITERAL, code.ANY, code.IN):
-            if at < len(self.text) and self._is(item, self.text[at], flags):
-                yield at + 1, marks
-        elif op is code.BRANCH:
+        if op is code.BRANCH:
             for branch in argument[1]:
-                yield from self._sequence(list(branch), 0, state, flags)
+                yield from self._sequence(branch.data, state, flags)
         elif op is code.SUBPATTERN:
             group, added, removed, inner = argument
-            for end, inside in self._sequence(list(inner), 0, state, (flags | added) & ~removed):
+            for end, inside in self._sequence(inner.data, state, (flags | added) & ~removed):
                 yield end, _marked(inside, group, (at, end))
         elif op is code.ATOMIC_GROUP:
-            yield from _first(self._sequence(list(argument), 0, state, flags))
+            yield from _first(self._sequence(argument.data, state, flags))
         elif op in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
             ways = self._repeat(argument, state, flags, is_greedy=op is not code.MIN_REPEAT)
             yield from _first(ways) if op is code.POSSESSIVE_REPEAT else ways
@@ -113,9 +125,12 @@ class Matcher:
 
     def _repeat(self, argument: Any, state: State, flags: int, *, is_greedy: bool) -> Iterator[State]:
         least, most, inner = argument
-        items = list(inner)
+        items = inner.data
+        if len(items) == 1 and items[0][0] in _ONE:
+            yield from self._repeat_one(items[0], least, most, state, flags, is_greedy=is_greedy)
+            return
         # Each entry: how often it was matched, the state then, and the ways to match it once more.
-        stack = [(0, state, self._sequence(items, 0, state, flags))]
+        stack = [(0, state, self._sequence(items, state, flags))]
         if not is_greedy and least == 0:
             yield state
         while stack:
@@ -128,9 +143,27 @@ class Matcher:
                 if is_greedy and count >= least:
                     yield here
             else:
-                stack.append((count + 1, way, self._sequence(items, 0, way, flags)))
+                stack.append((count + 1, way, self._sequence(items, way, flags)))
                 if not is_greedy and count + 1 >= least:
                     yield way
+
+    def _repeat_one(
+        self, item: Any, least: int, most: int, state: State, flags: int, *, is_greedy: bool
+    ) -> Iterator[State]:
+        at, marks = state
+        count = 0
+        if is_greedy:
+            while count < most and self._is(item, at + count, flags):
+                count += 1
+            for end in range(at + count, at + least - 1, -1):
+                yield end, marks
+            return
+        while True:
+            if count >= least:
+                yield at + count, marks
+            if count == most or not self._is(item, at + count, flags):
+                return
+            count += 1
 
     def _look(self, op: Any, argument: Any, state: State, flags: int) -> Iterator[State]:
         direction, inner = argument
@@ -142,7 +175,7 @@ class Matcher:
         found = None
         for start in starts:
             if start >= 0:
-                ways = self._sequence(list(inner), 0, (start, marks), flags)
+                ways = self._sequence(inner.data, (start, marks), flags)
                 found = next((way for way in ways if direction > 0 or way[0] == at), None)
             if found:
                 break
@@ -161,12 +194,16 @@ class Matcher:
             return at == len(self.text) or (at == len(self.text) - 1 and self.text[at] == "\n")
         return self._compiled(_ANCHORS[where], flags).match(self._raw(near), before) is not None
 
-    def _is(self, item: Any, character: str, flags: int) -> bool:
-        key = (id(item[1]) if item[0] is code.IN else hash(item), flags, character)
-        known = self._tests.get(key)
-        if known is None:
-            known = self._tests[key] = self._compiled(_source(item), flags).match(self._raw(character)) is not None
-        return known
+    def _is(self, item: Any, at: int, flags: int) -> bool:
+        """Take the step of matching an item of one character."""
+        self._step()
+        if at >= len(self.text):
+            return False
+        known = self._tests.setdefault((id(item), flags), {})
+        character = self.text[at]
+        if character not in known:
+            known[character] = self._compiled(_source(item), flags).match(self._raw(character)) is not None
+        return known[character]
 
     def _raw(self, text: str) -> Any:
         return text.encode("latin-1") if self.is_bytes else text
