@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from playwright.sync_api import expect
@@ -33,6 +33,27 @@ PLACES = (
 )
 _SERIOUS = ("serious", "critical")
 
+# Marks every element that looks like one before it, in the same place of the page: rows of a table, but for their words.
+_MARK_REPEATED = """() => {
+    const seen = new Set(), shapes = new Map();
+    const own = (element) => {
+        const style = getComputedStyle(element);
+        const looks = ["color", "backgroundColor", "backgroundImage", "opacity", "fontSize", "fontWeight", "display", "visibility"];
+        return [element.tagName, element.getAttribute("class"), ...looks.map((name) => style[name])].join();
+    };
+    const shape = (element) => {
+        if (!shapes.has(element)) shapes.set(element, `${own(element)}(${[...element.children].map(shape).join(" ")})`);
+        return shapes.get(element);
+    };
+    const walk = (element, path) => {
+        const key = path + shape(element), repeats = seen.has(key);
+        element.toggleAttribute("data-repeated", repeats);
+        seen.add(key);
+        if (!repeats) for (const child of element.children) walk(child, `${path}${own(element)}>`);
+    };
+    walk(document.body, "");
+}"""
+
 
 def place(site: Site, path: str) -> str:
     """A path with the session that has the most in it."""
@@ -44,7 +65,7 @@ def place(site: Site, path: str) -> str:
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (390, "dark")])
 @pytest.mark.parametrize("path", PLACES)
 def test_a_page_is_whole_and_nothing_serious_hinders_people(
-    demo: Site, chromium: Browser, path: str, width: int, theme: str
+    demo: Site, chromium: Browser, path: str, width: int, theme: Literal["light", "dark"]
 ) -> None:
     with demo.opened(chromium, place(demo, path), width=width, color_scheme=theme) as watched:
         page = watched.page
@@ -56,21 +77,23 @@ def test_a_page_is_whole_and_nothing_serious_hinders_people(
             expect(page.locator("h1")).to_be_visible()
         # Nothing sticks out at the side: only boxes of their own scroll.
         watched.until("document.documentElement.scrollWidth <= innerWidth")
-        assert serious(page) == []
-        page.emulate_media(color_scheme="dark" if theme == "light" else "light")
-        assert serious(page, "color-contrast") == []
+        assert serious(page, {"rules": {"color-contrast": {"enabled": False}}}) == []
+        other: Literal["light", "dark"] = "dark" if theme == "light" else "light"
+        for scheme in (theme, other):
+            page.emulate_media(color_scheme=scheme)
+            # This rule takes most of the time, and finds the same in two elements that look the same.
+            page.evaluate(_MARK_REPEATED)
+            assert serious(page, {"runOnly": ["color-contrast"]}, {"exclude": [["[data-repeated]"]]}) == []
         watched.complaints[:] = [text for text in watched.complaints if "404" not in text or path != "/nowhere"]
         demo.check(watched)
 
 
-def serious(page: Page, *rules: str) -> list[str]:
+def serious(page: Page, options: dict[str, Any], context: dict[str, Any] | None = None) -> list[str]:
     """What axe finds that keeps people from reading or using a page."""
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    if rules:
-        options["runOnly"] = list(rules)
-    found: list[dict[str, Any]] = Axe().run(page, options=options).response["violations"]
+    answer = Axe().run(page, context=context, options={"resultTypes": ["violations"], **options}).response
+    found: list[dict[str, Any]] = answer["violations"]
     return [
         f"{one['id']} ({one['impact']}): {node['html'][:200]} {node['failureSummary'][:300]}"
         for one in found
