@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from hansard.web.auth import Auth, LoginFile
 
 LIMIT = 64 << 20
+# Never used, but httpx would read every certificate authority for each client, which takes longer than most requests.
+_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 _Answer = TypeVar("_Answer")
 
 
@@ -63,7 +66,7 @@ class Site:
 
     def stranger(self, **more: Any) -> httpx.Client:
         """A client that has not been let in."""
-        return httpx.Client(base_url=self.address, transport=_Loopback(), timeout=60, **more)
+        return httpx.Client(base_url=self.address, transport=_Loopback(verify=_TLS), timeout=60, **more)
 
     def client(self, **more: Any) -> httpx.Client:
         """A client that has been let in."""
