@@ -54,7 +54,7 @@ pytest: install
 
 # Never fails and never asks for a password: without a browser its tests are skipped.
 browser: ## install Chromium for the tests in a browser, if there is none and apt can do it
-	@for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do \
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable chrome; do \
 		if command -v "$$name" >/dev/null; then exit 0; fi; \
 	done; \
 	if ! command -v apt-get >/dev/null; then \
@@ -65,7 +65,8 @@ browser: ## install Chromium for the tests in a browser, if there is none and ap
 	fi; \
 	echo "Installing Chromium for the tests (once) ..." >&2; \
 	apt="$$as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=1"; \
-	{ $$apt update && $$apt install -y --no-install-recommends chromium; } </dev/null >/dev/null 2>&1 || \
+	install="$$apt install -y --no-install-recommends"; \
+	{ $$apt update && { $$install chromium-headless-shell || $$install chromium; }; } </dev/null >/dev/null 2>&1 || \
 		echo "Chromium could not be installed: the tests in a browser will be skipped." >&2
 
 # The same for tmux.

@@ -42,7 +42,15 @@ if TYPE_CHECKING:
 
     from hansard.engine import Hansard
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The shell without windows comes first: a page takes a quarter of the time there.
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
 PROJECT = Path(__file__).resolve().parent.parent
 
 

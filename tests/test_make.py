@@ -57,12 +57,18 @@ def test_root_installs_it(tmp_path: Path) -> None:
     said, calls = make(tmp_path, {"id": ROOT, "apt-get": ""})
     assert "Installing Chromium" in said
     assert "skipped" not in said
-    assert [call.split()[-1] for call in calls] == ["update", "chromium"]
+    assert [call.split()[-1] for call in calls] == ["update", "chromium-headless-shell"]
+
+
+def test_where_the_shell_has_no_package_the_whole_browser_is_installed(tmp_path: Path) -> None:
+    said, calls = make(tmp_path, {"id": ROOT, "apt-get": 'case "$*" in *shell) exit 100;; esac'})
+    assert "skipped" not in said
+    assert [call.split()[-1] for call in calls] == ["update", "chromium-headless-shell", "chromium"]
 
 
 def test_so_does_who_needs_no_password(tmp_path: Path) -> None:
     _, calls = make(tmp_path, {"id": USER, "sudo": 'shift; "$@"', "true": "", "apt-get": ""})
-    assert [call.split()[-1] for call in calls if call.startswith("apt-get")] == ["update", "chromium"]
+    assert [call.split()[-1] for call in calls if call.startswith("apt-get")] == ["update", "chromium-headless-shell"]
     assert all(call.startswith("sudo -n ") for call in calls if call.startswith("sudo"))
 
 
