@@ -19,7 +19,7 @@ ifneq ($(shell cat "$(STAMP)" 2>/dev/null),$(CURDIR))
 .PHONY: $(STAMP)
 endif
 
-.PHONY: help run install test pytest browser tmux check coverage bench soak pin clean
+.PHONY: help run install test pytest programs browser tmux check coverage bench soak pin clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -46,11 +46,17 @@ $(DEV_STAMP): $(STAMP) constraints-dev.txt
 	@touch "$(DEV_STAMP)"
 
 # The types are checked beside the tests: mypy is one process, and would leave the other cores idle.
-test: install browser tmux ## install, check, run every test, print the 20 slowest
+test: ## install, check, run every test, print the 20 slowest
+	@$(MAKE) --no-print-directory -j 2 install programs
 	@$(MAKE) --no-print-directory -j 2 check pytest
 
 pytest: install
 	"$(BIN)/python" -m pytest -n $(WORKERS) --dist worksteal --durations 20
+
+# One after the other: apt runs once at a time.
+programs: ## install Chromium and tmux for the tests, as the next two do
+	@$(MAKE) --no-print-directory browser
+	@$(MAKE) --no-print-directory tmux
 
 # Never fails and never asks for a password: without a browser its tests are skipped.
 browser: ## install Chromium for the tests in a browser, if there is none and apt can do it
