@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
-from hansard.clients.claude_code.names import encode_project
+from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
 from hansard.model.moves import is_windows, moved_path

@@ -75,7 +75,7 @@ ROWS = {
     "hansard.clients.claude_code.decode.salvage",
 }
 TEXT = {
-    "hansard.clients.claude_code.texts.text_line",
+    "hansard.clients.claude_code.texts.decode",
     "hansard.clients.claude_code.texts.TextFold.texts",
     "hansard.clients.claude_code.texts.TextFold.is_aside",
 }

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import hansard
 from hansard.changes.journal import journals
 from hansard.cli.app import hansard as command
-from hansard.clients.claude_code.names import encode_project
+from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.claude_code.roots import open_root
 from hansard.errors import UsageError
 from hansard.model.moves import follow_moves, moved_path

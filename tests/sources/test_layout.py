@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 
-from hansard.clients.claude_code.layout import LAYOUT
-from hansard.clients.claude_code.names import encode_project, project_dir_of
+from hansard.clients.claude_code.layout import LAYOUT, encode_project, project_dir_of
 from hansard.clients.claude_code.roots import open_root
 from hansard.sources import discover as walk
 from hansard.sources.discover import Found, discover
-from hansard.sources.layout import FileKind
-from hansard.sources.roots import Root
+from hansard.sources.roots import FileKind, Root
 from tests.recordings import find_recordings
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hansard.clients.claude_code.names import agent_of, encode_project, project_dir_of, session_of
+from hansard.clients.claude_code.layout import agent_of, encode_project, project_dir_of, session_of
 from hansard.sources.names import escape, printable, unescape
 
 SID = "0b2d0a2e-8f3c-4b2c-9b5e-1234567890ab"

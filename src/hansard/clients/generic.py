@@ -9,18 +9,29 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from hansard.clients.entries import Answered, Called, Part, Readable, Said, Skipped, read_lines
-from hansard.clients.issues import IssueRows
+from hansard.clients.entries import (
+    Answered,
+    Called,
+    Change,
+    Content,
+    Hunk,
+    Part,
+    Readable,
+    Replacement,
+    Said,
+    Skipped,
+    read_lines,
+)
 from hansard.clients.lines import Lines
-from hansard.clients.protocol import NEVER_DELETED, LateTool, PathInfo, Taken
+from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent, Taken
 from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
-from hansard.clients.side_files import ListedSession, SideContent
 from hansard.clients.state import (
     MAX_EARLY_RESULTS,
     MAX_OPEN_CALLS,
     NAME_LENGTH,
     PATH_LENGTH,
+    IssueRows,
     OpenCall,
     Result,
     countable,
@@ -31,7 +42,6 @@ from hansard.clients.state import (
 from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
 from hansard.clients.tools import ToolUse
 from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated, token_count
-from hansard.clients.writes import Change, Content, Hunk, Replacement
 from hansard.model.time import from_milliseconds
 from hansard.model.tools import mcp_parts
 
@@ -42,8 +52,7 @@ if TYPE_CHECKING:
     from hansard.clients.state import State
     from hansard.clients.tools import ToolInput
     from hansard.model.tools import ToolKind
-    from hansard.sources.layout import Layout
-    from hansard.sources.roots import Root
+    from hansard.sources.roots import Layout, Root
 
 TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
 _PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}

@@ -6,22 +6,21 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hansard.clients.entries import Readable, Skipped
-    from hansard.clients.issues import IssueRows
     from hansard.clients.lines import Lines
     from hansard.clients.records import Issue
     from hansard.clients.rows import Rows
-    from hansard.clients.side_files import ListedSession, SideContent
-    from hansard.clients.state import State
+    from hansard.clients.state import IssueRows, State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse
     from hansard.clients.usage import Answer
     from hansard.model.tools import ToolKind
-    from hansard.sources.layout import Layout
-    from hansard.sources.roots import Root
+    from hansard.sources.roots import Layout, Root
 
 
 NEVER_DELETED = 36_500
@@ -35,6 +34,36 @@ class PathInfo(NamedTuple):
     agent_id: str = ""
     project_dir: str = ""
     stem: str = ""  # the name of a transcript whose lines name its session; it names the session where they do not
+
+
+class SideFacts(Struct, gc=False, omit_defaults=True):
+    """What a file says about a session or a subagent; empty where it says nothing."""
+
+    title: str = ""
+    agent_type: str = ""
+    description: str = ""
+    parent_agent_id: str = ""
+    tool_use_id: str = ""
+    """The call that made the subagent."""
+
+
+class SideContent(Struct, gc=False):
+    """What the index takes from a file."""
+
+    facts: SideFacts | None = None
+    todos: list[tuple[str, str]] = []
+    """(status, text) of each."""
+
+
+class ListedSession(Struct, gc=False):
+    """What a client's own list says of a session."""
+
+    session_id: str
+    folder: str
+    branch: str
+    first_prompt: str
+    title: str
+    times: list[int]
 
 
 SeenMessage = Callable[[str], int | None]

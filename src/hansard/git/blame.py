@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.clients.writes import lines_of
+from hansard.clients.entries import lines_of
 from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer

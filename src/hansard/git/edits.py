@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hansard.clients import client_of
-from hansard.clients.entries import Answered, Called, Readable
-from hansard.clients.writes import Change, Hunk, Replacement, lines_of
+from hansard.clients.entries import Answered, Called, Change, Hunk, Readable, Replacement, lines_of
 from hansard.git.lines import Block, key_of, line_hash
 from hansard.git.shell import made_commits, read_command
 from hansard.query.duplicates import find_copies

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from hansard.clients import client_of
-from hansard.clients.side_files import SideContent, SideFacts
+from hansard.clients.protocol import SideContent, SideFacts
 from hansard.index.sql import Sql
 
 _facts = msgspec.json.Decoder(SideFacts).decode

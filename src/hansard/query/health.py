@@ -26,8 +26,7 @@ from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.record.database import AFTER_DAMAGE
 from hansard.sources.discover import LeftOut, discover
-from hansard.sources.layout import LOG_KINDS, FileKind
-from hansard.sources.roots import Root
+from hansard.sources.roots import LOG_KINDS, FileKind, Root
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.heartbeat import Heartbeat, SyncProgress, heartbeat, last_verify, sync_progress
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from hansard.clients import client_of
-from hansard.clients.side_files import SideFacts
+from hansard.clients.protocol import SideFacts
 from hansard.errors import Ambiguous, NotFound, StoreCorrupt
 from hansard.query.prompts import PASTED, Typed, lost_prompts, project_at
 from hansard.storage import OFFSET_BITS, OFFSET_MASK

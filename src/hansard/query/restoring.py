@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.record.store import GONE
-from hansard.sources.layout import FileKind
+from hansard.sources.roots import FileKind
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:

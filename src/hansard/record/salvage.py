@@ -17,7 +17,7 @@ from hansard.record.broken import BrokenRecord, Row, remove
 from hansard.record.database import Codec, DamagedError, read_name, short_hash
 from hansard.record.refill import Refill
 from hansard.record.schema import CHUNK
-from hansard.sources.layout import FileKind
+from hansard.sources.roots import FileKind
 from hansard.storage import sqlite
 
 if TYPE_CHECKING:

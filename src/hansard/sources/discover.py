@@ -6,9 +6,8 @@ import sys
 
 from msgspec import Struct
 
-from hansard.sources.layout import FileKind, LayoutFolder
 from hansard.sources.names import escape, printable
-from hansard.sources.roots import Root, path_inside
+from hansard.sources.roots import FileKind, LayoutFolder, Root, path_inside
 from hansard.sources.tail import FileStatus, status_numbers
 
 

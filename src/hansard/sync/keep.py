@@ -12,7 +12,7 @@ from hansard.errors import HansardError
 from hansard.record.chain import LOG
 from hansard.record.store import GONE, LIVE, Known, Record
 from hansard.sources.discover import Found
-from hansard.sources.layout import FileKind
+from hansard.sources.roots import FileKind
 from hansard.sources.tail import Mark, Tail, Verdict, open_tail
 from hansard.sync import newest
 from hansard.sync.report import COMPARE_BYTES, ProgressReporter

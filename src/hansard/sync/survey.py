@@ -11,9 +11,8 @@ from msgspec import Struct, field
 
 from hansard.record.files import GONE, Files, Known, Quarantined
 from hansard.sources.discover import Found, LeftOut, Walk, discover
-from hansard.sources.layout import LOG_KINDS
 from hansard.sources.names import printable
-from hansard.sources.roots import Root
+from hansard.sources.roots import LOG_KINDS, Root
 from hansard.sources.tail import file_status
 
 RETRY_NS = 3600 * 1_000_000_000

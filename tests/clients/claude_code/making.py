@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.fold import Fold
-from hansard.clients.claude_code.text_lines import text_line
-from hansard.clients.claude_code.texts import TextFold, texts
+from hansard.clients.claude_code.texts import texts
 from hansard.clients.lines import Lines
 from hansard.clients.records import Issue, ParsedLine
 from hansard.clients.state import State
@@ -155,17 +154,3 @@ def assert_storable(folded: Fold) -> None:
                 elif value is not None:
                     assert isinstance(value, int)
                     assert -(1 << 63) <= value < 1 << 63
-
-
-def assert_same_texts(line: bytes, offset: int = 0) -> None:
-    """A line that is decoded for its texts alone gives those that its records give, and nothing else that tells on."""
-    record = text_line(line, offset)
-    if record is None:
-        return
-    (whole,) = (item for item in items(line, offset) if isinstance(item, ParsedLine))
-    assert record[:3] == whole[:3]
-    for is_agent in (False, True):
-        told, known = TextFold(is_agent=is_agent), TextFold(is_agent=is_agent)
-        assert told.is_aside(record) == known.is_aside(whole)
-        assert told.texts(record) == known.texts(whole)
-        assert told.kept() == known.kept()

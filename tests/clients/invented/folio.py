@@ -10,8 +10,7 @@ import msgspec
 
 from hansard.clients.documents import DocumentLines
 from hansard.clients.generic import CALL, RESULT, TEXT, Block, Content, GenericClient, Record, Usage
-from hansard.sources.layout import FileKind, Layout, LayoutFolder
-from hansard.sources.roots import Root
+from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,8 +21,7 @@ from hansard.clients.generic import (
     Usage,
 )
 from hansard.clients.tools import Edit, Shell, ToolInput, Write
-from hansard.sources.layout import FileKind, Layout, LayoutFolder
-from hansard.sources.roots import Root
+from hansard.sources.roots import FileKind, Layout, LayoutFolder, Root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

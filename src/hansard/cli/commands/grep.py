@@ -19,7 +19,7 @@ from hansard.errors import UsageError
 from hansard.model.requests import GrepRequest
 from hansard.render.format import many
 from hansard.render.text import Paint, clean, fit, fit_path, one_line, width
-from hansard.sources.layout import FileKind
+from hansard.sources.roots import FileKind
 
 if TYPE_CHECKING:
     from hansard.grep.search import Grep

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from hansard.clients.lines import Lines
-    from hansard.clients.protocol import EntryReader, Fold, SeenMessage, TextFold
-    from hansard.clients.side_files import ListedSession, SideContent
+    from hansard.clients.protocol import EntryReader, Fold, ListedSession, SeenMessage, SideContent, TextFold
     from hansard.clients.state import State
     from hansard.clients.texts import RecordTexts
     from hansard.clients.tools import ToolUse
@@ -56,13 +55,13 @@ class ClaudeCode:
 
     def path_info(self, path: str) -> PathInfo:
         """What a path relative to the config directory says."""
-        from hansard.clients.claude_code.names import path_info
+        from hansard.clients.claude_code.layout import path_info
 
         return path_info(path)
 
     def mentioned_results(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The files in tool-results/ that a part of a transcript points to."""
-        from hansard.clients.claude_code.names import TOOL_RESULT
+        from hansard.clients.claude_code.layout import TOOL_RESULT
 
         return TOOL_RESULT.findall(data)
 

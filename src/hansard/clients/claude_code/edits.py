@@ -1,14 +1,23 @@
-"""What tool calls did: the lines that they added and removed, from the result's patch or, where there is none, the input."""
+"""What tool calls wrote: lines added and removed for the index, and the changes themselves for a reader.
+
+Both come from the result, or from the input where the result does not say.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.meaning import lenient, raw_is_string, string
+from hansard.clients.claude_code.meaning import lenient, raw_is_string, string, tool_input
+from hansard.clients.entries import Change, Content, Hunk, Replacement, lines_of
 from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _CHANGES = {"Edit": "edit", "MultiEdit": "edit", "Write": "write", "NotebookEdit": "notebook"}
 
@@ -119,3 +128,62 @@ def _difference(old: str, new: str) -> tuple[int, int]:
     while tail < shorter - head and before[-1 - tail] == after[-1 - tail]:
         tail += 1
     return len(after) - head - tail, len(before) - head - tail
+
+
+class _Hunk(Struct, gc=False):
+    lines: list[str] = []
+
+
+class _Written(Struct, gc=False):
+    patch: list[_Hunk] | None = msgspec.field(default=None, name="structuredPatch")
+    type: str | None = None
+    content: str | None = None
+    file_path: str | None = msgspec.field(default=None, name="filePath")
+    original_file: str | None = None  # of notebooks
+    updated_file: str | None = None
+
+
+_written = msgspec.json.Decoder(_Written).decode
+
+
+def written(raw: msgspec.Raw) -> Sequence[Change] | None:
+    """What a result says that was written; None where it does not say."""
+    if not raw or raw_is_string(raw):
+        return None
+    said = lenient(_written, raw)
+    if said is None:
+        return None
+    if said.patch:
+        return [Hunk(hunk.lines) for hunk in said.patch]
+    if said.updated_file is not None and said.original_file is not None:
+        return [Replacement(said.original_file, said.updated_file)]
+    if said.type == "update":
+        return []
+    if said.content is not None and said.file_path is not None:
+        return [Content(lines_of(said.content))]
+    return None
+
+
+def planned(raw: msgspec.Raw) -> Sequence[Change]:
+    """What a call said that it would write."""
+    given: Any = tool_input(raw)
+    if not isinstance(given, dict):
+        return []
+    if isinstance(content := given.get("content"), str):
+        return [Content(lines_of(content))]
+    if isinstance(source := given.get("new_source"), str):
+        return [Content([json.dumps(line + "\n", ensure_ascii=False) for line in lines_of(source)])]
+    edits = given.get("edits") if isinstance(given.get("edits"), list) else [given]
+    changes: list[Change] = []
+    for edit in edits or ():
+        if isinstance(edit, dict) and isinstance(new := edit.get("new_string"), str):
+            old = edit.get("old_string")
+            changes.append(Replacement(old if isinstance(old, str) else "", new))
+    return changes
+
+
+def command(raw: msgspec.Raw) -> str | None:
+    """The command line that a call gives to a shell."""
+    given: Any = tool_input(raw)
+    found = given.get("command") if isinstance(given, dict) else None
+    return found if isinstance(found, str) else None

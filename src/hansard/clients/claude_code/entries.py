@@ -10,8 +10,8 @@ import msgspec
 from hansard.clients.claude_code import meaning as m
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import decode, is_main_progress, is_progress, items
+from hansard.clients.claude_code.edits import command, planned, written
 from hansard.clients.claude_code.usage import CALL_BLOCKS
-from hansard.clients.claude_code.writes import command, planned, written
 from hansard.clients.entries import Answered, Called, Part, QueuedPrompt, Readable, Said, Skipped, read_lines
 from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.lazy_regex import lazy_compile

@@ -41,7 +41,6 @@ from hansard.clients.claude_code.usage import (
     stated,
     streamed_answer,
 )
-from hansard.clients.issues import IssueRows
 from hansard.clients.protocol import Taken
 from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import AgentRef, Rows
@@ -50,6 +49,7 @@ from hansard.clients.state import (
     MAX_OPEN_CALLS,
     NAME_LENGTH,
     PATH_LENGTH,
+    IssueRows,
     OpenCall,
     Result,
     State,

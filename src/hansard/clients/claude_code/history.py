@@ -9,12 +9,11 @@ import msgspec
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.meaning import milliseconds
-from hansard.clients.issues import IssueRows
 from hansard.clients.lines import fit, length_of
 from hansard.clients.protocol import LateTool, SeenMessage, Taken
 from hansard.clients.records import REFUSED, Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
-from hansard.clients.state import State
+from hansard.clients.state import IssueRows, State
 from hansard.clients.texts import RecordTexts, Text
 from hansard.sources.names import storable
 

@@ -1,6 +1,8 @@
-"""Which files of Claude Code's config directory are kept."""
+"""Which files of Claude Code's config directory are kept, and what their paths say."""
 
-from hansard.sources.layout import FileKind, Layout, LayoutFolder
+from hansard.clients.protocol import PathInfo
+from hansard.lazy_regex import lazy_compile
+from hansard.sources.roots import FileKind, Layout, LayoutFolder
 
 _TEXTS = {".json": FileKind.OTHER, ".txt": FileKind.OTHER, ".md": FileKind.OTHER}
 
@@ -51,3 +53,101 @@ _FOLDERS = {
 HISTORY = "history.jsonl"
 _FILES = {HISTORY: FileKind.HISTORY, "stats-cache.json": FileKind.STATS}
 LAYOUT = Layout(main="projects", folders=_FOLDERS, files=_FILES)
+
+
+_OUTSIDE = lazy_compile("[^A-Za-z0-9]")
+_NAME_LIMIT = 200
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+_UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_WHOLE_UUID = lazy_compile(_UUID)
+_TODO = lazy_compile(f"todos/({_UUID})-agent-({_UUID}|[^/]+)\\.json")
+# A folder with one of these in it belongs to a session, whatever the folder is called.
+_IN_SESSION = frozenset({"subagents", "tool-results", "workflows", "custom-title.json"})
+
+# A path in a JSON string, with / or with \ escaped once or more often.
+TOOL_RESULT = lazy_compile(rb'[/\\]([^/\\"\s]{1,200})[/\\]+tool-results[/\\]+([^/\\"<>\s]{1,250})')
+_PROJECT_PARTS = 3  # projects/<project>/<something>
+_SESSION_PARTS = 4  # projects/<project>/<session>/<something>
+
+
+def encode_project(cwd: str) -> str:
+    """Give the name of the folder under projects/ that the client makes for a working directory."""
+    units = cwd.encode("utf-16-le", "surrogatepass")
+    if len(units) == 2 * len(cwd):
+        name = _OUTSIDE.sub("-", cwd)
+    else:  # a character outside the BMP is two units, so two dashes
+        name = _OUTSIDE.sub(lambda found: "-" if found[0] < "\U00010000" else "--", cwd)
+    if len(name) <= _NAME_LIMIT:
+        return name
+    code = 0
+    for low, high in zip(units[::2], units[1::2], strict=True):
+        code = (code * 31 + (high << 8 | low)) & 0xFFFFFFFF
+    if code >= 1 << 31:  # the client's arithmetic is on signed 32-bit numbers
+        code = (1 << 32) - code
+    return f"{name[:_NAME_LIMIT]}-{_base36(code)}"
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"
+
+
+def path_info(path: str) -> PathInfo:
+    """Give what a relative path says."""
+    session_id, stem = session_of(path) or "", ""
+    if (
+        path.count("/") < _PROJECT_PARTS
+        and path.startswith("projects/")
+        and session_id
+        and not _WHOLE_UUID.fullmatch(session_id)
+    ):
+        # A saved stream or a renamed file: its name says nothing of the session, its lines do.
+        session_id, stem = "", session_id
+    return PathInfo(session_id, agent_of(path) or "", project_dir_of(path) or "", stem)
+
+
+def project_dir_of(path: str) -> str | None:
+    """Give the folder under projects/ that a relative path lies in."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "projects" and len(parts) >= _PROJECT_PARTS else None
+
+
+def session_of(path: str) -> str | None:
+    """Give the session that a relative path names; agent files beside sessions do not name theirs."""
+    parts = path.split("/")
+    if parts[0] == "projects":
+        return _session_in_projects(parts)
+    if parts[0] in ("tasks", "file-history"):
+        return parts[1] if len(parts) >= _PROJECT_PARTS and _WHOLE_UUID.fullmatch(parts[1]) else None
+    todo = _TODO.fullmatch(path)
+    return todo[1] if todo else None
+
+
+def _session_in_projects(parts: list[str]) -> str | None:
+    if len(parts) <= _PROJECT_PARTS:
+        name = parts[-1]
+        if not name.endswith(".jsonl") or (len(parts) == _PROJECT_PARTS and name.startswith("agent-")):
+            return None
+        return name.removesuffix(".jsonl")
+    folder = parts[_PROJECT_PARTS - 1]
+    if _WHOLE_UUID.fullmatch(folder) or (parts[_SESSION_PARTS - 1] in _IN_SESSION and folder not in PROJECT_FOLDERS):
+        return folder
+    return None
+
+
+def agent_of(path: str) -> str | None:
+    """Give the agent that a relative path names."""
+    if path.startswith("projects/"):
+        parts = path.split("/")
+        name = parts[-1]
+        if name.startswith("agent-") and (len(parts) == _PROJECT_PARTS or "subagents" in parts[_PROJECT_PARTS:-1]):
+            for suffix in (".jsonl", ".meta.json"):
+                if name.endswith(suffix):
+                    return name.removeprefix("agent-").removesuffix(suffix)
+        return None
+    todo = _TODO.fullmatch(path)
+    return todo[2] if todo and todo[2] != todo[1] else None

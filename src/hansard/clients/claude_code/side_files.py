@@ -10,7 +10,7 @@ import msgspec
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.meaning import lenient, milliseconds
-from hansard.clients.side_files import ListedSession, SideContent, SideFacts
+from hansard.clients.protocol import ListedSession, SideContent, SideFacts
 from hansard.sources.names import storable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hansard.clients.claude_code import wire
-from hansard.clients.claude_code.decode import is_progress, items
+from hansard.clients.claude_code.decode import decode, is_progress, items
 from hansard.clients.claude_code.meaning import (
     attachment_of,
     command_of,
@@ -25,7 +25,6 @@ from hansard.clients.claude_code.meaning import (
     string,
     user_text,
 )
-from hansard.clients.claude_code.text_lines import text_line
 from hansard.clients.protocol import LateTool
 from hansard.clients.records import ParsedLine, unfinished
 from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
@@ -72,7 +71,7 @@ class TextFold:
         """The texts of the next line, None where it has no record."""
         if is_progress(line):  # half of the lines of some clients, and nothing to find there
             return []
-        record = text_line(line, offset)
+        record = decode(line, offset)
         if record is not None:
             return [self._of(record)]
         return [self._of(item) for item in items(line, offset) if type(item) is ParsedLine] or None
