@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hansard.clients.rows import IssueRow
 from hansard.clients.state import State, dump, load
-from hansard.index.row_batches import read_row_batches
-from hansard.index.rows import Transcript
+from hansard.index.rows import Transcript, read_row_batches
 from tests.counting import lines_run
 from tests.sync.making import raw, session, user
 

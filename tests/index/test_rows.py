@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hansard.clients.rows import Rows
-from hansard.index import row_batches
+from hansard.index import rows
 from hansard.index.rows import RowIndex
 from tests.sync.making import assistant, main_path, session, user
 
@@ -24,7 +24,7 @@ def test_few_long_lines_do_not_wait_in_memory_together(tree: Tree, monkeypatch: 
         insert(self, found)
 
     monkeypatch.setattr(RowIndex, "_insert", noting)
-    monkeypatch.setattr(row_batches, "_FLUSH_BYTES", 10_000)
+    monkeypatch.setattr(rows, "_FLUSH_BYTES", 10_000)
     tree.write(main_path(session(1)), [user(session(1), f"u{number}", "x" * 4000, number) for number in range(20)])
     tree.sync()
     assert sum(held) == 20 * 4000
@@ -41,7 +41,7 @@ def test_many_blocks_do_not_wait_in_memory_together(tree: Tree, monkeypatch: pyt
         insert(self, found)
 
     monkeypatch.setattr(RowIndex, "_insert", noting)
-    monkeypatch.setattr(row_batches, "_FLUSH_BLOCKS", 100)
+    monkeypatch.setattr(rows, "_FLUSH_BLOCKS", 100)
     blocks = [{"type": "text", "text": "x"}] * 40
     tree.write(main_path(session(1)), [user(session(1), f"u{number}", blocks, number) for number in range(20)])
     tree.sync()
@@ -62,8 +62,8 @@ def test_messages_are_told_apart_however_many_there_are(tree: Tree, monkeypatch:
     tree.write(main_path(session(1)), b"")
     for path in tree.home.iterdir():
         path.unlink()
-    monkeypatch.setattr(row_batches, "_MAX_MESSAGES", 10)
-    monkeypatch.setattr(row_batches, "_FLUSH_LINES", 15)
+    monkeypatch.setattr(rows, "_MAX_MESSAGES", 10)
+    monkeypatch.setattr(rows, "_FLUSH_LINES", 15)
     tree.write(main_path(session(1)), lines)
     tree.sync()
     assert [tree.rows(question) for question in asked] == known

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hansard import workers
-from hansard.index import row_batches
+from hansard.index import rows
 from hansard.index.rows import RowIndex
 from hansard.sync import row_workers
 from hansard.sync.rebuild import rebuild
@@ -84,7 +84,7 @@ def done_here(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The transcripts whose rows this process made because no worker did; it makes none while it waits."""
     found: list[int] = []
     monkeypatch.setattr(Worker, "has_message", lambda _worker: True)
-    read = row_batches.read_row_batches
+    read = rows.read_row_batches
 
     def watched(transcript: Any, *given: Any) -> Any:
         found.append(transcript.id)
@@ -112,7 +112,7 @@ def test_any_number_of_workers_gives_the_same_bytes(
 def test_who_writes_the_rows_makes_some_while_it_waits(
     full: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how_often: int
 ) -> None:
-    monkeypatch.setattr(row_batches, "_FLUSH_LINES", 10)  # several stretches for each transcript
+    monkeypatch.setattr(rows, "_FLUSH_LINES", 10)  # several stretches for each transcript
     expected = _cold(full, tmp_path / "alone")
     asked = 0
 
@@ -167,10 +167,10 @@ def test_what_grew_is_done_here_and_what_is_new_elsewhere(full: Tree, tmp_path: 
 def test_a_worker_that_dies_costs_nothing(
     full: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done_here: list[int], code: str
 ) -> None:
-    monkeypatch.setattr(row_batches, "_FLUSH_LINES", 10)  # several stretches for each transcript
+    monkeypatch.setattr(rows, "_FLUSH_LINES", 10)  # several stretches for each transcript
     expected = _cold(full, tmp_path / "alone")
     done_here.clear()
-    _run_in_workers(monkeypatch, f"import hansard.index.row_batches as s\ns._FLUSH_LINES = 10\n{code}")
+    _run_in_workers(monkeypatch, f"import hansard.index.rows as s\ns._FLUSH_LINES = 10\n{code}")
     assert _cold(full, tmp_path / "other", workers=True, row_workers=2) == expected
     assert len(done_here) > 5
 
@@ -188,7 +188,7 @@ def test_what_a_worker_cannot_do_is_done_here(
 ) -> None:
     expected = _cold(full, tmp_path / "alone")
     done_here.clear()
-    _run_in_workers(monkeypatch, f"import hansard.index.row_batches as s\n{code}")
+    _run_in_workers(monkeypatch, f"import hansard.index.rows as s\n{code}")
     assert _cold(full, tmp_path / "other", workers=True, row_workers=2) == expected
     assert len(done_here) >= len(MANY)
 
@@ -213,7 +213,7 @@ def test_a_transcript_that_cannot_be_folded_is_quarantined_as_without_workers(
 def test_a_transcript_whose_rows_cannot_be_written_leaves_its_neighbours_alone(
     full: Tree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_batches, "_FLUSH_LINES", 10)
+    monkeypatch.setattr(rows, "_FLUSH_LINES", 10)
     real = RowIndex._insert
 
     def insert(self: RowIndex, rows: Any) -> None:
@@ -223,7 +223,7 @@ def test_a_transcript_whose_rows_cannot_be_written_leaves_its_neighbours_alone(
 
     monkeypatch.setattr(RowIndex, "_insert", insert)
     expected = _cold(full, tmp_path / "alone")
-    _run_in_workers(monkeypatch, "import hansard.index.row_batches as s\ns._FLUSH_LINES = 10")
+    _run_in_workers(monkeypatch, "import hansard.index.rows as s\ns._FLUSH_LINES = 10")
     found = _cold(full, tmp_path / "other", workers=True, row_workers=2)
     assert len(found["quarantine"]) == 1
     for table in expected.keys() - {"quarantine"}:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hansard.index.side_files import agent_facts
+from hansard.index.record_facts import agent_facts
 from hansard.index.sql import Sql
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 

@@ -17,8 +17,7 @@ from typing import Any
 from hansard.clients.state import State, countable, load
 from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, reorder_shared, see, touch_titled
-from hansard.index.record_facts import own_title, read_moves, repository_of
-from hansard.index.side_files import titles
+from hansard.index.record_facts import file_title, own_title, read_moves, repository_of
 from hansard.index.sql import Sql
 from hansard.model.moves import follow_moves
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
@@ -207,7 +206,7 @@ def _source_state(parts: list[Part]) -> str:
 def _title(db: Sql, session_id: str, lead: Part, *, is_main: bool) -> tuple[str, str]:
     """The best title there is, and where it comes from."""
     state = lead.state
-    custom = state.custom_title or titles(db, session_id)
+    custom = state.custom_title or file_title(db, session_id)
     yours = own_title(db, session_id)
     for title, source in (
         (yours, "yours"),

@@ -13,9 +13,17 @@ from typing import NamedTuple
 from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
 from hansard.index.derive import derive
-from hansard.index.record_facts import Remarked, put_moves, put_remarks, put_worktrees
+from hansard.index.record_facts import (
+    WITH_CONTENT,
+    Remarked,
+    SideFile,
+    put_moves,
+    put_remarks,
+    put_side_file,
+    put_worktrees,
+    retouch_side_files,
+)
 from hansard.index.rows import Indexed, RowIndex, Transcript
-from hansard.index.side_files import WITH_CONTENT, SideFile, put, retouch
 from hansard.index.store import IndexDamaged
 from hansard.pricing.settle import Prices, settle
 from hansard.record.store import Generation, Record, Remark, RootRow
@@ -289,9 +297,9 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
         known = (
             (snapshot.id, snapshot.mtime_ns // 1_000_000) for snapshot in record.snapshots() if snapshot.id <= done
         )
-        retouch(index.db, known)
+        retouch_side_files(index.db, known)
     else:
-        retouch(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))
+        retouch_side_files(index.db, ((id_, mtime_ns // 1_000_000) for id_, mtime_ns in retouched.items()))
     for snapshot in record.snapshots(after=done):
         root = roots[snapshot.root_id]
         info = client_of(root.client).path_info(snapshot.path)
@@ -311,6 +319,6 @@ def _side_files(record: Record, index: RowIndex, retouched: dict[int, int] | Non
             snapshot.mtime_ns // 1_000_000,
         )
         with index.isolated("side_file", str(snapshot.id), snapshot.size):
-            put(index.db, side, data)
+            put_side_file(index.db, side, data)
         done = snapshot.id
     index.set_meta("snapshot", done)

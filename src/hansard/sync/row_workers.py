@@ -10,8 +10,7 @@ import msgspec
 
 from hansard.clients.state import State
 from hansard.errors import HansardError
-from hansard.index.row_batches import RowBatch, read_row_batches
-from hansard.index.rows import Transcript
+from hansard.index.rows import RowBatch, Transcript, read_row_batches
 from hansard.record.store import Record
 from hansard.workers import Worker, processors
 
