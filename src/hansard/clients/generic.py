@@ -23,31 +23,19 @@ from hansard.clients.entries import (
     read_lines,
 )
 from hansard.clients.lines import Lines
-from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent, Taken
+from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent
 from hansard.clients.records import Issue, ParsedLine, unfinished
-from hansard.clients.rows import Rows
-from hansard.clients.state import (
-    MAX_EARLY_RESULTS,
-    MAX_OPEN_CALLS,
-    NAME_LENGTH,
-    PATH_LENGTH,
-    IssueRows,
-    OpenCall,
-    Result,
-    countable,
-    digest,
-    note,
-    preview,
-)
+from hansard.clients.state import MAX_OPEN_CALLS, NAME_LENGTH, digest
 from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
 from hansard.clients.tools import ToolUse
-from hansard.clients.usage import SIDECHAIN, Answer, Stated, absorb, dated, token_count
+from hansard.clients.usage import Answer, Stated, dated, token_count
 from hansard.model.time import from_milliseconds
 from hansard.model.tools import mcp_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from hansard.clients.generic_fold import GenericFold
     from hansard.clients.protocol import SeenMessage
     from hansard.clients.state import State
     from hansard.clients.tools import ToolInput
@@ -55,7 +43,7 @@ if TYPE_CHECKING:
     from hansard.sources.roots import Layout, Root
 
 TEXT, THINKING, CALL, RESULT, IMAGE = "text", "thinking", "tool_use", "tool_result", "image"
-_PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
+PROMPT_KINDS = {"prompt": "prompt", "command": "command", "bash": "command"}
 _SHOWN = {"prompt": "prompt", "instruction": "prompt", "command": "command", "bash": "bash", "error": "error"}
 
 
@@ -172,7 +160,18 @@ class GenericClient:
         self, base: int, kind: str, sort_path: str, session_id: str, agent_id: str, state: State, seen: SeenMessage
     ) -> GenericFold:
         """The fold of a transcript into rows."""
-        return GenericFold(self, base, sort_path, session_id, agent_id, state, seen, is_agent=kind == "agent")
+        from hansard.clients.generic_fold import GenericFold
+
+        return GenericFold(
+            self,
+            base,
+            path=sort_path,
+            session_id=session_id,
+            agent_id=agent_id,
+            is_agent=kind == "agent",
+            state=state,
+            seen_message=seen,
+        )
 
     def text_fold(self, kind: str, kept: bytes) -> GenericTexts:
         """The fold of a transcript into texts."""
@@ -199,8 +198,8 @@ class GenericClient:
             if isinstance(item, ParsedLine) and item.body.usage is not None:
                 record: Record = item.body
                 reason = "end" if item.body.usage.is_final else None
-                stated = partial(_stated, record)
-                return Answer(record.uuid or None, dated(record.ts), reason, "", record.is_aside, stated)
+                usage = partial(stated, record)
+                return Answer(record.uuid or None, dated(record.ts), reason, "", record.is_aside, usage)
         return None
 
     def tool_kind(self, tool: str) -> ToolKind:
@@ -241,9 +240,10 @@ class GenericClient:
             yield Issue(offset, len(line), "unknown_shape", str(error))
 
 
-def _stated(
+def stated(
     record: Record, key: str, record_id: int, ts: int, path: str, session_id: str, agent_id: str
 ) -> list[tuple[str, Stated]]:
+    """What a record says about the tokens of its answer."""
     usage = record.usage
     if usage is None:
         return []
@@ -275,199 +275,6 @@ def _stated(
             ),
         )
     ]
-
-
-class GenericFold:
-    """Turns records into rows."""
-
-    def __init__(
-        self,
-        client: GenericClient,
-        base: int,
-        path: str,
-        session_id: str,
-        agent_id: str,
-        state: State,
-        seen: SeenMessage,
-        *,
-        is_agent: bool,
-    ) -> None:
-        self.rows = Rows()
-        self.issues = IssueRows(base, state)
-        self.messages: dict[str, int] = {}
-        self.seen_message = seen
-        self._client, self._base, self._path, self._state = client, base, path, state
-        self._session_id = session_id or state.session_id
-        self._agent_id, self._is_agent = agent_id, is_agent
-
-    def take(self, line: bytes, offset: int) -> Taken:
-        """Take the next line."""
-        return Taken.RECORDS if self._take(self._client.items(line, offset)) else Taken.ISSUES
-
-    def take_rest(self, rest: bytes, offset: int) -> bool:
-        """Take what follows the last line and is not finished yet."""
-        found = unfinished(rest, offset, self._client.items)
-        self._take(found)
-        return bool(found)
-
-    def feed(self, item: Issue) -> None:
-        """Take an issue."""
-        self.issues.add(item, self.rows.issues)
-
-    def _take(self, found: Iterable[ParsedLine | Issue]) -> bool:
-        has_records = False
-        for item in found:
-            if isinstance(item, Issue):
-                self.feed(item)
-            else:
-                has_records = True
-                self._record(item.offset, item.length, item.body)
-        return has_records
-
-    def _record(self, offset: int, length: int, record: Record) -> None:
-        state, record_id = self._state, self._base + offset
-        state.records += 1
-        name = countable(record.kind, state.kinds)
-        state.kinds[name] = state.kinds.get(name, 0) + 1
-        self._context(record)
-        if record.kind not in ("user", "assistant", "system"):
-            return
-        if record.uuid and not state.root_uuid:
-            state.root_uuid = record.uuid
-        is_aside = record.is_aside or self._is_agent
-        message_id = self._message(record_id, record) if record.kind == "assistant" else None
-        has_result = False
-        for number, block in enumerate(record.blocks[: max(1, length)]):
-            if block.kind == CALL:
-                self._call(record_id + number, number, record, block, message_id)
-            elif block.kind == RESULT:
-                has_result = True
-                self._result(record_id + number, number, record, block)
-            else:
-                state.images += block.kind == IMAGE
-                state.replies += block.kind == TEXT and record.kind == "assistant"
-                self.rows.blocks.append((record_id + number, number, block.kind, None, None, 0))
-        role = record.role or ("result" if has_result else "reply" if record.kind == "assistant" else "note")
-        if has_result and not record.text:
-            role = "result"
-        elif role == "prompt" and is_aside:
-            role = "instruction"
-        state.api_errors += role == "error"
-        if role in ("prompt", "instruction") and not state.first_text:
-            state.first_text = digest(record.text)
-        if role == "prompt":
-            state.prompts += 1
-            state.first_prompt = state.first_prompt or preview(record.text)
-        elif role in ("command", "bash"):
-            state.commands += 1
-            state.first_command = state.first_command or preview(record.text)
-        if role in _PROMPT_KINDS:
-            self.rows.prompts.append((record_id, role, record.ts, record.text, None, None))
-        self.rows.records.append(
-            (
-                *(record_id, length, record.kind, None, role),
-                *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id),
-            )
-        )
-
-    def _context(self, record: Record) -> None:
-        state = self._state
-        if record.ts is not None:
-            state.last_ts = record.ts if state.last_ts is None else max(record.ts, state.last_ts)
-            state.first_ts = record.ts if state.first_ts is None else min(record.ts, state.first_ts)
-        if record.session_id and not state.session_id:
-            state.session_id = record.session_id
-            self._session_id = self._session_id or record.session_id
-        state.cwd = state.cwd or record.cwd
-        if record.branch and record.branch != state.branch:
-            state.branch = record.branch
-            note(state.branches, record.branch)
-        if record.version and record.version != state.version:
-            state.version = record.version
-            note(state.versions, record.version)
-        state.custom_title = record.title or state.custom_title
-
-    def _message(self, record_id: int, record: Record) -> int | None:
-        usage, state = record.usage, self._state
-        if usage is None:
-            return None
-        key = f"{self._client.name}/{self._session_id}/{usage.message_id}"
-        key = key if len(key) <= NAME_LENGTH else digest(key)
-        message_id = self.messages.get(key)
-        if message_id is None:
-            message_id = self.seen_message(key)
-            if message_id is None:
-                message_id = record_id
-                state.messages += 1
-                model = usage.model or record.model
-                self.rows.messages.append((record_id, key, model or None, record.ts))
-                if model:
-                    note(state.models, model)
-            self.messages[key] = message_id
-        agent_id = self._agent_id or (SIDECHAIN if record.is_aside else "")
-        for counted, said in _stated(record, key, record_id, dated(record.ts), self._path, self._session_id, agent_id):
-            known = self.rows.usage.get(counted)
-            self.rows.usage[counted] = said if known is None else absorb(known, said)
-        return message_id
-
-    def _call(self, block_id: int, number: int, record: Record, block: Block, message_id: int | None) -> None:
-        state = self._state
-        state.tool_calls += 1
-        name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
-        self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
-        self.rows.calls[block_id] = [
-            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None, None, None,
-        ]  # fmt: skip
-        if not block.call_id:
-            return
-        added, removed = _lines_changed(block.changes)
-        call = OpenCall(block_id, name, record.ts, path, block.change or None, added, removed)
-        early = state.early_results.pop(block.call_id[:NAME_LENGTH], None)
-        if early is not None:
-            self.rows.result_tools.append((name, early.id))
-            self._pair(call, early)
-            return
-        state.open_calls[block.call_id[:NAME_LENGTH]] = call
-        if len(state.open_calls) > MAX_OPEN_CALLS:
-            del state.open_calls[next(iter(state.open_calls))]
-
-    def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
-        state, call_id = self._state, block.call_id[:NAME_LENGTH]
-        call = state.open_calls.pop(call_id, None)
-        result = Result(block_id, record.ts, int(block.is_error), None, None)
-        name = call.name if call is not None else None
-        self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
-        if call is not None:
-            self._pair(call, result)
-        elif call_id and len(state.early_results) < MAX_EARLY_RESULTS:
-            state.early_results[call_id] = result
-
-    def _pair(self, call: OpenCall, result: Result) -> None:
-        is_done = call.change is not None and not result.is_error
-        known = (
-            *(result.id, result.ts, result.is_error, call.change if is_done else None),
-            *(call.added if is_done else 0, call.removed if is_done else 0, None, call.path),
-        )
-        row = self.rows.calls.get(call.id)
-        if row is None:
-            self.rows.call_results.append((*known, call.id))
-        else:
-            row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
-
-
-def _lines_changed(changes: Sequence[Change]) -> tuple[int, int]:
-    """Added and removed lines."""
-    added = removed = 0
-    for change in changes:
-        if isinstance(change, Hunk):
-            added += sum(line.startswith("+") for line in change.lines)
-            removed += sum(line.startswith("-") for line in change.lines)
-        elif isinstance(change, Content):
-            added += len(change.lines)
-        else:
-            added += len(change.new.splitlines())
-            removed += len(change.old.splitlines())
-    return added, removed
 
 
 class _TextState(Struct, gc=False, omit_defaults=True):
@@ -507,7 +314,7 @@ class GenericTexts:
         is_error = record.role == "error"
         for number, block in enumerate(record.blocks):
             if block.kind == TEXT and block.text:
-                kind = "reply" if record.kind == "assistant" else _PROMPT_KINDS.get(record.role, "note")
+                kind = "reply" if record.kind == "assistant" else PROMPT_KINDS.get(record.role, "note")
                 yield Text(number, kind, block.text, is_error=is_error)
             elif block.kind == THINKING and block.text:
                 yield Text(number, "thinking", block.text)

@@ -1,12 +1,19 @@
-"""What the fold of a transcript gives to the index: plain tuples in the order of the tables' columns."""
+"""Rows that the fold of a transcript makes, plain tuples in the order of the tables' columns, and what all folds share."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from hansard.clients.usage import Stated
+from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, IssueRows, note
+from hansard.clients.usage import Stated, absorb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hansard.clients.protocol import SeenMessage
+    from hansard.clients.state import OpenCall, Result, State
 
 
 class AgentRef(NamedTuple):
@@ -40,3 +47,87 @@ class Rows(msgspec.Struct, array_like=True):
     agent_refs: set[AgentRef] = set()
     progress_answers: list[tuple[Any, ...]] = []
     usage: dict[str, Stated] = {}
+
+
+class RowFold:
+    """Fills `rows` and `state` from the records of one transcript."""
+
+    def __init__(
+        self,
+        base: int,
+        *,
+        path: str,
+        session_id: str,
+        agent_id: str,
+        is_agent: bool,
+        state: State,
+        seen_message: SeenMessage,
+    ) -> None:
+        self.base = base
+        self.path = path
+        self.session_id = session_id or state.session_id
+        self.agent_id = agent_id
+        self.is_agent = is_agent
+        self.state = state
+        self.rows = Rows()
+        self.issues = IssueRows(base, state)
+        self.seen_message = seen_message
+        self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
+
+    def note_context(self, branch: str | None, version: str | None) -> None:
+        """Note the branch and the client version of a record."""
+        state = self.state
+        if branch and branch != state.branch:
+            state.branch = branch
+            note(state.branches, branch)
+        if version and version != state.version:
+            state.version = version
+            note(state.versions, version)
+
+    def message_id(self, key: str, record_id: int, model: str | None, ts: int | None) -> int:
+        """The id of an API message, which is that of its first line; a new one gets its row."""
+        message_id = self.messages.get(key)
+        if message_id is None:
+            message_id = self.seen_message(key)
+            if message_id is None:
+                message_id = record_id
+                self.state.messages += 1
+                self.rows.messages.append((record_id, key, model, ts))
+                if model:
+                    note(self.state.models, model)
+            self.messages[key] = message_id
+        return message_id
+
+    def count_usage(self, stated: Iterable[tuple[str, Stated]]) -> None:
+        """Merge what a record states about API messages."""
+        usage = self.rows.usage
+        for key, statement in stated:
+            known = usage.get(key)
+            usage[key] = statement if known is None else absorb(known, statement)
+
+    def open_call(self, tool_use_id: str, call: OpenCall) -> Result | None:
+        """Remember a call until its result comes; returns the result if it came first."""
+        state, key = self.state, tool_use_id[:NAME_LENGTH]
+        early = state.early_results.pop(key, None)
+        if early is not None:
+            self.rows.result_tools.append((call.name, early.id))
+            return early
+        state.open_calls[key] = call
+        if len(state.open_calls) > MAX_OPEN_CALLS:
+            del state.open_calls[next(iter(state.open_calls))]
+        return None
+
+    def keep_early(self, tool_use_id: str, result: Result) -> None:
+        """Remember a result until its call comes."""
+        early = self.state.early_results
+        early[tool_use_id[:NAME_LENGTH]] = result
+        if len(early) > MAX_EARLY_RESULTS:
+            del early[next(iter(early))]
+
+    def put_result(self, call: OpenCall, known: tuple[Any, ...]) -> None:
+        """Complete the row of a call, which may have been written before."""
+        row = self.rows.calls.get(call.id)
+        if row is None:
+            self.rows.call_results.append((*known, call.id))
+        else:
+            row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known

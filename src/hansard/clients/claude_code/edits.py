@@ -65,6 +65,11 @@ def planned_edit(name: str, raw: msgspec.Raw) -> Edit | None:
     return Edit(change, added + _line_count(given.content) + _line_count(given.new_source), removed)
 
 
+def is_persisted(content: msgspec.Raw) -> bool:
+    """Whether a result is only the preview of an output that was too large for the line."""
+    return b"<persisted-output" in bytes(memoryview(content)[:120])
+
+
 def outcome_of(raw: msgspec.Raw) -> Outcome | None:
     """What `toolUseResult` tells, which is often large: only for the few tools of which it tells more than the result itself."""
     if not raw or raw_is_string(raw):

@@ -7,13 +7,13 @@ stand in other files, subagents and forks) is derived from these rows in `hansar
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import entry, items
-from hansard.clients.claude_code.edits import Edit, outcome_of, planned_edit, stated_edit
+from hansard.clients.claude_code.edits import Edit, is_persisted, outcome_of, planned_edit, stated_edit
 from hansard.clients.claude_code.forks import note_line, note_prompt
 from hansard.clients.claude_code.meaning import (
     SYNTHETIC,
@@ -43,22 +43,18 @@ from hansard.clients.claude_code.usage import (
 )
 from hansard.clients.protocol import Taken
 from hansard.clients.records import Issue, ParsedLine, unfinished
-from hansard.clients.rows import AgentRef, Rows
+from hansard.clients.rows import AgentRef, RowFold
 from hansard.clients.state import (
-    MAX_EARLY_RESULTS,
-    MAX_OPEN_CALLS,
     NAME_LENGTH,
     PATH_LENGTH,
-    IssueRows,
     OpenCall,
     Result,
-    State,
     countable,
     digest,
     note,
     preview,
 )
-from hansard.clients.usage import SIDECHAIN, absorb, dated
+from hansard.clients.usage import SIDECHAIN, dated
 
 _input = msgspec.json.Decoder(wire.ToolInput).decode
 _number = msgspec.json.Decoder(wire.Number | float).decode
@@ -77,31 +73,12 @@ _NO_TITLE = frozenset(
 )
 
 
-class Fold:
+class Fold(RowFold):
     """Feeds on records and issues of one transcript and fills `rows` and `state`."""
 
-    def __init__(
-        self,
-        base: int,
-        *,
-        path: str,
-        session_id: str,
-        agent_id: str,
-        is_agent: bool,
-        state: State,
-        seen_message: Callable[[str], int | None],
-    ) -> None:
-        self.base = base
-        self.path = path
+    def __init__(self, base: int, *, session_id: str, **given: Any) -> None:
+        super().__init__(base, session_id=session_id, **given)
         self.named_session = session_id  # by the path; empty where that does not tell
-        self.session_id = session_id or state.session_id
-        self.agent_id = agent_id
-        self.is_agent = is_agent
-        self.state = state
-        self.rows = Rows()
-        self.issues = IssueRows(base, state)
-        self.seen_message = seen_message
-        self.messages: dict[str, int] = {}  # key -> id; may be cleared once their rows are written
         self._said: object = None
 
     def take(self, line: bytes, offset: int) -> Taken:
@@ -234,14 +211,7 @@ class Fold:
                 state.process_session = state.process_session or body.stream_session
         if body.cwd and not state.cwd:
             state.cwd = body.cwd
-        branch = body.git_branch
-        if branch and branch != state.branch:
-            state.branch = branch
-            note(state.branches, branch)
-        version = body.version or body.stream_version
-        if version and version != state.version:
-            state.version = version
-            note(state.versions, version)
+        self.note_context(body.git_branch, body.version or body.stream_version)
         if body.forked_from and not state.forked_from:
             forked = lenient(_forked, body.forked_from)
             state.forked_from = (forked.session_id or "") if forked else ""
@@ -319,16 +289,7 @@ class Fold:
         session_id = self.session_id or body.session_id or body.stream_session or ""
         if not synthetic:
             key = message_key(body, session_id, agent_id, self.path, offset)
-            message_id = self.messages.get(key)
-            if message_id is None:
-                message_id = self.seen_message(key)
-                if message_id is None:
-                    message_id = record_id
-                    state.messages += 1
-                    self.rows.messages.append((record_id, key, message.model, ts))
-                    if message.model:
-                        note(state.models, message.model)
-                self.messages[key] = message_id
+            message_id = self.message_id(key, record_id, message.model, ts)
             self._state_usage(record_id, dated(ts), body, key, session_id, agent_id)
         if isinstance(content, list):
             for number, block in enumerate(content):
@@ -347,9 +308,8 @@ class Fold:
         return "reply", message_id
 
     def _state_usage(self, record_id: int, ts: int, body: wire.Entry, key: str, session_id: str, agent_id: str) -> None:
-        usage = self.rows.usage
         message = body.message
-        known = usage.get(key)
+        known = self.rows.usage.get(key)
         said = (key, message.usage, message.stop_reason, body.cost_usd) if message is not None else None
         if known is not None and said == self._said and 0 < known.ts <= ts:
             # The next line of an answer mostly repeats what the one before it stated.
@@ -361,9 +321,7 @@ class Fold:
         self._said = said
         if not agent_id and (body.is_sidechain or body.stream_parent_tool):
             agent_id = SIDECHAIN
-        for counted, statement in stated(body, key, record_id, ts, self.path, session_id, agent_id):
-            known = usage.get(counted)
-            usage[counted] = statement if known is None else absorb(known, statement)
+        self.count_usage(stated(body, key, record_id, ts, self.path, session_id, agent_id))
 
     # -- tools
 
@@ -389,13 +347,8 @@ class Fold:
             return
         change, added, removed, _ = edit or (None, 0, 0, None)
         call = OpenCall(block_id, name, ts, path, change, added, removed)
-        early = state.early_results.pop(tool_use_id[:NAME_LENGTH], None)
-        if early is None:
-            state.open_calls[tool_use_id[:NAME_LENGTH]] = call
-            if len(state.open_calls) > MAX_OPEN_CALLS:
-                del state.open_calls[next(iter(state.open_calls))]
-        else:
-            self.rows.result_tools.append((name, early.id))
+        early = self.open_call(tool_use_id, call)
+        if early is not None:
             self._pair(tool_use_id, call, early)
 
     def _tool_result(self, block_id: int, number: int, ts: int | None, block: wire.Block, body: wire.Entry) -> None:
@@ -408,7 +361,7 @@ class Fold:
         if block.content and not raw_is_string(block.content) and b'"image"' in bytes(block.content):
             state.images += 1
         may_spawn = call is None or name in _SPAWNERS
-        if may_spawn or (call is not None and call.change) or _is_persisted(block.content):
+        if may_spawn or (call is not None and call.change) or is_persisted(block.content):
             result.outcome = outcome_of(body.tool_use_result)
         if may_spawn and (result.outcome is None or not result.outcome.agent_id):
             mentioned = _AGENT_ID_IN_TEXT.search(result_text(block.content))
@@ -416,9 +369,7 @@ class Fold:
         if call is not None:
             self._pair(tool_use_id, call, result)
         elif tool_use_id:
-            state.early_results[tool_use_id[:NAME_LENGTH]] = result
-            if len(state.early_results) > MAX_EARLY_RESULTS:
-                del state.early_results[next(iter(state.early_results))]
+            self.keep_early(tool_use_id, result)
 
     def _pair(self, tool_use_id: str, call: OpenCall, result: Result) -> None:
         """Bring a call and its result together, whichever of them came first."""
@@ -441,11 +392,7 @@ class Fold:
             outcome.persisted if outcome is not None else None,
             (edit.path if edit else None) or call.path,
         )
-        row = self.rows.calls.get(call.id)
-        if row is None:
-            self.rows.call_results.append((*known, call.id))
-        else:
-            row[6], row[7], row[8], row[9], row[10], row[11], row[12], row[5] = known
+        self.put_result(call, known)
 
     # -- the rest
 
@@ -524,12 +471,12 @@ class Fold:
         session_id, agent_id = self.session_id or body.session_id or "", answer.agent_id or self.agent_id
         key = message_key(answer, session_id, agent_id, self.path, record_id - self.base)
         ts, speaker = dated(milliseconds(answer.timestamp)), agent_id or SIDECHAIN
-        for counted, statement in stated(answer, key, record_id, ts, self.path, session_id, speaker):
+        statements = stated(answer, key, record_id, ts, self.path, session_id, speaker)
+        for counted, statement in statements:
             statement.is_progress = True
-            known = self.rows.usage.get(counted)
-            self.rows.usage[counted] = statement if known is None else absorb(known, statement)
             if counted == key:
                 self.rows.progress_answers.append((record_id, length, key))
+        self.count_usage(statements)
 
     def _pointer(self, body: wire.Pointer) -> None:
         state = self.state
@@ -552,8 +499,3 @@ class Fold:
                 drift[key] = (count + 1, first)
             elif len(drift) < _MAX_DRIFT:
                 drift[key] = (1, item.offset)
-
-
-def _is_persisted(content: msgspec.Raw) -> bool:
-    """Whether a result is only the preview of an output that was too large for the line."""
-    return b"<persisted-output" in bytes(memoryview(content)[:120])

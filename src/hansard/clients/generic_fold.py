@@ -1,0 +1,167 @@
+"""The fold of a generic client: `Record`s become rows of the index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hansard.clients.entries import Change, Content, Hunk
+from hansard.clients.generic import CALL, IMAGE, PROMPT_KINDS, RESULT, TEXT, stated
+from hansard.clients.protocol import Taken
+from hansard.clients.records import Issue, ParsedLine, unfinished
+from hansard.clients.rows import RowFold
+from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, preview
+from hansard.clients.usage import SIDECHAIN, dated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from hansard.clients.generic import Block, GenericClient, Record
+
+
+class GenericFold(RowFold):
+    """Turns records into rows."""
+
+    def __init__(self, client: GenericClient, base: int, **given: Any) -> None:
+        super().__init__(base, **given)
+        self._client = client
+
+    def take(self, line: bytes, offset: int) -> Taken:
+        """Take the next line."""
+        return Taken.RECORDS if self._take(self._client.items(line, offset)) else Taken.ISSUES
+
+    def take_rest(self, rest: bytes, offset: int) -> bool:
+        """Take what follows the last line and is not finished yet."""
+        found = unfinished(rest, offset, self._client.items)
+        self._take(found)
+        return bool(found)
+
+    def feed(self, item: Issue) -> None:
+        """Take an issue."""
+        self.issues.add(item, self.rows.issues)
+
+    def _take(self, found: Iterable[ParsedLine | Issue]) -> bool:
+        has_records = False
+        for item in found:
+            if isinstance(item, Issue):
+                self.feed(item)
+            else:
+                has_records = True
+                self._record(item.offset, item.length, item.body)
+        return has_records
+
+    def _record(self, offset: int, length: int, record: Record) -> None:
+        state, record_id = self.state, self.base + offset
+        state.records += 1
+        name = countable(record.kind, state.kinds)
+        state.kinds[name] = state.kinds.get(name, 0) + 1
+        self._context(record)
+        if record.kind not in ("user", "assistant", "system"):
+            return
+        if record.uuid and not state.root_uuid:
+            state.root_uuid = record.uuid
+        is_aside = record.is_aside or self.is_agent
+        message_id = self._message(record_id, record) if record.kind == "assistant" else None
+        has_result = False
+        for number, block in enumerate(record.blocks[: max(1, length)]):
+            if block.kind == CALL:
+                self._call(record_id + number, number, record, block, message_id)
+            elif block.kind == RESULT:
+                has_result = True
+                self._result(record_id + number, number, record, block)
+            else:
+                state.images += block.kind == IMAGE
+                state.replies += block.kind == TEXT and record.kind == "assistant"
+                self.rows.blocks.append((record_id + number, number, block.kind, None, None, 0))
+        role = record.role or ("result" if has_result else "reply" if record.kind == "assistant" else "note")
+        if has_result and not record.text:
+            role = "result"
+        elif role == "prompt" and is_aside:
+            role = "instruction"
+        state.api_errors += role == "error"
+        if role in ("prompt", "instruction") and not state.first_text:
+            state.first_text = digest(record.text)
+        if role == "prompt":
+            state.prompts += 1
+            state.first_prompt = state.first_prompt or preview(record.text)
+        elif role in ("command", "bash"):
+            state.commands += 1
+            state.first_command = state.first_command or preview(record.text)
+        if role in PROMPT_KINDS:
+            self.rows.prompts.append((record_id, role, record.ts, record.text, None, None))
+        self.rows.records.append(
+            (
+                *(record_id, length, record.kind, None, role),
+                *(record.uuid or None, record.parent_uuid or None, record.ts, int(is_aside), message_id),
+            )
+        )
+
+    def _context(self, record: Record) -> None:
+        state = self.state
+        if record.ts is not None:
+            state.last_ts = record.ts if state.last_ts is None else max(record.ts, state.last_ts)
+            state.first_ts = record.ts if state.first_ts is None else min(record.ts, state.first_ts)
+        if record.session_id and not state.session_id:
+            state.session_id = record.session_id
+            self.session_id = self.session_id or record.session_id
+        state.cwd = state.cwd or record.cwd
+        self.note_context(record.branch, record.version)
+        state.custom_title = record.title or state.custom_title
+
+    def _message(self, record_id: int, record: Record) -> int | None:
+        usage = record.usage
+        if usage is None:
+            return None
+        key = f"{self._client.name}/{self.session_id}/{usage.message_id}"
+        key = key if len(key) <= NAME_LENGTH else digest(key)
+        message_id = self.message_id(key, record_id, usage.model or record.model or None, record.ts)
+        agent_id = self.agent_id or (SIDECHAIN if record.is_aside else "")
+        self.count_usage(stated(record, key, record_id, dated(record.ts), self.path, self.session_id, agent_id))
+        return message_id
+
+    def _call(self, block_id: int, number: int, record: Record, block: Block, message_id: int | None) -> None:
+        self.state.tool_calls += 1
+        name, path = block.tool[:NAME_LENGTH], block.path[:PATH_LENGTH] or None
+        self.rows.blocks.append((block_id, number, CALL, block.call_id, name, 0))
+        self.rows.calls[block_id] = [
+            block_id, block.call_id, name, record.ts, message_id, path, None, None, 0, None, 0, 0, None, None, None,
+        ]  # fmt: skip
+        if not block.call_id:
+            return
+        added, removed = _lines_changed(block.changes)
+        call = OpenCall(block_id, name, record.ts, path, block.change or None, added, removed)
+        early = self.open_call(block.call_id, call)
+        if early is not None:
+            self._pair(call, early)
+
+    def _result(self, block_id: int, number: int, record: Record, block: Block) -> None:
+        call = self.state.open_calls.pop(block.call_id[:NAME_LENGTH], None)
+        result = Result(block_id, record.ts, int(block.is_error), None, None)
+        name = call.name if call is not None else None
+        self.rows.blocks.append((block_id, number, RESULT, block.call_id, name, result.is_error))
+        if call is not None:
+            self._pair(call, result)
+        elif block.call_id:
+            self.keep_early(block.call_id, result)
+
+    def _pair(self, call: OpenCall, result: Result) -> None:
+        is_done = call.change is not None and not result.is_error
+        known: tuple[Any, ...] = (
+            *(result.id, result.ts, result.is_error, call.change if is_done else None),
+            *(call.added if is_done else 0, call.removed if is_done else 0, None, call.path),
+        )
+        self.put_result(call, known)
+
+
+def _lines_changed(changes: Sequence[Change]) -> tuple[int, int]:
+    """Added and removed lines."""
+    added = removed = 0
+    for change in changes:
+        if isinstance(change, Hunk):
+            added += sum(line.startswith("+") for line in change.lines)
+            removed += sum(line.startswith("-") for line in change.lines)
+        elif isinstance(change, Content):
+            added += len(change.lines)
+        else:
+            added += len(change.new.splitlines())
+            removed += len(change.old.splitlines())
+    return added, removed
