@@ -1164,8 +1164,8 @@ def schemas() -> dict[str, str]:
 
     return {
         "record.db": record.SCHEMA.strip(),
-        "index.db": f"{index.TABLES.strip()}\n\n{index.INDEXES.strip()}",
-        "text.db": index.TEXT_TABLES.strip(),
+        "index.db": f"{index.tables().strip()}\n\n{index.INDEXES.strip()}",
+        "text.db": index.text_tables().strip(),
     }
 
 

@@ -8,7 +8,7 @@ import apsw
 
 from hansard.clients.state import State, dump
 from hansard.index.derive import derive
-from hansard.index.schema import INDEXES, TABLES
+from hansard.index.schema import INDEXES, tables
 from tests.sync.making import agent_path, assistant, call, entry, main_path, result, session, user
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def test_a_file_that_is_written_anew_forgets(tree: Tree) -> None:
 def test_the_work_is_that_of_the_session() -> None:
     """No statement of the derivation may go through the calls of all sessions."""
     db = apsw.Connection(":memory:")
-    db.execute(TABLES + INDEXES)
+    db.execute(tables() + INDEXES)
     db.execute("INSERT INTO dirty VALUES ('x')")
     asked: list[str] = []
 

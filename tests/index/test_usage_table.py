@@ -44,7 +44,7 @@ def _statement(draw: st.DrawFn) -> tuple[str, Stated]:
 
 def _filled(batches: list[tuple[str, Stated] | Copied]) -> apsw.Connection:
     db = apsw.Connection(":memory:")
-    db.execute(schema.TABLES)
+    db.execute(schema.tables())
     for number, (path, session_id) in OWNERS.items():
         name, _, root = path.partition("\x00")
         db.execute(

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import hansard
-from hansard.index.schema import TEXT_TABLES, VERSION
+from hansard.index.schema import VERSION, text_tables
 from hansard.query import integrity_check
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged
 from hansard.storage import sqlite
@@ -32,7 +32,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dice = random.Random(7)
     db = connect(str(home / "text.db"), flags=apsw.SQLITE_OPEN_CREATE)
     reserve_checksums(db)
-    db.execute(TEXT_TABLES)
+    db.execute(text_tables())
     with db:
         db.pragma("user_version", VERSION)
         db.executemany(

@@ -57,12 +57,13 @@ def telling(path: str) -> Iterator[None]:
 def is_index_damage(error: apsw.Error) -> bool:
     """Whether a disposable database does not hold what its schema says, so that it must be made again."""
     if isinstance(error, apsw.SQLError):
-        from hansard.index.schema import TABLES, TEXT_TABLES
+        from hansard.index.schema import tables, text_tables
 
         what, _, name = str(error).partition(": ")
         table = name.rpartition(".")[2]
-        tables = (f" TABLE {table} ", f"VIRTUAL TABLE {table.partition('_')[0]} ")  # FTS5 has tables of its own
-        is_ours = any(created in TABLES + TEXT_TABLES for created in tables)
+        created = (f" TABLE {table} ", f"VIRTUAL TABLE {table.partition('_')[0]} ")  # FTS5 has tables of its own
+        schema = tables() + text_tables()
+        is_ours = any(phrase in schema for phrase in created)
         return what in _BROKEN_TABLE or (what == "no such table" and is_ours)
     return isinstance(error, (apsw.ConstraintError, apsw.MismatchError)) or sqlite.is_page_damage(error)
 

@@ -34,7 +34,7 @@ class Reader:
     def db(self) -> apsw.Connection:
         """The connection, opened at the first question."""
         if self._db is None:
-            from hansard.index.schema import INDEXES, TABLES, VERSION
+            from hansard.index.schema import INDEXES, VERSION, tables
 
             if os.path.exists(self.path) and os.path.getsize(self.path):
                 try:
@@ -52,7 +52,7 @@ class Reader:
                     # else a sync is just making it
             if self._db is None:
                 self._db = apsw.Connection(":memory:", flags=_MAKING)
-                self._db.execute(TABLES + INDEXES)
+                self._db.execute(tables() + INDEXES)
         return self._db
 
     def _must_check_pages(self, schema: str, path: str) -> None:
