@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from hansard.errors import NotFound, StoreCorrupt
@@ -21,8 +20,9 @@ OPEN_TAILS = 4
 """How many unfilled chunks are held in memory at once, however many logs one transaction appends to."""
 
 LARGEST_CHUNK = 16 << 20
-_GLIMPSED = 32  # chunks that are at hand
 """No chunk of any layout is larger: a length beyond it is damage, not a reason to spend memory."""
+
+_GLIMPSED = 32  # chunks that are kept decompressed for `glimpse`
 
 COLUMNS = """\
 g.id, g.file_id, f.root_id, f.path, f.kind, g.seq, g.size, g.mtime_ns, g.mode, g.started_at, g.ended_reason,
@@ -183,7 +183,7 @@ class Logs(Files):
 
     def first_difference(self, generation: int, file: BinaryIO, start: int = 0, end: int | None = None) -> int | None:
         """Where the first chunk between two offsets starts that an open file does not have at its place, None when it has them all."""
-        self._flush_all()
+        self._write_back()
         file.seek(start)
         for first, length, expected in self._rows(
             "SELECT start, length, hash FROM chunk WHERE generation_id = ? AND start >= ? AND start < ? ORDER BY start",
@@ -231,7 +231,7 @@ class Logs(Files):
         A damaged chunk is an error; with `mend` it is as many NULs, so that all around it stays at its place. Without `check` the bytes
         are not hashed: for who has just written them.
         """
-        self._flush_all()
+        self._write_back()
         size = self._size(generation)
         return self._pieces(generation, max(start, 0), size if end is None else min(end, size), mend=mend, check=check)
 
@@ -241,7 +241,7 @@ class Logs(Files):
         Page checksums prove the bytes; where there are none, the hash of the whole chunk does. What a damaged chunk cannot give
         is missing: `glimpse_line` raises instead.
         """
-        self._flush_all()
+        self._write_back()
         pieces: list[bytes] = []
         while start < end:
             first, raw = self._glimpse_chunk(generation, start, end)
@@ -319,7 +319,7 @@ class Logs(Files):
 
     def check(self, generation: int, proof: LogProof | None = None) -> Iterator[Checked]:
         """Look at every chunk of a generation, go on after damage, and end at its recorded size; `proof` is given the bytes."""
-        self._flush_all()
+        self._write_back()
         size = self._size(generation)
         position = 0
         while position < size:
@@ -341,36 +341,9 @@ class Logs(Files):
         if beyond is not None and beyond[0] is not None:
             yield Checked(beyond[0], 0, f"it lies beyond the recorded size of {size} bytes")
 
-    def sample(self, most: int) -> tuple[list[str], int, int]:
-        """Check chunks against their hashes, a random choice if there are more than `most`: damage in words, how many, of how many."""
-        from random import Random
-
-        self._flush_all()
-        chunks = self._rows("SELECT generation_id, start FROM chunk ORDER BY generation_id, start")
-        chosen = chunks if len(chunks) <= most else sorted(Random(os.urandom(8)).sample(chunks, most))  # noqa: S311 - no secret
-        damage: list[str] = []
-        for generation, start in chosen:
-            try:
-                self._open_chunk(self._chunk_at(generation, start), start)
-            except DamagedError as error:
-                damage.append(f"{self._generation(generation).path} at byte {start:,}: {error}")
-        return damage, len(chosen), len(chunks)
-
-    def mend_chunk(self, generation: int, start: int, raw: bytes) -> bool:
-        """Write the bytes of a damaged chunk anew; False unless they are exactly those that it was made from."""
-        self._must_write()
-        row = self._one_or_none(
-            "SELECT coalesce(source, id), length, hash FROM chunk WHERE generation_id = ? AND start = ?",
-            (generation, start),
-        )
-        if row is None or (len(raw), short_hash(raw)) != row[1:]:
-            return False
-        self._run("UPDATE chunk SET data = ? WHERE id = ?", (self._codec.pack(raw), row[0]))
-        return True
-
     def generation(self, generation: int) -> Generation:
         """One generation by its id."""
-        self._flush_all()
+        self._write_back()
         return self._generation(generation)
 
     def _generation(self, generation: int) -> Generation:
@@ -381,12 +354,12 @@ class Logs(Files):
 
     def generations(self) -> Iterator[Generation]:
         """Every generation of every log, oldest first."""
-        self._flush_all()
+        self._write_back()
         return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
 
     def newest_generations(self) -> Iterator[Generation]:
         """The generations of which there is something, newest first."""
-        self._flush_all()
+        self._write_back()
         after = 1 << 62
         sql = f"SELECT {COLUMNS} WHERE g.id < ? AND g.size > 0 ORDER BY g.id DESC LIMIT 100"
         while rows := self._rows(sql, (after,)):
@@ -439,12 +412,9 @@ class Logs(Files):
             )
             tail.dirty = False
 
-    def _flush_all(self) -> None:
+    def _write_back(self) -> None:
         for generation in self._tails:
             self._flush(generation)
-
-    def _write_back(self) -> None:
-        self._flush_all()
 
     def _forget(self) -> None:
         super()._forget()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from hansard.errors import StoreCorrupt
 from hansard.record.chain import REMARK, REMOVED, Revision
-from hansard.record.database import DamagedError
+from hansard.record.database import DamagedError, short_hash
 from hansard.record.files import GONE, LIVE, Known, LeftOutRow, Quarantined, RootRow
 from hansard.record.logs import Checked, Generation, Logs
 from hansard.record.snapshots import Snapshot, Snapshots
@@ -82,6 +83,33 @@ class Record(Logs, Snapshots):
                 good.add(id_)
         Refill(self._db, roots, good).log(generation)
         return not any(chunk.damage for chunk in self.check(generation))
+
+    def sample(self, most: int) -> tuple[list[str], int, int]:
+        """Check chunks against their hashes, a random choice if there are more than `most`: damage in words, how many, of how many."""
+        from random import Random
+
+        self._write_back()
+        chunks = self._rows("SELECT generation_id, start FROM chunk ORDER BY generation_id, start")
+        chosen = chunks if len(chunks) <= most else sorted(Random(os.urandom(8)).sample(chunks, most))  # noqa: S311 - no secret
+        damage: list[str] = []
+        for generation, start in chosen:
+            try:
+                self._open_chunk(self._chunk_at(generation, start), start)
+            except DamagedError as error:
+                damage.append(f"{self._generation(generation).path} at byte {start:,}: {error}")
+        return damage, len(chosen), len(chunks)
+
+    def mend_chunk(self, generation: int, start: int, raw: bytes) -> bool:
+        """Write the bytes of a damaged chunk anew; False unless they are exactly those that it was made from."""
+        self._must_write()
+        row = self._one_or_none(
+            "SELECT coalesce(source, id), length, hash FROM chunk WHERE generation_id = ? AND start = ?",
+            (generation, start),
+        )
+        if row is None or (len(raw), short_hash(raw)) != row[1:]:
+            return False
+        self._run("UPDATE chunk SET data = ? WHERE id = ?", (self._codec.pack(raw), row[0]))
+        return True
 
     def page_damage(self) -> list[str]:
         """Where the database file is damaged, apart from the bytes it keeps."""
