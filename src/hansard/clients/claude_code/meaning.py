@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import survivors, text_of
-from hansard.clients.records import REFUSED, ParsedLine
+from hansard.clients.records import REFUSED
 from hansard.clients.texts import leaf_strings
 from hansard.lazy_regex import lazy_compile
 
@@ -292,12 +292,6 @@ def version_of(version: str) -> tuple[int, ...]:
         return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
     except ValueError:
         return (0,)
-
-
-def blocks_of(record: ParsedLine) -> list[wire.Block]:
-    """The content blocks of a record; none where its content is a text, or where it has none."""
-    content = getattr(getattr(record.body, "message", None), "content", None)
-    return content if isinstance(content, list) else []
 
 
 def has_image(result: wire.Block) -> bool:
