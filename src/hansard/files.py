@@ -22,7 +22,7 @@ class FileLock:
     """A lock to hold in a `with`, which gives False when another process holds it and does not release it in time.
 
     It is an exclusive transaction on an empty SQLite file of its own, so the operating system releases it when its holder
-    dies, whatever the platform.
+    dies, on every platform.
     """
 
     def __init__(self, path: str, wait_seconds: float) -> None:
@@ -46,7 +46,7 @@ def _take(path: str, wait_seconds: float) -> apsw.Connection | None:
     """The lock; None where another has it for all of this time."""
     import apsw
 
-    # SQLite's word for "no link" is about the whole path. The file is made by SQLite and by nobody else: a process that
+    # SQLite's word for "no link" is about the whole path. Only SQLite creates the file: a process that
     # closes a file lets go of all its locks on it.
     place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     db = apsw.Connection(place, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOFOLLOW)
@@ -88,7 +88,7 @@ def make_private_folder(path: str) -> None:
 
 
 def write_private(path: str, content: bytes) -> None:
-    """Replace a small file as a whole; nobody else may read it, and nobody sees half of it."""
+    """Replace a small file atomically; only the user can read it."""
     partial = f"{path}.{os.getpid()}.part"
     try:
         with open(os.open(partial, _FLAGS, FILE_MODE), "wb") as file:

@@ -39,7 +39,7 @@ def processors() -> int:
 
 
 class Channel:
-    """One end of the two pipes between a worker and whoever started it."""
+    """One end of the two pipes between a worker and its parent."""
 
     def __init__(self, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
         self._incoming = incoming
@@ -102,7 +102,7 @@ class Worker:
             return True
 
     def kill(self) -> None:
-        """Stop it; whoever waits for a message gets None."""
+        """Stop it; a pending receive returns None."""
         self.process.kill()
 
     def close(self) -> None:
@@ -125,14 +125,14 @@ def main() -> None:
     channel = Channel(sys.stdin.buffer, open(os.dup(1), "wb"))  # noqa: SIM115 - open as long as the process
     os.dup2(2, 1)
     import_quickly("msgspec")
-    # An OSError is a pipe without its other end: whoever started this has gone.
+    # An OSError is a pipe without its other end: the parent has gone.
     with contextlib.suppress(KeyboardInterrupt, OSError):
         function, *job = channel.receive()
         try:
             _find(function)(channel, *job)
         except HansardError as error:
             channel.send(_FAILED, f"{type(error).__module__}:{type(error).__qualname__}", str(error))
-        except Exception as error:  # noqa: BLE001 - told where it can be seen; here is nobody who looks
+        except Exception as error:  # noqa: BLE001 - reported in the parent, since no one sees this process
             channel.send(_FAILED, "hansard.errors:HansardError", f"{type(error).__name__}: {error}")
 
 

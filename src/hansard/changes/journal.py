@@ -269,7 +269,7 @@ class Journals:
         merged.append(done.path)
 
     def _without_ours(self, journal: Journal, number: int, done: Done) -> Iterable[bytes] | None:
-        """What a file that others changed since would hold without our part; None where nobody can tell."""
+        """The content of a file that was changed since, without our part; None if that cannot be determined."""
         if done.merge == "lines" and done.before is not None and _begins_with(done.path, done.after, done.size):
             former = self._before(journal, number)
             if _last_byte(former) in (b"\n", _last_byte(done.path, done.size)):
@@ -372,7 +372,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def _fingerprint(path: str) -> str | None:
-    """The hash of a file's content, None where there is no file."""
+    """The hash of a file's content, or None if there is no file."""
     if _status(path) is None:
         return None
     digest = hashlib.sha256()

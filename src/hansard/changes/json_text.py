@@ -12,15 +12,14 @@ from hansard.errors import UsageError
 
 _INDENTS: tuple[int | str | None, ...] = (2, 4, "\t", None, 1, 3, 8)
 _MISSING = object()
-_NUMBER = (
-    f"number {os.urandom(16).hex()} "  # begins the string that stands for a number which Python might write otherwise
-)
+# Prefix of the strings that replace numbers which Python might write otherwise.
+_NUMBER = f"number {os.urandom(16).hex()} "
 _WRITTEN_NUMBER = re.compile(f'"{_NUMBER}([^"]*)"')
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def load_object(data: bytes | None, path: str) -> dict[str, Any]:
-    """The object in a JSON file, an empty one where there is no file; raises where it cannot be written again without loss."""
+    """The object in a JSON file, empty if there is no file; raises if it cannot be written back without loss."""
     if data is None or not data.strip():
         return {}
     try:

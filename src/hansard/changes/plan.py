@@ -52,7 +52,7 @@ def content(data: bytes) -> Callable[[], Iterable[bytes]]:
 
 
 def read_file(path: str) -> bytes | None:
-    """What a regular file holds, None where there is none; a link or anything else is refused."""
+    """The content of a regular file, or None; links and anything else are refused."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -71,7 +71,7 @@ def file_pieces(path: str) -> Iterator[bytes]:
 
 
 def check_place(path: str, bases: Iterable[str]) -> None:
-    """Refuse a path that is not inside one of the folders, or that a link on the way leads elsewhere."""
+    """Refuse a path outside of the folders, or with a link on the way."""
     for base in bases:
         if not path.startswith(base.rstrip(os.sep) + os.sep):
             continue

@@ -29,7 +29,7 @@ class Replacement(NamedTuple):
 
 
 class Content(NamedTuple):
-    """Lines of which all are new."""
+    """Lines that are all new."""
 
     lines: list[str]
 

@@ -43,7 +43,7 @@ _COMPARED = 1 << 16  # bytes of equal lines that are compared at a time
 _DENSE = 1 << 20
 _SHORTEST = 4096  # bytes of a string; it is not cut to less
 _NOTE = 64  # bytes for what is said where a string was cut
-_STRING = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)  # or what of one stands before a torn end
+_STRING = lazy_compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)  # or the part of one before a torn end
 # Whole characters and escapes. A cut goes behind one of these, so that no half of a surrogate pair is left.
 _CHARACTERS = lazy_compile(
     rb"(?:\\u[dD][89abAB]..\\u....|\\u(?![dD][89abAB])....|\\[^u]|[^\\\xc0-\xff]"
@@ -60,7 +60,7 @@ class LongLine(bytes):
 
     @classmethod
     def of(cls, length: int) -> LongLine:
-        """A line of so many bytes."""
+        """A line of this length."""
         line = cls()
         line.length = length
         return line
@@ -184,7 +184,7 @@ def _values(line: bytes, start: int, end: int) -> int:
 
 
 def _long_strings(line: bytes) -> list[tuple[int, int]] | None:
-    """Where strings stand that may be cut; None where there are too many values outside of strings."""
+    """Where the strings are that may be cut; None if there are too many values outside of strings."""
     found: list[tuple[int, int]] = []
     values = last = 0
     for number, string in enumerate(_STRING.finditer(line)):

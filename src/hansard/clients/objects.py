@@ -1,8 +1,8 @@
-"""Where whole JSON objects stand in a damaged line: one scan that builds no values, linear in the line's length.
+"""Finds whole JSON objects in a damaged line: one scan that builds no values, linear in the line's length.
 
-An object may begin wherever `{` and then a quote stand. Read from there, either it comes to its end, or something is wrong, and
+An object may begin wherever `{` is followed by a quote. Read from there, either it comes to its end, or something is wrong, and
 then every object that is open at that place has none. So the objects met on the way are known with it, and are not read again.
-A beginning that was not met stands at the end of a string; from it quotes change sides. That is the only other way to read
+A beginning that was not met is at the end of a string; from there on quotes change sides. That is the only other way to read
 a stretch, so no byte is read more than twice.
 """
 

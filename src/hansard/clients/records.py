@@ -21,7 +21,7 @@ _BLANK_END = 64  # bytes at the end of a line that are looked at
 
 
 class ParsedLine(NamedTuple):
-    """One decoded record: where it stands, what kind it is, its wire struct, and fields of it that nobody has seen."""
+    """One decoded record: its place, its kind, its wire struct, and the names of unknown fields."""
 
     offset: int
     length: int

@@ -36,7 +36,7 @@ class State(msgspec.Struct, gc=False, omit_defaults=True):
     session_id: str = ""  # the first one stated in the file
     other_sessions: list[str] = []
     root_uuid: str = ""  # the first conversation record
-    began: int | None = None  # time of the queue operation that stands before it
+    began: int | None = None  # time of the queue operation before it
     copied: int = 0  # bytes at the beginning that a fork copied from another session
     has_own: bool = False  # a user line that was not copied has been seen
     prompt_id: str = ""  # the promptId that all prompts have; empty when they differ

@@ -2,7 +2,7 @@
 
 A client gives the kind of each of its tools (`model.tools.ToolKind`) and makes one of these inputs from what a call was given. A
 tool whose input says nothing more than its own names and values has none, and is shown by them. The tools of MCP servers are
-called `mcp__SERVER__TOOL` in rows and entries, whatever the client calls them.
+called `mcp__SERVER__TOOL` in rows and entries, even if the client names them otherwise.
 
 | kind | input |
 |---|---|
@@ -149,7 +149,7 @@ class ToolUse(NamedTuple):
 
 
 def text_of(given: Mapping[str, Any], name: str) -> str:
-    """A parameter as text; empty where it is none."""
+    """A parameter as text; empty if it is not text."""
     value = given.get(name)
     return value if isinstance(value, str) else "" if value is None or isinstance(value, (dict, list)) else str(value)
 

@@ -38,7 +38,7 @@ class Stated(msgspec.Struct, gc=False):
     cache_write_5m: int
     cache_write_1h: int
     web_searches: int
-    final_output: int  # the greatest output_tokens of a line with a stop_reason, -1 when there is none
+    final_output: int  # the greatest output_tokens of a line with a stop_reason, -1 if no line has one
     service_tier: str
     speed: str
     inference_geo: str
@@ -71,7 +71,7 @@ _LAST = 4_102_444_800_000  # 1 January 2100
 
 
 def dated(ts: int | None) -> int:
-    """A line's time, 0 where it states none; that of a clock which was never set or went astray is none.
+    """A line's time, or 0 if it has none or one of a clock that was never set or was wrong.
 
     A report looks up every change of the clocks between its first and its last time: one line must not make that thousands.
     """

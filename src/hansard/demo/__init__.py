@@ -30,7 +30,7 @@ class Start(msgspec.Struct, frozen=True, array_like=True):
     """A time that others are relative to, in milliseconds before the end of the history."""
 
     back: int
-    into_day: int | None = None  # at this time of the day that `back` leads to
+    into_day: int | None = None  # at this time of the day that `back` gives
 
     def at(self, end: int) -> int:
         """The start in a history that ends at a time, both as epoch milliseconds."""

@@ -1,4 +1,4 @@
-"""What is done with one file of the record, in this process or in a helper."""
+"""Searches one file of the record, in this process or in a helper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hansard.workers import Channel
 
 READY, DONE = -1, -2
-"""What a message of `search_files` begins with, beside the numbers of places."""
+"""Messages of `search_files` begin with one of these, or with the number of a place."""
 
 _BATCH = 1 << 16  # bytes that are sent at once
 _ROW_COST = 256  # bytes that a row takes beside its text
@@ -31,7 +31,7 @@ class FileLocation(NamedTuple):
 
 
 class SearchJob(NamedTuple):
-    """A search, as it can be told to another process."""
+    """A search request that can be sent to a worker."""
 
     path: str  # of the record
     pattern: str | bytes
@@ -54,7 +54,7 @@ class SearchJob(NamedTuple):
 
     @property
     def wanted(self) -> MatchOptions:
-        """What is to be told of each match."""
+        """What to report of each match."""
         return MatchOptions(self.before, self.after, self.max_count, self.only_matching, self.around)
 
 
@@ -70,7 +70,7 @@ class Tally:
         self.damaged = 0
 
     def read(self, record: Record, place: FileLocation, end: int | None = None) -> Iterator[bytes]:
-        """The bytes of a file; what is damaged is left out, a chunk as that many NULs: all around it keeps its place."""
+        """The bytes of a file; a damaged chunk becomes as many NULs, so that everything else keeps its offset."""
         if not place.is_log:
             try:
                 content = record.read_snapshot(place.number)
@@ -116,8 +116,8 @@ def weight(row: Found) -> int:
 def search_files(channel: Channel, *job_values: Any) -> None:
     """A worker: search the files of each task that comes in, a tuple of places.
 
-    It says READY when it can. The answers to a task are a place's number in it and some of what was found there, any number of
-    times, and at last DONE with the bytes searched and the places that are damaged.
+    It sends READY first. The answers to a task are the number of a place in it with some of its results, any number of
+    times, and finally DONE with the bytes searched and the places that are damaged.
     """
     job = SearchJob(*job_values)
     pattern = job.compile()

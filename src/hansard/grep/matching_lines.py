@@ -1,4 +1,4 @@
-"""The lines of one file that match, with the lines around them: pieces in, lines out, whatever the pieces' borders are."""
+"""The lines of one file that match, with the lines around them, from pieces that may be cut anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[int, int, int, int | None, int | None, bytes, int]
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """What is to be told of each match."""
+    """What to report of each match."""
 
     before: int = 0  # lines of context
     after: int = 0
@@ -48,7 +48,7 @@ def whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def count_lines(blocks: Iterable[bytes], pattern: Pattern, most: int | None) -> int:
-    """How many lines match, up to so many."""
+    """How many lines match, up to `most`."""
     count = 0
     for block in blocks:
         for _ in pattern.lines(block):
@@ -63,25 +63,25 @@ def find_lines(
 ) -> Iterator[Row]:
     """The matching lines of blocks of whole lines, and those around them, each once and in order.
 
-    `lines_before` counts the lines before an offset of the file: most files have no match, so nobody asks.
+    `lines_before` counts the lines before an offset of the file: most files have no match, so lines are counted on demand.
     """
     return _Search(pattern, wanted, lines_before).run(blocks)
 
 
 class _Search:
-    """Where a search through one file stands: everything before `number` has been told or dropped."""
+    """The state of a search through one file: everything before line `number` was reported or dropped."""
 
     def __init__(self, pattern: Pattern, wanted: MatchOptions, lines_before: Callable[[int], int]) -> None:
         self.lines_before = lines_before
-        self.counted = True  # False: `number` is not known, since nothing was told so far
+        self.counted = True  # False: `number` is not known, because nothing was reported so far
         self.pattern = pattern
         self.wanted = wanted
         self.offset = 0  # of the block
         self.number = 1  # of the line at `position`
         self.position = 0  # in the block
-        self.owed = 0  # lines that are still to be told after a match
+        self.owed = 0  # lines that are still to be reported after a match
         self.matched = 0
-        self.former: deque[Row] = deque(maxlen=wanted.before)  # of earlier blocks, not told
+        self.former: deque[Row] = deque(maxlen=wanted.before)  # of earlier blocks, not reported
 
     def run(self, blocks: Iterable[bytes]) -> Iterator[Row]:
         wanted = self.wanted
@@ -96,7 +96,7 @@ class _Search:
                     self.number += block.count(b"\n", self.position, first)
                     self.position = first
                 if self.matched == wanted.max_count:
-                    return  # what was owed to the last match is told, up to this one
+                    return  # the lines after the last match are reported, up to this one
                 if wanted.only_matching:
                     yield from self._each(block, first, last, start, end)
                 else:
@@ -134,7 +134,7 @@ class _Search:
     # -- lines around matches
 
     def _between(self, block: bytes, first: int) -> Iterator[Row]:
-        """What is to be told of the lines before the match at `first`; afterwards it is the next line."""
+        """Report the lines before the match at `first`, which is the next line afterwards."""
         yield from self._pay(block, first)
         count = block.count(b"\n", self.position, first)
         if self.wanted.before and self.matched != self.wanted.max_count:
@@ -157,14 +157,14 @@ class _Search:
             self.position = first
 
     def _pay(self, block: bytes, end: int) -> Iterator[Row]:
-        """Tell the lines that are owed to the last match, as far as this stretch has them."""
+        """Report the lines that are owed to the last match, as far as this block has them."""
         if self.owed and self.position < end:
             for line in self._walk(block, end, self.owed):
                 self.owed -= 1
                 yield line
 
     def _walk(self, block: bytes, end: int, count: int) -> Iterator[Row]:
-        """Up to so many lines from here on."""
+        """Up to `count` lines from here on."""
         while count and self.position < end:
             last = block.find(b"\n", self.position, end)
             last = end if last < 0 else last
@@ -194,7 +194,7 @@ class _Search:
 
 
 def _border(block: bytes, position: int, end: int) -> int:
-    """The next place that is not within a character of several bytes."""
+    """The next offset that is not inside a multibyte character."""
     if position >= end or block[position] & 0xC0 != 0x80:
         return min(position, end)
     for place in range(position + 1, min(position + 4, end)):

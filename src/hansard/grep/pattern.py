@@ -18,7 +18,7 @@ from hansard.grep.syntax import Syntax, ascii_boundaries, required_literal, tran
 _RE2_MEMORY = 64 << 20  # for its automata; with the usual 8 MiB sets of Unicode letters fall back to a slow search
 _SHORT, _RARE = 2, 4  # characters of a literal that is worth a search before `re` runs, and before RE2 does
 _NEWLINE = 0x0A
-# A translated pattern of which every match begins and ends with a word character.
+# A translated pattern whose matches all begin and end with a word character.
 _WORD = r"(?:(?:\w|\[(?:[a-z]-[a-z]|[A-Z]-[A-Z]|\d-\d|\w)++\])\+?)++"
 _WORDS = re.compile(rf"{_WORD}(?:\|{_WORD})*+", re.ASCII)
 
@@ -50,7 +50,7 @@ class Pattern:
                     return
                 start, end = found.span()
                 if start == size and block[size - 1] == _NEWLINE:
-                    return  # after the last line break there is no line
+                    return  # no line follows the last line break
                 first = block.rfind(b"\n", position, start) + 1 or position
             last = block.find(b"\n", start)
             if last < 0:

@@ -1,4 +1,4 @@
-"""Helper processes for a large search; what they find comes out in the order of the files.
+"""Helper processes for a large search; results come out in the order of the files.
 
 Threads were tried: zstd, SHA-256 and RE2 let go of the interpreter's lock, but every match takes it, and two threads needed
 as long as one for a pattern that one line in ten has. Two processes need half as long for any.
@@ -25,14 +25,14 @@ AHEAD = 1 << 18
 """Bytes that one task may have waiting for its turn; a single larger line waits alone."""
 
 _WINDOW = 64  # tasks that may be begun before the first of them was taken: it may be a file of a hundred megabytes
-_TASK = 1 << 20  # small files are searched together up to so many bytes: handing over costs more than they do
+_TASK = 1 << 20  # bytes of small files that are searched as one task: handing over costs more than they do
 
 Answer = tuple[int, list["Found"]]
 """A place's number, and some of what was found there."""
 
 
 def start_helpers(job: SearchJob, count: int) -> list[Helper]:
-    """So many helpers, or as many as the system allows."""
+    """Start `count` helpers, or as many as the system allows."""
     helpers: list[Helper] = []
     with contextlib.suppress(OSError):
         helpers.extend(Helper(job) for _ in range(count))
@@ -48,7 +48,7 @@ class Helper:
         self.worker = Worker("hansard.grep.file_search:search_files", *job)
 
     def search(self, tasks: Iterator[list[FileLocation]]) -> Iterator[Iterator[Answer]]:
-        """What is found by each task; where no other process can be had, this one does it."""
+        """The results of each task; without a process of its own, they are found in this one."""
         is_ready = self.worker.receive() is not None
         for task in tasks:
             yield self._ask(task) if is_ready else self._do(task)
@@ -72,7 +72,7 @@ class Helper:
 
 
 class _StoppedError(Exception):
-    """Nobody wants the rest."""
+    """The caller has stopped."""
 
 
 class Pool:

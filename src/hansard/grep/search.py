@@ -4,7 +4,7 @@ r"""A regular expression over the verbatim record: every byte of every log and o
         print(line.file.path, line.line, line.text)
 
 Files come newest first, and their lines in order. A large record is searched by helper processes, one per processor, which are
-a few megabytes ahead of whoever takes the results, so memory depends neither on the size of the history nor on
+a few megabytes ahead of the reader of the results, so memory depends neither on the size of the history nor on
 the number of matches. Only a single line is always whole: while one is put together and searched, up to three times its size
 is needed.
 """
@@ -133,7 +133,7 @@ class Grep:
 
     @property
     def slow_because(self) -> str | None:
-        """Why Python's `re` does it, which may take long; None where it does not."""
+        """Why Python's `re` has to run it, which may take long; None if RE2 does."""
         return self._pattern.slow_because
 
     @property

@@ -42,7 +42,7 @@ _MEMBERS = (
     "SELECT session_id FROM transcripts WHERE root_uuid = ?1 AND session_id <> ''"
     " UNION SELECT session_id FROM transcripts WHERE fork_uuid = ?1 AND fork_uuid <> '' AND session_id <> ''"
 )
-# Sessions `a` with the title of a conversation that stands in session `b`; one half per side, so that each finds its rows by an index.
+# Sessions `a` with the title of a conversation that is in session `b`; one half per side, so that each finds its rows by an index.
 _TITLES = (
     f"SELECT a.session_id, b.session_id FROM {{order}} WHERE s.leaf_uuid = g.uuid AND a.id = s.id >> {OFFSET_BITS} AND a.current = 1"
     " AND b.current = 1 AND a.session_id <> b.session_id AND a.session_id <> '' AND b.session_id <> ''"
@@ -64,7 +64,7 @@ _TITLED = (
 
 
 def see(db: Sql) -> set[str]:
-    """Note where shared records and summary leaves stand, for all records that are new since the last time.
+    """Note where shared records and summary leaves are, for all records that are new since the last time.
 
     Returns the sessions whose links are behind though nothing in them changed: the original of what they copied is another.
     A root or leaf may be indexed before or after the transcript that repeats it, so both directions are looked up: new roots
@@ -208,7 +208,7 @@ def forget_records(db: Sql, low: int, high: int) -> None:
 
 
 def touch_titled(db: Sql, transcript: int) -> None:
-    """Note that sessions are behind whose title may stand in this transcript: they change without a byte of their own."""
+    """Mark sessions whose title may be in this transcript: they change without new bytes of their own."""
     db.execute(
         "INSERT OR IGNORE INTO dirty SELECT t.session_id FROM summaries s CROSS JOIN sightings g ON g.uuid = s.leaf_uuid"
         f" CROSS JOIN transcripts t ON t.id = g.record_id >> {OFFSET_BITS} WHERE s.id {_ALL} AND t.session_id <> ''",

@@ -39,7 +39,7 @@ class Remarked(NamedTuple):
 
 
 def put_remarks(db: Sql, valid: Iterable[Remarked]) -> None:
-    """Make the table equal to what is valid; sessions whose own title changed are to be derived again."""
+    """Make the table equal to what is valid, and mark sessions whose own title changed."""
     wanted = {remark.id: remark for remark in valid}
     known = {
         remark.id: remark
@@ -62,7 +62,7 @@ def put_remarks(db: Sql, valid: Iterable[Remarked]) -> None:
 
 
 def own_title(db: Sql, session_id: str) -> str:
-    """The title that the user gave a session; empty where there is none."""
+    """The title that the user gave a session, or an empty string."""
     row = db.execute(
         "SELECT value FROM remarks WHERE session_id = ? AND kind = 'title' ORDER BY id DESC LIMIT 1", (session_id,)
     ).fetchone()
@@ -157,7 +157,7 @@ def retouch_side_files(db: Sql, dates: Iterable[tuple[int, int]]) -> None:
 
 
 def file_title(db: Sql, session_id: str) -> str:
-    """The title in a session's own file, empty when there is none."""
+    """The title in a session's own file, or an empty string."""
     row = db.execute(
         "SELECT facts FROM side_files WHERE session_id = ? AND kind = 'title' AND current = 1 AND facts IS NOT NULL"
         " ORDER BY path, root",

@@ -120,7 +120,7 @@ def read_row_batches(
         else:
             try:
                 taken = fold.take(line, offset)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+            except Exception as error:  # noqa: BLE001 - any failure costs this line alone
                 fold.feed(internal_error(error, line, offset))
                 taken = Taken.ISSUES
             if taken is Taken.INTACT:
@@ -129,7 +129,7 @@ def read_row_batches(
                     fold.issues.end_runs()
             else:
                 fold.issues.end_line(fold.rows.issues, has_records=taken is Taken.RECORDS)
-                last, last_offset = line or None, offset  # one that is too long stands here as an empty one
+                last, last_offset = line or None, offset  # a line that is too long appears here as an empty one
         if state.lines + state.records >= flush or lines.offset >= flush_at or len(fold.rows.blocks) >= _FLUSH_BLOCKS:
             flush = state.lines + state.records + _FLUSH_LINES
             flush_at = lines.offset + _FLUSH_BYTES
@@ -257,7 +257,7 @@ class RowIndex(Disposable):
         forget_records(self.db, base + indexed, base + OFFSET_MASK)
 
     def _write(self, transcript: Transcript, state: State, former: str | None, rows: Rows) -> str:
-        """Write rows; returns the session they belong to, which may be another than what came before them told."""
+        """Write rows; returns their session, which may differ from that of earlier rows."""
         session_id = _session(transcript, state)
         if former is not None and former != session_id:
             if former:
@@ -369,7 +369,7 @@ class RowIndex(Disposable):
         touch_titled(self.db, transcript.id)
 
     def expect(self, transcripts: int, size: int) -> None:
-        """Note how much a first sync has to index in all, for who asks before it is done."""
+        """Note how much a first sync has to index in all, for queries before it is done."""
         self.set_meta("transcripts_expected", transcripts)
         self.set_meta("bytes_expected", size)
 

@@ -2,7 +2,7 @@
 
 Ids contain their place: `id = transcript << 40 | byte offset` (plus the number of the block in its line). So a row's
 transcript is `id >> 40`, its byte offset `id & 1099511627775`, a transcript's rows are one range of ids, and a hit of the
-full-text index leads to the verbatim line without any table in between. Times are milliseconds since 1970 in UTC.
+full-text index finds the verbatim line without another table. Times are milliseconds since 1970 in UTC.
 
 There are no migrations: another `VERSION` means the file is made again from the record.
 """

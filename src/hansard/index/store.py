@@ -31,7 +31,7 @@ def discard(path: str) -> None:
 
 
 class IndexDamaged(StoreCorrupt):
-    """A disposable database is damaged; whoever holds the sync lock may discard it and make it again."""
+    """A disposable database is damaged; the holder of the sync lock may discard it and make it again."""
 
     def __init__(self, path: str, reason: object) -> None:
         super().__init__(
@@ -48,10 +48,10 @@ def telling(path: str) -> Iterator[None]:
     except apsw.Error as error:
         if is_index_damage(error):
             raise IndexDamaged(path, error) from error
-        told = store_error(error, path, lambda reason: IndexDamaged(path, reason))
-        if told is error:
+        translated = store_error(error, path, lambda reason: IndexDamaged(path, reason))
+        if translated is error:
             raise
-        raise told from error
+        raise translated from error
 
 
 def is_index_damage(error: apsw.Error) -> bool:
@@ -213,7 +213,7 @@ class Disposable:
             self.db.execute("DELETE FROM quarantine WHERE stage = ? AND subject = ?", (stage, subject))
 
     def is_quarantined(self, stage: str, subject: str, size: int) -> bool:
-        """Whether something failed before, and there is no more of it now."""
+        """Whether something failed before and has not grown since."""
         if not self._quarantined():
             return False
         row = self.db.execute(
@@ -226,7 +226,7 @@ class Disposable:
         return int(self.db.execute("SELECT count(*) FROM quarantine").get)
 
     def _quarantined(self) -> bool:
-        """Whether there is any note at all: nearly always there is none."""
+        """Whether anything is in quarantine; nearly always nothing is."""
         if self._has_quarantine is None:
             self._has_quarantine = self.db.execute("SELECT 1 FROM quarantine LIMIT 1").fetchone() is not None
         return self._has_quarantine

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SAID = frozenset({"prompt", "reply", "command"})
 _TABLES = {"title": "titles", "reminder": "reminders"}
 _HASH_BYTES = {"titles": 1 << 20, "talk": 16 << 20, "work": 40 << 20, "reminders": 1 << 20}
-_BULK = {"automerge": 0, "crisismerge": 64}  # settings of FTS5 for a backlog: it merges nothing by itself
+_BULK = {"automerge": 0, "crisismerge": 64}  # settings of FTS5 for a backlog: no automatic merges
 _USUAL = {"automerge": 4, "crisismerge": 4}  # few segments, also of small syncs
 _MERGE_LEAVES = 64  # 4 KB each, that are merged at a time: as many pages as the file grows by, since former ones are free after that
 _MERGES = 16  # in one transaction
@@ -82,7 +82,7 @@ class TextIndex(Disposable):
                 self._set(table, name, value)
 
     def finish_bulk(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Merge what a backlog left, also that of a sync that was cut off; it stops where it is no longer wanted.
+        """Merge what a backlog left, also after an interrupted sync; stops when it is no longer wanted.
 
         Each word of a query is looked up in every segment. Left alone, FTS5 merges them all at once when there are 16, in the middle
         of a sync of one line. Here it goes step by step, each a transaction: a crash leaves a merge that the next call goes on with.
@@ -195,7 +195,7 @@ class TextIndex(Disposable):
         try:
             for found in fold.take_rest(lines.rest, lines.offset):
                 self._put(base, found)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+        except Exception as error:  # noqa: BLE001 - any failure costs this line alone
             self._note(base, internal_error(error, lines.rest, lines.offset))
         for late in fold.late_tools:
             line = b"".join(_first(read(transcript, late.offset), late.length))
@@ -222,11 +222,11 @@ class TextIndex(Disposable):
                     continue
                 for texts in found:
                     put(base, texts)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this line alone
+            except Exception as error:  # noqa: BLE001 - any failure costs this line alone
                 self._note(base, internal_error(error, line, offset))
 
     def _name_tool(self, base: int, found: RecordTexts, late: LateTool) -> None:
-        """Mark a result with its tool, once the call that stands behind it has told which that is."""
+        """Mark a result with its tool, once the call that comes after it in the file has been read."""
         for text in found.texts:
             if (text.number, text.kind) == (late.number, "result"):
                 row_id = base + late.offset + late.number

@@ -1,6 +1,6 @@
 """The words that say what a text is, beside what it says: its kind, its tool, and what is special about it.
 
-They stand in a column of their own in the full-text index, so that `tool:Bash` or `is:error` is one more word to look up.
+They are in a column of their own in the full-text index, so that `tool:Bash` or `is:error` is one more word to look up.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def kind_mark(kind: str) -> str:
 
 
 def tool_mark(name: str) -> str:
-    """The mark of a tool's name, or of a part of one: letters and digits only, whatever a hostile name has."""
+    """The mark of a tool's name, or of a part of one: letters and digits only, even of a hostile name."""
     return "tool" + "".join(
         character
         if character.isascii() and character.isalnum()

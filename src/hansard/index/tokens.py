@@ -1,4 +1,4 @@
-"""What a word is, for the full-text index and for whoever searches it: the one place that decides.
+"""What a word is, for the full-text index and for searches: the only place that decides.
 
 Tokens are runs of letters and digits, case and accents folded. Besides:
 
@@ -57,7 +57,7 @@ _PIECE = 1 << 18  # characters; what is noted of every border in a text takes ma
 
 
 def _load_native() -> Callable[[str], bytes | None] | None:
-    """`_searchable` in C, where there was a compiler to build it and nobody switched it off."""
+    """`_searchable` in C, if it was built and is not switched off."""
     if os.environ.get("HANSARD_PURE_PYTHON", "") not in ("", "0"):
         return None
     try:
@@ -168,7 +168,7 @@ def _cut(data: bytes, borders: list[int]) -> bytes:
 
 
 class Token(NamedTuple):
-    """A token and where it stands in the text."""
+    """A token and its position in the text."""
 
     text: str
     start: int
@@ -227,7 +227,7 @@ def _parts(word: str, place: int) -> list[Token]:
 
 
 def fold(word: str) -> str:
-    """A word without case and accents, as the index knows it; empty for a sign that is no part of any word."""
+    """A word without case and accents, as the index knows it; empty for a character that belongs to no word."""
     if word.isascii():
         return word.lower()
     if len(word) == 1:

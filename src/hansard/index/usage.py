@@ -1,4 +1,4 @@
-"""The `usage` table: every API message counted once, whatever the order in which its lines arrive."""
+"""The `usage` table: every API message counted once, in whichever order its lines arrive."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class UsageTable:
             self._db.execute(_CLAIM, (transcript, key, *ours))
 
     def _place(self, record_id: int) -> tuple[str, int]:
-        """The path of the transcript that a line stands in, and how much of it is copied."""
+        """The path of the transcript that contains a line, and how much of it is copied."""
         row = self._db.execute(_PLACE, (record_id >> OFFSET_BITS,)).fetchone()
         return row or ("", 0)
 

@@ -1,6 +1,6 @@
 """The verbatim store: every byte of every file that was seen, in one SQLite database that is never rebuilt.
 
-This room knows files and bytes, and what the user remarked, which exists nowhere else. No JSON, no message enters here, a session
-is but a name; what bytes mean is decided further up.
+This package knows files and bytes, and the user's remarks, which exist nowhere else. It knows no JSON and no messages, and a session
+is only a name; other packages decide what the bytes mean.
 `store.Record` is the way in; `verify` and `restore` are built on it.
 """

@@ -89,7 +89,7 @@ class BrokenRecord:
             yield FoundRow({"id": key} | (keys or {})[key], is_proven=False)
 
     def _keys(self, table: str) -> dict[Any, Row] | None:
-        """The columns that an index has of every row of a table; None where there is no index, or it is damaged too."""
+        """The columns of every row that an index has too; None if the table has no such index, or it is damaged."""
         if table not in _KEYS:
             return None
         index, names = _KEYS[table]
@@ -156,7 +156,7 @@ def _row(names: list[str], values: Sequence[Any]) -> Row:
 
 
 def _next_readable(db: apsw.Connection, table: str, names: list[str], bad: int) -> int | None:
-    """The least id from which on rows can be read again, less one; None where there is none."""
+    """One less than the lowest id from which rows can be read again, or None."""
 
     def is_readable(above: int) -> bool:
         try:

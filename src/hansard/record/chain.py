@@ -98,7 +98,7 @@ def next_hash(former: bytes, entries: Iterable[Entry]) -> bytes:
 
 
 def current_entries(db: apsw.Connection, refs: Sequence[tuple[str, int]]) -> Iterator[tuple[int, bytes]]:
-    """`current_entry` of each of these, in their order; logs, of which a first write has thousands, in one question."""
+    """`current_entry` of each of these, in order; logs are read with one query, because a first write has thousands."""
     import json  # only a write needs it
 
     logs = json.dumps([ref for kind, ref in refs if kind == LOG])
@@ -212,7 +212,7 @@ class Lineage(Database):
         return Revision(*self._one("SELECT id, hash FROM revision ORDER BY id DESC LIMIT 1"))
 
     def has_revision(self, number: object, hash_: object) -> bool:
-        """Whether this record once was in exactly this state: whatever was made from it then still fits."""
+        """Whether this record was once in exactly this state, so that an index made from it then is still valid."""
         return self._one_or_none("SELECT 1 FROM revision WHERE id = ? AND hash = ?", (number, hash_)) is not None
 
     def find_revision(self, noted: str) -> Revision | None:

@@ -1,4 +1,4 @@
-"""The connection under the record: one writer at a time, every failure told in words, contents as zstd frames with hashes."""
+"""The connection under the record: one writer at a time, errors that say what to do, contents as zstd frames with hashes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class RootRow(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the record has of one source file; a bare row like all values of this room: a warm sync makes thousands."""
+    """What the record has of one source file; a plain tuple, because a warm sync makes thousands."""
 
     path: str
     file_id: int
@@ -110,7 +110,7 @@ class LeftOutRow(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """A content of which no comparison has shown that the file held all of it at one moment."""
+    """A content that may never have been in the file as a whole: no comparison has shown it."""
 
     path: str
     generation: int | None
@@ -159,7 +159,7 @@ class Files(Lineage):
     def settled_files(self, root_id: int) -> dict[str, tuple[int, int, int, int] | None]:
         """Size, times and inode by which each live file of a root is proved unchanged; None where no status would prove it.
 
-        All that a sync which finds nothing asks about files: the rows of `known`, of which thousands may be gone, are for the others.
+        A sync that finds nothing new needs no more than this. The rows of `known`, thousands of which may be gone, are for the others.
         """
         result: dict[str, tuple[int, int, int, int] | None] = {}
         for path, offset, mtime, ctime, inode, seen, since in self._rows(_SETTLED, (root_id,)):

@@ -98,7 +98,7 @@ def _check_pages(db: apsw.Connection, path: str, *, readonly: bool) -> None:
     stated = db.execute("SELECT page_checksums FROM store").get
     if sqlite.checksum_vfs() is None:
         if stated and not readonly:
-            # What is written from here on has none, so whoever reads it later must not ask for them.
+            # Pages written from here on have no checksums, so later readers must not require them.
             db.execute("UPDATE store SET page_checksums = 0")
         return
     if stated and checks_pages(db):
@@ -162,7 +162,7 @@ def _version(db: apsw.Connection, path: str) -> int:
 
 def _migrate(db: apsw.Connection, path: str, busy_seconds: float) -> None:
     """Apply the missing steps in one transaction, after a backup of a store that holds something."""
-    from hansard.record import chain  # which stands on the database, and so on this module
+    from hansard.record import chain  # which imports the database, and so this module
 
     backup: str | None = None
     db.execute("BEGIN IMMEDIATE")

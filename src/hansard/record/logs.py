@@ -74,8 +74,8 @@ class Logs(Files):
     Appending cuts the stream at multiples of CHUNK. Full chunks are written at once and never touched again; one that holds the
     same bytes as another, as in the generations of a rewritten file, refers to that one. The rest
     stays in memory as the generation's tail and is written when the log is settled, when someone reads it, when other
-    logs need the room or when the transaction commits; the next append in a later transaction reads it back first. So
-    a byte is compressed once per transaction that adds to its chunk, whatever the sizes of the pieces.
+    logs need the space or when the transaction commits; the next append in a later transaction reads it back first. So
+    a byte is compressed once per transaction that adds to its chunk, regardless of the sizes of the pieces.
     """
 
     _tails: dict[int, _Tail]
@@ -157,7 +157,7 @@ class Logs(Files):
         return True
 
     def settle(self, generation: int, mark: Mark, mode: int) -> None:
-        """Note up to where the source was read; the mark must stand at the end of what was appended."""
+        """Note up to where the source was read; the mark must be at the end of what was appended."""
         self._must_write()
         self._flush(generation)
         tail = self._tails.pop(generation, None)
@@ -229,7 +229,7 @@ class Logs(Files):
         """The raw bytes from `start` to `end` (or as far as there are any now) in pieces of one chunk at most.
 
         A damaged chunk is an error; with `mend` it is as many NULs, so that all around it stays at its place. Without `check` the bytes
-        are not hashed: for who has just written them.
+        are not hashed, for a caller that has just written them.
         """
         self._write_back()
         size = self._size(generation)
@@ -358,7 +358,7 @@ class Logs(Files):
         return map(_generation, self._paged(f"SELECT {COLUMNS} WHERE g.id > ? ORDER BY g.id LIMIT ?"))
 
     def newest_generations(self) -> Iterator[Generation]:
-        """The generations of which there is something, newest first."""
+        """Generations that are not empty, newest first."""
         self._write_back()
         after = 1 << 62
         sql = f"SELECT {COLUMNS} WHERE g.id < ? AND g.size > 0 ORDER BY g.id DESC LIMIT 100"

@@ -182,7 +182,7 @@ def _plain(part: str) -> bool:
 
 
 def _is_encodable(name: str) -> bool:
-    """Whether this system can have a file of that name: a lone surrogate stands for a byte only in a certain range."""
+    """Whether this system can have a file of that name: a lone surrogate encodes a byte only in a certain range."""
     try:
         os.fsencode(name)
     except UnicodeEncodeError:

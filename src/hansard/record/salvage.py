@@ -55,7 +55,7 @@ class SalvageReport(Struct):
 
 
 def salvage(broken: str, new: str, roots: Sequence[Root] = ()) -> SalvageReport:
-    """Write whatever is readable of the record at `broken` into a new one at `new`; the broken one is not changed.
+    """Write what is readable of the record at `broken` into a new one at `new`; the broken one is not changed.
 
     Tables are read row by row, past pages that make no sense. Every chunk and every small file is checked against its hash;
     one that does not fit keeps its place. Lost bytes are taken from the files under `roots` where a hash in the record proves them.
@@ -226,7 +226,7 @@ class _Salvage:
             if self._fits(row.get("data"), row.get("size"), lambda raw, row=row: sha256(raw).digest() == row["hash"]):  # type: ignore[misc]
                 self._put("content", row)
                 self.report.bytes += row["size"]
-            else:  # a source may have it: its hash proves it, whatever its size
+            else:  # a source may have it: its hash proves it, regardless of size
                 self._put("content", {"id": row["id"], "hash": row["hash"], "size": 0, "data": b""})
 
     def _fits(self, data: object, length: object, has_hash: Callable[[bytes], bool]) -> bool:

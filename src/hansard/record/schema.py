@@ -1,4 +1,4 @@
-"""The layout of record.db, as one commented block, and the migrations that lead to it."""
+"""The layout of record.db, as one commented block, and its migrations."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Snapshots(Files):
     def snapshot(
         self, root_id: int, path: str, kind: str, data: bytes, mark: Mark, mode: int, *, proven: bool = True
     ) -> bool:
-        """Keep the content of a file; False when it is the one it already had, of which only date and mark are renewed.
+        """Keep the content of a file; False if the content is unchanged, and only its date and mark are updated.
 
         Unless `proven`, the file was being written while it was read, and may never have had this content.
         """

@@ -33,7 +33,7 @@ class Mismatch(Struct, frozen=True):
     """Something the record cannot give back, or gives back other than the source has it."""
 
     path: str
-    """The source file, relative to its root; the database itself when the damage cannot be told from a file."""
+    """The source file, relative to its root; the database itself when the damage cannot be assigned to a file."""
     generation: int | None
     offset: int | None
     reason: str
@@ -41,7 +41,7 @@ class Mismatch(Struct, frozen=True):
 
 
 class UnprovenContent(Struct, frozen=True):
-    """A content of which no comparison has shown that the file held all of it at one moment."""
+    """A content that may never have been in the file as a whole: no comparison has shown it."""
 
     path: str
     """The source file, relative to its root."""

@@ -170,7 +170,7 @@ class _Walk:
             self._add(name, kind, st)
 
     def follow_links(self) -> None:
-        """Visit what links lead to, unless it was walked already."""
+        """Visit the targets of links, unless they were walked already."""
         if not self.links:
             return
         self.walked.update(os.path.realpath(self.root.locate(top)) for top in self.tops)
@@ -230,7 +230,7 @@ class _Walk:
         return folder + own[len(real.rstrip(os.sep)) :]
 
     def _leave_link(self, path: str, target: str, where: str) -> None:
-        """Note a link that is not followed, wherever it stands."""
+        """Note a link that is not followed."""
         shown = printable(target)
         self.left_out.append(LeftOut(path, 0, f"a link to {shown}, {where}", shown))
 

@@ -1,4 +1,4 @@
-"""What git's own files say of a folder: which repository it is a worktree of, if any.
+"""What git's own files say about a folder: which repository it is a worktree of, if any.
 
 A `.git` file alone proves nothing: a forged one could claim any repository, and with it that repository's sessions. As in git, the
 repository must name the worktree as well, in `worktrees/NAME/gitdir`.
@@ -17,7 +17,7 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 
 def find_worktree(folder: str) -> tuple[str, str] | None:
     """The folder whose `.git` a folder belongs to, and the repository it is a worktree of, empty where it is a repository of its own.
 
-    None where there is no `.git`, or the repository does not confirm its worktree.
+    None if there is no `.git`, or the repository does not confirm the worktree.
     """
     if not _is_local(folder):
         return None
@@ -43,7 +43,7 @@ def find_worktree(folder: str) -> tuple[str, str] | None:
 
 
 def _repository(folder: str, marker: str) -> str | None:
-    """The repository whose `worktrees` folder a `.git` file leads to, if that leads back; a submodule's leads elsewhere."""
+    """The repository whose `worktrees` folder a `.git` file names, if that names the file in turn; a submodule's does not."""
     text = _read(marker)
     first = text.partition("\n")[0].rstrip("\r")
     name = first.removeprefix("gitdir:").strip()

@@ -84,7 +84,7 @@ class Layout(Struct, eq=False):
     """What a client keeps in its directory."""
 
     main: str
-    """The folder with the transcripts; what is left out of it is reported. Paths in it begin with this name, whatever it is called."""
+    """The folder with the transcripts; what is left out of it is reported. Relative paths begin with this name, even if the folder has another."""
     folders: dict[str, LayoutFolder]
     """The folders that are read, by name; `main` is one of them."""
     files: dict[str, FileKind] = field(default_factory=dict)
@@ -110,9 +110,9 @@ class Root(Struct, frozen=True):
     name: str
     client: str
     layout: Layout
-    transcripts: str  # the directory that `layout.main` stands for
+    transcripts: str  # the directory of `layout.main`
     config: str | None  # the directory around it; None where only the transcripts are read
-    follow_links: tuple[str, ...] = ()  # real paths of folders outside that links in it may lead to
+    follow_links: tuple[str, ...] = ()  # real paths of folders outside that its links may point into
     data_directory: str = ""  # Hansard's own, by its real path: never read
 
     def locate(self, relative: str) -> str:
@@ -135,14 +135,14 @@ class Root(Struct, frozen=True):
         return path_inside(self.config, absolute) if self.config else None
 
     def is_own_data(self, real: str) -> bool:
-        """Tell whether a real path is in Hansard's data directory; a root that lies in there itself is none of it."""
+        """Tell whether a real path is in Hansard's data directory; a root inside that directory is not part of it."""
         own = self.data_directory
         if not own or path_inside(own, real) is None:
             return False
         return path_inside(own, self.path) is None or path_inside(self.path, real) is None
 
     def admits(self, real: str) -> bool:
-        """Tell whether a link may lead to a real path: into the root, or to where the user allowed it."""
+        """Tell whether a link may point to a real path: into the root, or where the user allowed it."""
         if self.is_own_data(real):
             return False
         if path_inside(self.path, real) or path_inside(os.path.realpath(self.transcripts), real):
@@ -150,7 +150,7 @@ class Root(Struct, frozen=True):
         return any(path_inside(folder, real) is not None for folder in self.follow_links)
 
     def reaches(self, relative: str) -> bool:
-        """Tell whether a relative path leads to what may be read: the entry of the layout that it begins with may be a link."""
+        """Tell whether a relative path may be read; its first part, an entry of the layout, may itself be a link."""
         place = self.locate(relative)
         real = os.path.realpath(place)
         top = self.locate(relative.partition("/")[0])
@@ -169,7 +169,7 @@ def path_inside(base: str, absolute: str) -> str | None:
 
 
 def split_paths(value: str, separator: str = os.pathsep) -> list[str]:
-    """Split a list of paths at commas and path separators, leaving alone what exists as it stands."""
+    """Split a list of paths at commas and path separators, except where the whole text is an existing path."""
     if os.path.isdir(value):
         return [value]
     paths = []
@@ -177,7 +177,7 @@ def split_paths(value: str, separator: str = os.pathsep) -> list[str]:
         if os.path.isdir(part.strip()):
             paths.append(part.strip())
             continue
-        # With ":" between paths, the colon of "C:\..." or "C:/..." is no separator.
+        # With ":" between paths, the colon of "C:\..." or "C:/..." is not a separator.
         pattern = r"(?<!:[A-Za-z])(?<!^[A-Za-z]):|:(?![\\/])" if separator == ":" else re.escape(separator)
         paths += [piece.strip() for piece in re.split(pattern, part.strip())]
     return [path for path in paths if path]

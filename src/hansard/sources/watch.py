@@ -15,7 +15,7 @@ _WAKE_MS = 3000  # between two looks at whether the places watched are still the
 _RESCAN_WAKES = 10  # idle wakes between two full looks, for what events do not tell: overflows, network file systems
 _RESCAN_SHARE = 5000  # but it rests this many times as long as it looks: 0.02 per cent of a core
 _MOST_WAKES = 300
-_GROUP_STEPS = 4  # steady writing is told at least after so many quiet periods
+_GROUP_STEPS = 4  # quiet periods after which steady writing is reported anyway
 
 _State = dict[str, tuple[int, ...]]
 
@@ -26,7 +26,7 @@ def watch(
     """Give sets of absolute paths that changed, appeared or went, until `stop` is set.
 
     The state to compare with is taken in this call, not at the first `next`: call it, then sync, then iterate, and no
-    change falls in between. A path may be told again without a further change.
+    change falls in between. A path may be reported again without a further change.
     """
     roots = list(roots)
     seen, has_unfollowed = _look(roots)
@@ -83,7 +83,7 @@ def _listen(roots: Sequence[Root], stop: threading.Event, seen: _State, settle_m
         if not watched:
             stop.wait(POLL_SECONDS)
             continue
-        wakes = rest = _RESCAN_WAKES  # look once as soon as the watch stands: something may have come before it did
+        wakes = rest = _RESCAN_WAKES  # look once as soon as the watch is set: something may have changed before
         try:
             events = watchfiles.watch(
                 *watched,
@@ -143,7 +143,7 @@ def _touched(roots: Sequence[Root], paths: Iterable[str]) -> frozenset[str] | No
     touched = set()
     for path in paths:
         found = next(((root, inside) for root in roots if (inside := root.relative(path)) is not None), None)
-        if found is None or "\ufffd" in path:  # told under another name: through a link, or not valid Unicode
+        if found is None or "\ufffd" in path:  # reported under another name: through a link, or not valid Unicode
             return None
         kind = found[0].layout.kind_of(found[1])
         if kind is None and os.path.basename(path).startswith("."):

@@ -12,14 +12,14 @@ _LARGEST = 1 << 63
 
 
 def write_cursor(made_for: list[Any], place: tuple[Any, ...]) -> str:
-    """A cursor that leads on from a place in the list that `made_for` describes."""
+    """A cursor for what follows a place in the list that `made_for` describes."""
     return base64.urlsafe_b64encode(json.dumps([made_for, *place]).encode()).decode()
 
 
 def read_cursor(cursor: str, made_for: list[Any], *kinds: type | tuple[type, ...]) -> tuple[Any, ...]:
-    """The place that a cursor of this list names, each value of its type; refused where it is no such cursor.
+    """The place that a cursor of this list names, each value of its type; rejects any other cursor.
 
-    Numbers are such as SQLite can hold; a float is also an integer, a bool is none.
+    Integers fit into 63 bits, and a bool is not an integer.
     """
     try:
         made, *place = json.loads(base64.urlsafe_b64decode(cursor.encode()))

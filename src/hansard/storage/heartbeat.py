@@ -76,7 +76,7 @@ def heartbeat(home: str) -> Heartbeat:
 
 
 class SyncProgress(Struct, frozen=True):
-    """How far the sync is that is going on, in whatever process."""
+    """How far the current sync is, in any process."""
 
     phase: str  # reading, indexing, text
     files: int

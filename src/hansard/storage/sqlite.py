@@ -88,7 +88,7 @@ def unwritable_file(path: str) -> str:
 
 
 def reserve_checksums(db: apsw.Connection) -> bool:
-    """Give the pages of a database room for checksums, before its first write or before a VACUUM; False where there are none."""
+    """Reserve space for checksums in the pages of a database, before its first write or a VACUUM; False if there are none."""
     if checksum_vfs() is None:
         return False
     db.reserve_bytes("main", RESERVED)
@@ -96,7 +96,7 @@ def reserve_checksums(db: apsw.Connection) -> bool:
 
 
 def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
-    """Make a database that appears at its place complete, private, and only if there is none yet."""
+    """Create a database that appears complete, private, and only if none exists."""
     partial = f"{path}.{os.urandom(4).hex()}{PARTIAL}"
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -117,7 +117,7 @@ def create(path: str, prepare: Callable[[apsw.Connection], None]) -> None:
 
 
 def remove_partial(folder: str) -> None:
-    """Remove what was left of databases whose making was cut off; whoever makes one must hold the lock."""
+    """Remove databases that were left incomplete; only the holder of the lock may create one."""
     for name in os.listdir(folder):
         if name.removesuffix("-wal").removesuffix("-shm").removesuffix("-journal").endswith(PARTIAL):
             with contextlib.suppress(OSError):
@@ -182,7 +182,7 @@ def _weight_before(weight: tuple[int, int]) -> tuple[int, int]:
 
 
 def pages_match(path: str, first: int, count: int) -> bool:
-    """Whether so many pages of a database file, counted from 0, match their checksums; also False where they have none."""
+    """Whether a range of pages of a database file match their checksums; False too if they have none."""
     vfs = checksum_vfs()
     if vfs is None or not is_checksummed(path):
         return False
@@ -193,7 +193,7 @@ def pages_match(path: str, first: int, count: int) -> bool:
     file = apsw.VFSFile(vfs, path, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
     try:
         file.xRead(size, 0)  # which tells it that there are checksums
-        # The checksum of nothing is nothing: a page that was lost as a whole is no match. One page is never written.
+        # The checksum of an empty page is zero, so a page that was lost as a whole must not match. One page is never written.
         places = (place for place in range(first, first + count) if place != _LOCKED // size)
         return all(file.xRead(size, place * size) != nothing for place in places)
     except apsw.Error:
@@ -246,7 +246,7 @@ def try_uris(path: str, attempt: Callable[[str], _T]) -> _T:
 
     With `readonly_shm` SQLite builds the index of the log in memory: it sees all that was committed, and notices when another
     process begins to write. (An exclusive lock would do that too, but then only one process could read.) It needs a -shm file of
-    any size, and the first attempt leaves one on a full disk. In a read-only directory there is none. There the database is opened
+    any size, and the first attempt leaves one on a full disk. In a read-only directory there is no such file; then the database is opened
     as immutable, unless it has a log: its content would be ignored.
     """
     try:
@@ -343,7 +343,7 @@ def store_error(error: apsw.Error, path: str, damaged: Callable[[apsw.Error], Ha
 
 
 def os_error(error: OSError, path: str) -> StoreUnusable:
-    """The error of our tree for what the file system refused while making room for the file at `path`."""
+    """The error of our tree for a file system error while the file at `path` is created."""
     if error.errno in NO_SPACE:
         return StoreUnusable(
             f"{path}: no space left to create it. Free some space, or name another data directory with --home."

@@ -50,7 +50,7 @@ def transcript_of(generation: Generation, root: RootRow, mtime_ns: int | None = 
         path=path,
         kind=generation.kind,
         generation=generation.seq,
-        # What a former generation held is not at its place any more, whatever is there now.
+        # What a former generation held is no longer in the file.
         state=generation.state if generation.current else REWRITTEN,
         mtime=(generation.mtime_ns if mtime_ns is None else mtime_ns) // 1_000_000,
         session_id=info.session_id,
@@ -84,7 +84,7 @@ def catch_up(
     checked: Mapping[int, int],
     workers: RowWorkers,
 ) -> int:
-    """Index what the record has of some generations (None: of all) and the index has not; returns how many records.
+    """Index what the index lacks of some generations (None: of all); returns how many records.
 
     `show`: nothing can be asked before this is done, so of much the newest comes first, and `show` is called in between.
     `checked` is up to where the bytes of a generation are compared with their hashes: what was hashed just now need not be.
@@ -119,7 +119,7 @@ def catch_up(
 
 
 def _tasks(waiting: Iterable[Backlog], checked: Mapping[int, int]) -> Iterator[Task]:
-    """What of it can be done elsewhere: transcripts of which nothing is indexed."""
+    """The part that workers can do: transcripts that are not indexed yet."""
     for item in waiting:
         if item.is_new and item.transcript.kind not in _DONE_HERE:
             yield Task(item.transcript, item.end, check=checked.get(item.transcript.id, 0) > 0)
@@ -128,7 +128,7 @@ def _tasks(waiting: Iterable[Backlog], checked: Mapping[int, int]) -> Iterator[T
 def index_newest(
     record: Record, index: RowIndex, limit: int, *, checked: Mapping[int, int], workers: RowWorkers
 ) -> int:
-    """Index the newest of what the record has and the index has not, of about so many bytes; returns how many records.
+    """Index the newest of what the index lacks, up to about `limit` bytes; returns how many records.
 
     `checked` and `workers` as for `catch_up`.
     """
@@ -145,7 +145,7 @@ def _backlog(
     generations: Iterable[Generation],
     notes: list[Transcript],
 ) -> Iterator[Backlog]:
-    """What is to be indexed of these generations; those of which only the state or the date changed are added to `notes`."""
+    """What is to be indexed of these generations; those with only a new state or date are added to `notes`."""
     roots = {row.id: row for row in record.roots()}
     for generation in generations:
         had = known.get(generation.id)
@@ -221,7 +221,7 @@ def _take(index: RowIndex, transcript: Transcript, workers: RowWorkers) -> int |
 
 
 def show(record: Record, index: RowIndex, prices: Prices) -> None:
-    """Make the sessions of what is indexed so far, for who looks while the rest is still coming; nothing is signed."""
+    """Derive the sessions of what is indexed so far, for readers who do not wait for the rest; nothing is signed."""
     bulk = index.bulk
     index.finish_bulk()
     with index.transaction():

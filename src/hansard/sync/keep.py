@@ -29,7 +29,7 @@ _Item = tuple[Found, Known | None, int, RootSurvey]
 
 @dataclass(slots=True)
 class KeepResult:
-    """What was salvaged to the record."""
+    """What was kept in the record."""
 
     touched: set[int] = field(default_factory=set)  # generations with something new
     retouched: dict[int, int] = field(default_factory=dict)  # snapshots with a new date
@@ -54,7 +54,7 @@ class RecordWriter:
         reread: bool = False,
         compare_bytes: int | None = COMPARE_BYTES,
     ) -> None:
-        """`committed` is called after each commit, `compare_bytes` None is no limit."""
+        """`committed` is called after each commit; a `compare_bytes` of None is no limit."""
         self.record = record
         self.kept = KeepResult()
         self._progress = reporter
@@ -77,7 +77,7 @@ class RecordWriter:
         return self.kept
 
     def keep_newest(self, surveys: Sequence[RootSurvey], limit: int) -> KeepResult:
-        """Keep the newest logs, of about so many bytes in all; `keep` goes on with the rest."""
+        """Keep the newest logs, up to about `limit` bytes in all; `keep` goes on with the rest."""
         with self.record.writing():
             waiting = self._begin(surveys)
             logs = [item for item in reversed(waiting) if item[0].kind.is_log]
@@ -150,7 +150,7 @@ class RecordWriter:
                 self._mark_lost([known])
         except (HansardError, apsw.Error):
             raise  # of the store itself, not of this file
-        except Exception as error:  # noqa: BLE001 - whatever a file does to us, the others are kept
+        except Exception as error:  # noqa: BLE001 - any failure stays with its file, and the others are kept
             reason = error.strerror or str(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
         if reason:
             # One that gave something this time may give more the next time; others wait until they change.
@@ -191,7 +191,7 @@ class RecordWriter:
         self.kept.changed += self.kept.bytes_read != before or is_new
 
     def _can_wait(self, known: Known, file: Found) -> bool:
-        """Whether a log of which only the status change time moved may be compared another time: today's work is done."""
+        """Whether a log whose status change time alone moved can wait for the next sync: this one has compared enough."""
         if self._compare_left is None or self._reread or known.state == GONE:
             return False
         if (file.size, file.mtime_ns) != (known.offset, known.mtime_ns) or known.ctime_ns == file.ctime_ns:
@@ -244,7 +244,7 @@ class RecordWriter:
         return agrees
 
     def _prove(self, generation: int, tail: Tail, before: int, *, is_complete: bool = True) -> bool:
-        """Note whether the file held all of a log at one moment, of which `before` bytes had been kept; False if it differs now.
+        """Note whether the file held all of a log at one moment; False if it differs now. `before` bytes had been kept already.
 
         A live log is read once more for that unless it is large and most of it was kept before: then only a part of it is compared
         at each sync, since an append must not cost more than its own bytes.

@@ -1,4 +1,4 @@
-"""Keeping what the user says about a session: first in the record, then in the index, so that every answer knows it at once."""
+"""The user's remarks about a session: written to the record first, then to the index, so that every answer has them at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pinning(session_id: str) -> Change:
 
 
 def tagging(session_id: str, tags: Sequence[str]) -> Change:
-    """Give a session tags; one that it has, in whatever case, stays as it is written."""
+    """Give a session tags; those it has already, in any case, keep their spelling."""
     values = [checked_tag(tag) for tag in tags]
 
     def change(record: Record) -> None:
@@ -81,7 +81,7 @@ def unnaming(session_id: str) -> Change:
 
 
 def untagging(session_id: str, tags: Sequence[str]) -> Change:
-    """Take tags back; what the session has not is no error."""
+    """Remove tags; missing tags are ignored."""
     unwanted = {fold_text(tag.strip()) for tag in tags}
     return _taking_back(session_id, TAG, lambda value: fold_text(value) in unwanted)
 

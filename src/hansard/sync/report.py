@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 Change = Callable[["Record"], None]
-COMPARE_BYTES = (
-    256 << 20
-)  # of what only its status change time speaks against, in one sync that nobody asked for by name
+COMPARE_BYTES = 256 << 20
+"""How much is compared in one sync of files whose status change time alone moved."""
+
 _NOTE_SECONDS = 0.5
 _MANY_FILES = 20  # that are noted as soon as they are known
 DEFAULT_MAX_FILE = 64 << 20  # bytes of a file that is kept whole; larger ones are listed as left out
@@ -33,7 +33,7 @@ class Progress(Struct):
 
 
 class Listener(Protocol):
-    """Is told of progress: at the start and the end of each phase, and a few times a second between them."""
+    """Called with the progress at the start and the end of each phase, and a few times a second between them."""
 
     def __call__(self, progress: Progress) -> None:
         """Take note."""
@@ -45,7 +45,7 @@ class SyncRequest(Struct, frozen=True, kw_only=True):
     `only` names files (absolute paths) that are known to have changed, which saves the walk. `change` writes what no source has,
     the user's remarks, in a transaction of its own before anything is kept; it may be called again when an index turns out to be
     damaged. `reread` compares every file in full with what was kept, whatever its status says. `compare_bytes` limits how much is
-    compared of files of which only the status change time moved (None: no limit); the rest waits for the next sync. `newest_only`
+    compared of files whose status change time alone moved (None: no limit); the rest waits for the next sync. `newest_only`
     ends a large first sync when the newest transcripts are indexed, and its report is `partial`; any other is done in full. `workers`
     allows other processes for a large backlog; `row_workers` is how many of them make rows, None as many as pay off.
     """
@@ -72,7 +72,7 @@ class ProgressReporter:
         self._noted = time.perf_counter()
 
     def begin(self, phase: str, *, files: int, size: int) -> None:
-        """Begin a phase with so many files and bytes to do."""
+        """Begin a phase, with the files and bytes to do."""
         progress = self.progress
         progress.phase, progress.files_total, progress.bytes_total = phase, files, size
         progress.files = progress.bytes = 0
@@ -90,7 +90,7 @@ class ProgressReporter:
             self._tell()
 
     def end(self) -> None:
-        """End a phase: whatever the estimate was, it is all done."""
+        """End a phase: everything is done, even if the estimate was wrong."""
         progress = self.progress
         progress.files_total = progress.files = max(progress.files_total, progress.files)
         progress.bytes_total = progress.bytes

@@ -35,7 +35,7 @@ _decode = msgspec.msgpack.Decoder(RowBatch).decode
 
 
 class Task(NamedTuple):
-    """A transcript of which nothing is indexed, how much of it the record has, and whether that is compared with its hashes."""
+    """A transcript that is not indexed yet, how much of it the record has, and whether its hashes are checked."""
 
     transcript: Transcript
     end: int
@@ -52,7 +52,7 @@ def usual_count(size: int) -> int:
 
 
 class RowWorkers:
-    """Some workers at work on tasks, whose rows are to be taken in the order of the tasks; who takes them helps instead of waiting."""
+    """Workers whose rows are taken in the order of their tasks; the caller makes rows itself instead of waiting."""
 
     def __init__(self, record: Record, count: int | None) -> None:
         """`count` is how many there are; None is as many as pay off. None is started before there is something to do."""
@@ -66,7 +66,7 @@ class RowWorkers:
         ] = {}  # the same; as a worker sends them, since a fold goes on with their state
 
     def start(self, size: int) -> None:
-        """Start the workers for a backlog of so many bytes, unless they are there: they take a moment to be ready."""
+        """Start the workers for a backlog of this size, unless they run already: they take a moment to be ready."""
         if self._workers is not None:
             return
         self._workers = []
@@ -108,7 +108,7 @@ class RowWorkers:
             raise FoldFailedError
 
     def _receive(self, worker: Worker) -> Any:
-        """What a worker says next; None where it has died, of whatever. Until it says something, rows are made here."""
+        """The next message of a worker, or None if it died. Until a message comes, rows are made here."""
         while not worker.has_message() and self._make_here():
             pass
         with contextlib.suppress(HansardError):
@@ -116,11 +116,11 @@ class RowWorkers:
         return None
 
     def _make_here(self) -> bool:
-        """Make the rows of the next task that no worker has; False where there is none, or enough are waiting to be taken."""
+        """Make the rows of the next task that no worker has; False if there is none, or enough are waiting to be taken."""
         if not self._tasks or self._tasks[0].end > _LARGE or len(self._done_here) >= _AHEAD:
             return False
         task = self._tasks.popleft()
-        with contextlib.suppress(Exception):  # whoever asks for it then tries again, and tells what is wrong
+        with contextlib.suppress(Exception):  # the caller then tries again, and reports what is wrong
             self._done_here[task.transcript.id] = [_encode(batch) for batch in _make(self._record, task)]
         return True
 
@@ -155,7 +155,7 @@ class RowWorkers:
 
 def _make(record: Record, task: Task) -> Iterator[RowBatch]:
     def unknown(_key: str) -> int | None:
-        raise FoldFailedError  # only who writes the rows can look up what was written
+        raise FoldFailedError  # only the writer of the rows can look up what was written
 
     pieces = record.read(task.transcript.id, 0, task.end, mend=True, check=task.check)
     return read_row_batches(task.transcript, pieces, 0, State(), unknown)
@@ -176,6 +176,6 @@ def make_rows(channel: Channel, path: str) -> None:
                     channel.send(task.transcript.id, _encode(batch))
             except OSError:
                 raise
-            except Exception:  # noqa: BLE001 - who writes the rows tries again, and tells what is wrong
+            except Exception:  # noqa: BLE001 - the writer of the rows tries again, and reports what is wrong
                 outcome = _FAILED
             channel.send(task.transcript.id, outcome)

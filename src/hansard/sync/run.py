@@ -119,7 +119,7 @@ def _sync(
 
 
 def _refuse_lost_record(home: str) -> None:
-    """An index whose record is gone or empty is no new store: to begin anew in silence would hide what was lost."""
+    """Refuse to start over if an index is there but its record is gone or empty: that would hide the loss."""
     from hansard.index.schema import VERSION
     from hansard.index.store import signature
 

@@ -67,7 +67,7 @@ def coming(file: Found, known: Known | None) -> int:
 def survey(record: Files, roots: Sequence[Root], max_file: int, *, reread: bool = False) -> list[RootSurvey]:
     """Walk the roots and compare with what is known; small files over `max_file` bytes are left out.
 
-    With `reread` every file counts as changed, whatever its status says.
+    With `reread` every file counts as changed, regardless of its status.
     """
     ids = {row.path: row.id for row in record.roots()}
     quarantined = record.quarantined()
@@ -121,7 +121,7 @@ def _survey_root(record: Files, result: RootSurvey, max_file: int, *, reread: bo
         # As with a root that is not there: the disk it lies on may come back.
         result.unreadable.append(f"{printable(root.transcripts)}: broken link")
         hidden.add(root.layout.main)
-    # What was once kept through a link that is not followed stays as it was: nobody knows what became of it.
+    # Files kept through a link that is no longer followed keep their state: what became of them is unknown.
     unseen = {*hidden, *(item.path for item in result.left_out if item.target)}
     result.gone = [known[path] for path in settled if not _is_in(path, unseen)]  # what was live and was not found
     result.released = [path for path in failed if not _is_in(path, hidden)]
@@ -137,7 +137,7 @@ def _is_in(path: str, folders: Collection[str]) -> bool:
 
 
 def _still_fails(trouble: Quarantined, file: Found, moment: int) -> bool:
-    """Whether there is no reason yet to try a file again: it is as it was, and that was not long ago."""
+    """Whether it is too early to try a file again: it has not changed, and the last try was recent."""
     same = (trouble.size, trouble.mtime_ns, trouble.ctime_ns) == (file.size, file.mtime_ns, file.ctime_ns)
     return same and 0 <= moment - trouble.tried_ns < RETRY_NS
 

@@ -81,7 +81,7 @@ class TextRun:
             self.abandon()  # it died: what it has not done is done at the end
 
     def finish(self, touched: Collection[int] | None, reporter: ProgressReporter) -> int:
-        """Wait for the second process, or do here what there is to do (`touched`: only these; None: whatever is behind).
+        """Wait for the second process, or do here what there is to do (`touched`: only these; None: everything that is behind).
 
         Returns how much could not be indexed.
         """
@@ -179,10 +179,10 @@ def _feed_snapshots(text: TextIndex, record: Record) -> None:
 
 
 def index_text(channel: Channel, home: str, name: str, kept: dict[int, int]) -> None:
-    """A worker: index the text of whatever the record commits, until it is told the end.
+    """A worker: index the text of everything the record commits, until the message that ends it.
 
     `kept` is how much the record had of each generation before: what came since has just been hashed.
-    It is told that there is more, then that this was all, and tells how many more bytes are done. When whoever started it is gone,
+    Messages say that there is more, then that this was all; its answers say how many more bytes are done. When its parent is gone,
     it stops: another sync may be waiting.
     """
     gc.disable()  # nothing here makes cycles, and a long-lived heap is costly to scan

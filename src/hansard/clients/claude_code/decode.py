@@ -1,7 +1,7 @@
 """Bytes of a log -> records, tolerant of everything: a line that is damaged costs an `Issue`, never its neighbours.
 
 The fast path is one msgspec decode per line. Whatever it refuses goes through `salvage`, which in this order tries: the same
-record with fields nobody has seen, wrong types in single fields, odd encodings, several objects glued together, and the whole
+record with unknown fields, wrong types in single fields, odd encodings, several objects glued together, and the whole
 objects inside a torn line. Every byte of a line ends up in a record or in an issue; only white space may be left over. What
 is beyond the limits of `clients.lines` is an issue.
 """
@@ -35,7 +35,7 @@ _ENTRY_NAMES = {kind.encode(): kind for kind in wire.ENTRY_KINDS}
 _METADATA_NAMES = {kind.encode(): kind for kind in wire.METADATA}
 
 _BLANKS = lazy_compile(rb"[ \t\r\n]*+")
-# What may stand before a record without being part of it: a byte order mark, NULs of a block that was never written.
+# What may precede a record without being part of it: a byte order mark, NULs of a block that was never written.
 _BEFORE = lazy_compile(rb"[\x00 \t\r\n]*+(?:\xef\xbb\xbf[\x00 \t\r\n]*+)*+")
 _NULS = ("nul_bytes", "NUL bytes beside the record")
 _UNREADABLE = frozenset({"not_json", "too_deep", "too_long", "too_many_values"})
@@ -67,7 +67,7 @@ def entry(line: bytes) -> wire.Entry | None:
 
 
 def is_progress(line: bytes) -> bool:
-    """Whether a line is surely a progress record, without decoding it: its tag stands before any nested object."""
+    """Whether a line is surely a progress record, without decoding it: its tag comes before any nested object."""
     tag = line.find(b'"type":"progress"', 0, 1000)
     return tag > 0 and line.find(b"{", 1, tag) < 0
 
@@ -347,7 +347,7 @@ def _stands_alone(piece: ParsedLine | Issue, line: bytes, start: int) -> bool:
     while start and line[start - 1] in BLANK:
         start -= 1
     if start and line[start - 1] in b":,[":
-        # Where nested objects stand. Copies of messages inside progress records have no session of their own.
+        # Where nested objects are. Copies of messages inside progress records have no session of their own.
         return known and bool(getattr(body, "session_id", None) or getattr(body, "stream_session", None))
     return known or bool(body.uuid or body.session_id or body.timestamp)
 

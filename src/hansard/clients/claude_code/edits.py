@@ -71,7 +71,7 @@ def is_persisted(content: msgspec.Raw) -> bool:
 
 
 def outcome_of(raw: msgspec.Raw) -> Outcome | None:
-    """What `toolUseResult` tells, which is often large: only for the few tools of which it tells more than the result itself."""
+    """What `toolUseResult` tells, which is often large: only for the few tools where it says more than the result itself."""
     if not raw or raw_is_string(raw):
         return None
     said = lenient(_result, raw)
@@ -122,7 +122,7 @@ def _line_count(text: str | None) -> int:
 
 def _difference(old: str, new: str) -> tuple[int, int]:
     """Added and removed lines, not counting what both texts begin and end with."""
-    # Not splitlines(): U+2028 and form feeds stand inside lines.
+    # Not splitlines(): U+2028 and form feeds occur inside lines.
     before, after = old.removesuffix("\n").split("\n"), new.removesuffix("\n").split("\n")
     before, after = before if old else [], after if new else []
     shorter = min(len(before), len(after))

@@ -1,7 +1,7 @@
 """The fold of one transcript: records in file order -> rows for the index, and the state to go on from.
 
-Everything here depends on the transcript's own bytes only. What needs several transcripts (who owns a message, titles that
-stand in other files, subagents and forks) is derived from these rows in `hansard.index`.
+Everything here depends on the transcript's own bytes only. What needs several transcripts (who owns a message, titles
+in other files, subagents and forks) is derived from these rows in `hansard.index`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Fold(RowFold):
         return bool(found)
 
     def feed(self, item: ParsedLine | Issue) -> None:
-        """Take the next record or issue of the transcript, of whatever kind."""
+        """Take the next record or issue of the transcript, of any kind."""
         if isinstance(item, Issue):
             self.issues.add(item, self.rows.issues)
             return

@@ -32,7 +32,7 @@ def note_line(state: State, named_session: str, end: int, ts: int | None, body: 
 
 
 def note_prompt(state: State, offset: int, body: wire.Entry) -> None:
-    """Take a prompt, before it is counted: what stands above one with the promptId of all former ones was copied."""
+    """Take a prompt, before it is counted: everything before one with the promptId of all former ones was copied."""
     if state.prompts and not state.prompt_id:
         return
     has_id = body.prompt_id and raw_is_string(body.prompt_id)

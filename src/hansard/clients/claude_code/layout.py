@@ -62,7 +62,7 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _WHOLE_UUID = lazy_compile(_UUID)
 _TODO = lazy_compile(f"todos/({_UUID})-agent-({_UUID}|[^/]+)\\.json")
-# A folder with one of these in it belongs to a session, whatever the folder is called.
+# A folder with one of these in it belongs to a session, whatever its name.
 _IN_SESSION = frozenset({"subagents", "tool-results", "workflows", "custom-title.json"})
 
 # A path in a JSON string, with / or with \ escaped once or more often.

@@ -21,7 +21,7 @@ SYNTHETIC = "<synthetic>"
 _hunks = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _patch = msgspec.json.Decoder(list[dict[str, Any]]).decode
 
-# Deeper than any real tool's input; whoever writes a value out goes down it by recursion.
+# Deeper than any real tool's input; writing a value out is recursive.
 _MAX_DEPTH = 100
 
 # What a user line says, by the text it starts with. The order matters only for readers.
@@ -44,7 +44,7 @@ _NOT_HUMAN_ORIGIN = {"task-notification": "notification", "peer": "teammate", "c
 # Text blocks that an editor puts beside the prompt; the human did not type them.
 _EDITOR_NOTES = ("<ide_", "<system-reminder>")
 
-# What programs say stands in a tag whose name tells it: <session-start-hook>, <agent-notification>, <ci-monitor-event>, ...
+# Text by programs is in a tag whose name says so: <session-start-hook>, <agent-notification>, <ci-monitor-event>, ...
 _TAG = lazy_compile(r"<[A-Za-z][A-Za-z0-9_]*-(?:[A-Za-z0-9_]+-)*+([a-z]+)(?:>| [a-z_]+=)")
 _MACHINES = {"hook": "hook", "reminder": "reminder"} | dict.fromkeys(
     ("notification", "event", "update", "alert", "message"), "notification"
@@ -67,7 +67,7 @@ _origin = msgspec.json.Decoder(wire.Origin).decode
 
 
 def milliseconds(timestamp: str | None) -> int | None:
-    """An ISO 8601 time as milliseconds since 1970 in UTC, or None when it is none."""
+    """Parse an ISO 8601 time into epoch milliseconds, or None."""
     if not timestamp:
         return None
     try:
@@ -178,7 +178,7 @@ def queued_says(attachment: wire.Attachment, text: str) -> str:
     return role(wire.Entry(origin=attachment.origin), text, has_result=False, sidechain=False)
 
 
-# Before this client version a prompt that was typed while the model worked stands in the queue's records only.
+# Before this client version a prompt that was typed while the model worked is in the queue's records only.
 _QUEUED_AS_ATTACHMENT = (2, 1, 90)
 # No real queue is ever that long; a hostile one must not make its state grow with it.
 _MAX_QUEUE = 100
@@ -247,7 +247,7 @@ def command_of(text: str) -> str:
 
 
 def _between(text: str, tag: str) -> str | None:
-    """What stands in the first such tag; linear, however often a hostile text opens it without an end."""
+    """The content of the first such tag; linear, even if a hostile text opens it many times without closing it."""
     start = text.find(f"<{tag}>")
     end = text.find(f"</{tag}>", start)
     return text[start + len(tag) + 2 : end].strip() if 0 <= start < end else None
@@ -287,7 +287,7 @@ def input_text(raw: Raw) -> str:
 
 
 def version_of(version: str) -> tuple[int, ...]:
-    """A client's version in an order that compares; (0,) where it is none."""
+    """A client's version as a tuple that can be compared; (0,) if it is not valid."""
     try:
         return tuple(int(part) for part in version.split("-", maxsplit=1)[0].split("."))
     except ValueError:

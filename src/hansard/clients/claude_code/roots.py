@@ -23,7 +23,7 @@ _CONFIG_NAMES = frozenset({".claude", "claude"})
 
 
 def open_root(path: str, name: str | None = None) -> Root:
-    """Take a directory as a root, or say in a UsageError why it is none."""
+    """Open a directory as a root; raises a UsageError that says why it is not one."""
     shown = printable(path)
     try:
         real = os.path.realpath(os.path.expanduser(path))

@@ -128,7 +128,7 @@ class TextFold:
         return True
 
 
-# What a program sends to colour its output; nobody sees it, and it would stick to the words beside it.
+# Escape sequences that colour a program's output: invisible, but they would become part of the words beside them.
 _ESCAPES = lazy_compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
 
@@ -239,7 +239,7 @@ def _attached(body: wire.Entry) -> list[Text]:
 
 
 def _block_text(block: wire.Block, number: int, is_error: bool) -> Text | None:
-    """A block's text, whoever's line it stands in; None where it has nothing to find."""
+    """A block's text, in a line of any role; None if there is nothing to find."""
     kind = block.type
     if kind == "tool_result" or (kind is not None and kind.endswith("_tool_result")):
         text, has_image = result_parts(block.content)

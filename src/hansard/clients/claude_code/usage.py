@@ -142,7 +142,7 @@ def first_tool(content: str | list[wire.Block] | None) -> str:
 
 
 def _recorded(raw: msgspec.Raw) -> int:
-    """What a client before 1.0.9 wrote beside an answer, in billionths of a dollar; -1 where it is no amount of money."""
+    """What a client before 1.0.9 wrote beside an answer, in billionths of a dollar; -1 if it is not an amount of money."""
     if not raw:
         return -1
     try:

@@ -1,8 +1,8 @@
 """The shapes that clients write, one msgspec struct per record kind.
 
 Only what Hansard asks for is decoded; the rest is a zero-copy `Raw` or skipped, because the record keeps the bytes anyway.
-`StrictEntry` (the conversation records) names every common field and forbids others, so a field nobody has seen is noticed
-at no cost on the fast path. Its fields stand in the order in which clients write them: msgspec looks for the next key where
+`StrictEntry` (the conversation records) names every common field and forbids others, so an unknown field is noticed
+at no cost on the fast path. Its fields are in the order in which clients write them: msgspec looks for the next key where
 the last one was found.
 """
 
@@ -197,7 +197,7 @@ class Title(Struct, gc=False):
 
 
 class Summary(Struct, gc=False):
-    """A title for the conversation that ends in `leaf_uuid`, which often stands in another file."""
+    """A title for the conversation that ends in `leaf_uuid`, which is often in another file."""
 
     summary: str | None = None
     leaf_uuid: str | None = field(default=None, name="leafUuid")
