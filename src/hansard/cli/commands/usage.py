@@ -149,7 +149,7 @@ def _show(cli: Context, report: UsageReport, budgets: list[Budget], when: Period
     columns, paint = cli.width(), cli.paint()
     more = [*filters, *([f"times of {report.timezone}"] if when.timezone is not None else [])]
     table = usage_table(report, when.zone, cli.names, columns, more)
-    lines = draw_table(table, columns, paint)
+    lines = draw_table(table, columns, paint, cut=True)
     if urgent := [item for item in budgets if item.state != "ok"]:
         lines += ["", *budget_lines(urgent, cli.names, columns, paint)]
     cli.say([*lines, "", *note_lines(table.notes, columns, paint)])

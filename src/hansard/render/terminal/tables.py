@@ -25,15 +25,19 @@ def draw_table(
     *,
     header: bool = True,
     indent: str = "",
+    cut: bool = False,
 ) -> list[str]:
-    """The lines of a table, below them a rule and the totals; times and projects need a `context`."""
+    """The lines of a table, below them a rule and the totals; times and projects need a `context`.
+
+    A table that cannot fit is wider than the terminal, so that no figure is lost, unless lines may be `cut`.
+    """
     columns = [column._replace(style=column.style or _STYLES.get(column.kind)) for column in table.columns]
     rows = written(table, context)
     total = columns_wide - len(indent)
     widths = _shared(columns, rows, total, header=header)
 
     def line(cells: Sequence[str], style: str | None) -> str:
-        return _line(columns, widths, cells, style, total, paint)
+        return _line(columns, widths, cells, style, total if cut else None, paint)
 
     styles = {**table.styles, len(table.rows): "bold"} if table.totals is not None else table.styles
     lines = [line([column.title for column in columns], "dim")] if header else []
@@ -106,15 +110,22 @@ def _needed(widths: Iterable[int]) -> int:
 
 
 def _line(
-    columns: Sequence[Column], widths: dict[int, int], cells: Sequence[str], style: str | None, total: int, paint: Paint
+    columns: Sequence[Column],
+    widths: dict[int, int],
+    cells: Sequence[str],
+    style: str | None,
+    most: int | None,
+    paint: Paint,
 ) -> str:
     parts = [
         (columns[place], pad(fit(cells[place], wide), wide, right=columns[place].is_right))
         for place, wide in widths.items()
     ]
     plain = _GAP.join(text for _, text in parts).rstrip()
-    if style is not None or width(plain) > total:
-        return paint(fit(plain, total), style) if style is not None else fit(plain, total)
+    if style is not None:
+        return paint(plain if most is None else fit(plain, most), style)
+    if most is not None and width(plain) > most:
+        return fit(plain, most)
     if not paint.enabled:
         return plain
     painted = [paint(text, column.style) if column.style and text.strip() else text for column, text in parts]
