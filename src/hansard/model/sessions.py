@@ -60,8 +60,13 @@ class Session(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     @property
+    def tokens(self) -> int:
+        """All its tokens together."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
     def other_client(self) -> str:
-        """The client where it is another than most have."""
+        """The client, if it is not Claude Code."""
         return "" if self.client == CLAUDE_CODE else self.client
 
 

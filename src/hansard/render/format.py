@@ -17,7 +17,7 @@ from hansard.model.tools import mcp_parts
 from hansard.render.text import one_line
 
 if TYPE_CHECKING:
-    from hansard.model.display import CallFacts
+    from hansard.model.display import CallFacts, Turn
     from hansard.model.ledger import Budget, Tokens, UsageRow
     from hansard.model.problems import Problem
     from hansard.model.sessions import Session
@@ -276,6 +276,32 @@ def cost(amount: Decimal | None, *, lower_bound: bool, unpriced: bool) -> str:
         return dollars(amount)
     mark = "+?" if unpriced else "+" if lower_bound else ""
     return dollars(amount.quantize(_CENT, ROUND_DOWN) if mark and amount < _CENT else amount) + mark
+
+
+def session_counts(session: Session) -> list[str]:
+    """How many prompts, messages and tool calls a session has, in words."""
+    failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
+    return [
+        many(session.prompts, "prompt"),
+        many(session.messages, "message"),
+        many(session.tool_calls, "tool call") + failed,
+    ]
+
+
+def changed_lines(session: Session) -> list[str]:
+    """How many lines a session changed, in words, if any."""
+    if not session.lines_added and not session.lines_removed:
+        return []
+    return [f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"]
+
+
+def turn_facts(turn: Turn) -> tuple[list[str], int]:
+    """How long a turn took, in words, if it is known; and the tokens it was given."""
+    facts = []
+    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
+        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    used = turn.tokens
+    return facts, used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
 
 
 def listed_cost(session: Session) -> str:

@@ -130,11 +130,12 @@ def index_page(
 
 
 def _totals(sessions: Sequence[Session], zone: tzinfo) -> str:
+    tokens = sum(session.tokens for session in sessions)
     facts = [
         (many(len(sessions), "session"), ""),
         (many(len({session.project for session in sessions}), "project"), ""),
         (many(sum(session.prompts for session in sessions), "prompt"), ""),
-        (f"{short(sum(map(_tokens, sessions)))} tokens", f"{sum(map(_tokens, sessions)):,} tokens"),
+        (f"{short(tokens)} tokens", f"{tokens:,} tokens"),
         (_cost(sessions) or "no price known", ""),
     ]
     times = sorted(
@@ -178,7 +179,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     facts = [many(session.prompts, "prompt"), many(session.tool_calls, "tool call")]
     if session.started_at is not None and ended is not None and ended > session.started_at:
         facts.append(lasting(ended - session.started_at))
-    facts += [f"{short(_tokens(session))} tokens", ", ".join(map(model_name, session.models[:3]))]
+    facts += [f"{short(session.tokens)} tokens", ", ".join(map(model_name, session.models[:3]))]
     when = ""
     if ended is not None:
         when = f'<time datetime="{machine(ended)}">{_when(ended, zone)}</time>'
@@ -186,7 +187,7 @@ def _row(entry: SessionLink, zone: tzinfo) -> str:
     marks = "".join(f'<span class="badge">{one_line(mark, 40)}</span>' for mark in marks_of(session))
     return (
         f'<li class="session" data-at="{ended.timestamp() if ended else 0:.0f}" data-cost="{session.cost_usd or 0:f}"'
-        f' data-tokens="{_tokens(session)}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
+        f' data-tokens="{session.tokens}" data-prompts="{session.prompts}" data-project="{one_line(session.project, 200)}">'
         f'<a href="{escaped(entry.href)}" dir="auto">{one_line(title_of(session), 140)}</a>'
         f'<span class="facts">{marks}{when}{"".join(f"<span>{escaped(fact)}</span>" for fact in facts if fact)}</span>'
         f'<span class="cost">{escaped(cost)}</span></li>'
@@ -201,7 +202,3 @@ def _cost(sessions: Sequence[Session]) -> str:
     bounds = any(session.lower_bound_messages for session in sessions)
     unpriced = any(session.unpriced_models for session in sessions)
     return cost(sum(costs, Decimal(0)), lower_bound=bounds, unpriced=unpriced)
-
-
-def _tokens(session: Session) -> int:
-    return session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens

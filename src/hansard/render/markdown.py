@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 from hansard.model.display import Checklist, Code, Console, Diff, Facts, Part, Picture, Plain, Prose
 from hansard.model.serialize import plain
 from hansard.render.depth import DEPTHS, TYPED, Depth, not_shown, says_again
-from hansard.render.format import call_facts, dollars, duration, many, session_cost, short
+from hansard.render.format import (
+    call_facts,
+    changed_lines,
+    dollars,
+    many,
+    session_cost,
+    session_counts,
+    short,
+    turn_facts,
+)
 from hansard.render.markdown_text import code_span, escape, fenced, nested, prose, quoted
 from hansard.render.text import clean, fit, one_line
 
@@ -85,7 +94,6 @@ class _Drawing:
 
     def front(self, session: Session) -> Iterator[str]:
         title = fit(one_line(session.title[:1000]), _TITLE) or "(untitled)"
-        tokens = session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
         values = {
             "id": one_line(session.session_id),
             "title": title,
@@ -94,7 +102,7 @@ class _Drawing:
             "started": session.started_at,
             "ended": session.ended_at,
             "models": [one_line(model) for model in session.models],
-            "tokens": tokens,
+            "tokens": session.tokens,
             "cost_usd": session.cost_usd,
             "tags": [one_line(tag) for tag in session.tags],
             "pinned": session.pinned,
@@ -109,16 +117,7 @@ class _Drawing:
                 yield f"{name}: {_NOT_IN_FRONT.sub(_escaped, json.dumps(value, ensure_ascii=False))}"
         yield "---"
         yield f"\n# {escape(title)}\n"
-        failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
-        facts = [
-            many(session.prompts, "prompt"),
-            many(session.messages, "message"),
-            many(session.tool_calls, "tool call") + failed,
-        ]
-        if session.lines_added or session.lines_removed:
-            facts.append(
-                f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"
-            )
+        facts = [*session_counts(session), *changed_lines(session)]
         if session.started_at is not None:
             facts.insert(0, self._time(session.started_at))
         if told := session_cost(session):
@@ -329,13 +328,9 @@ def _heading(turn: Turn) -> str:
 
 def _measures(turn: Turn) -> list[str]:
     """How long a turn took, and what it used."""
-    facts = []
-    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
-        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    facts, given = turn_facts(turn)
     if turn.api_messages:
-        used = turn.tokens
-        given = used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
-        facts += [many(turn.api_messages, "message"), f"{short(given)} tokens in, {short(used.output)} out"]
+        facts += [many(turn.api_messages, "message"), f"{short(given)} tokens in, {short(turn.tokens.output)} out"]
     return facts
 
 

@@ -87,7 +87,7 @@ def _cost(amount: Decimal | None, used: CurrentTotal | Session) -> str:
 
 def _session(session: Session) -> list[Any]:
     """Cost and tokens of a session, as text and as numbers."""
-    tokens = session.input_tokens + session.output_tokens + session.cache_read_tokens + session.cache_write_tokens
+    tokens = session.tokens
     amount = None if session.cost_usd is None else float(session.cost_usd)
     return [_cost(session.cost_usd, session), short(tokens), amount, tokens]
 

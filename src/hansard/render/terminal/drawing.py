@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from hansard.lazy_regex import lazy_compile
 from hansard.model.display import Checklist, Code, Part, Picture, Plain, Prose
 from hansard.render.depth import OTHER_BRANCH, TYPED, Depth, not_shown, says_again
-from hansard.render.format import TASK, call_facts, clock, cost, duration, local, many, model_name, short
+from hansard.render.format import TASK, call_facts, clock, cost, local, many, model_name, short, turn_facts
 from hansard.render.terminal import prose
 from hansard.render.terminal.parts import Board, rows_in
 from hansard.render.terminal.spans import BOLD, CYAN, DIM, GREEN, MAGENTA, RED, YELLOW
@@ -350,14 +350,10 @@ def _indented(columns: int, lines: Iterator[str] | list[str]) -> Iterator[str]:
 
 def measures(turn: Turn) -> list[str]:
     """How long a turn took, and what it used."""
-    facts = []
-    if turn.started_at is not None and turn.ended_at is not None and turn.ended_at > turn.started_at:
-        facts.append(duration(int((turn.ended_at - turn.started_at).total_seconds() * 1000)))
+    facts, given = turn_facts(turn)
     if turn.api_messages:
-        used = turn.tokens
-        given = used.input + used.cache_read + used.cache_write_5m + used.cache_write_1h
         facts += [
-            f"{short(given)} in, {short(used.output)} out",
+            f"{short(given)} in, {short(turn.tokens.output)} out",
             cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False),
         ]
     return facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.render.format import many, session_cost, short, span
+from hansard.render.format import changed_lines, many, session_cost, session_counts, short, span
 from hansard.render.terminal.drawing import Drawing, agent_words
 from hansard.render.terminal.parts import Board
 from hansard.render.terminal.spans import BOLD, CYAN, DIM
@@ -42,19 +42,13 @@ def head(session: Session, agent: Agent | None, board: Board) -> Iterator[str]:
             many(agent.tool_calls, "tool call"),
         ]
     else:
-        failed = f" ({session.tool_errors:,} failed)" if session.tool_errors else ""
         facts = [
             span(session.started_at, session.ended_at),
-            many(session.prompts, "prompt"),
-            many(session.messages, "message"),
-            many(session.tool_calls, "tool call") + failed,
+            *session_counts(session),
             f"{short(session.output_tokens)} tokens out",
             *filter(None, [session_cost(session)]),
+            *changed_lines(session),
         ]
-        if session.lines_added or session.lines_removed:
-            facts.append(
-                f"+{session.lines_added:,} -{session.lines_removed:,} lines in {many(session.files_changed, 'file')}"
-            )
     if facts[0] == "-":  # a saved stream has no times
         del facts[0]
     yield from board.lay([(DIM, ", ".join(facts))])
