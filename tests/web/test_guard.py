@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hansard.config import Settings
 from hansard.web.app import make_app
 from hansard.web.auth import HEADERS, MAX_BODY, MAX_QUERY, Auth, Guard, LoginFile
-from hansard.web.params import Params
+from hansard.web.parameters import Params
 from hansard.web.responses import refusal
 from hansard.web.static_files import address
 from tests.web.by_hand import check, host

@@ -6,9 +6,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from hansard.engine import Hansard
+    from hansard.model.requests import Dated
 
 _Answer = TypeVar("_Answer")
+_Request = TypeVar("_Request", bound="Dated")
 _MOST = 12  # the largest, a report by hour of some years, has some megabytes
 _LONG = 0.02  # seconds
 
@@ -38,5 +45,19 @@ class AnswerCache:
                     self._answers.popitem(last=False)
         return made
 
+    def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
+        """What the engine answers to a request."""
+        key = (question, h.state(), steady(request, timed=timed))
+        return self.answer(key, lambda: getattr(h, question)(request))
+
     def __len__(self) -> int:
         return len(self._answers)
+
+
+def steady(request: _Request, *, timed: bool = False) -> _Request:
+    """The same without the time of asking; with its minute if the answer depends on it, as that to a query may."""
+    now = request.now
+    if now is None:
+        return request
+    is_timed = timed or bool(getattr(request, "query", None))
+    return replace(request, now=now.replace(second=0, microsecond=0) if is_timed else None)

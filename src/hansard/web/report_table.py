@@ -19,25 +19,28 @@ from hansard.web.urls import day_place, place, session_place
 if TYPE_CHECKING:
     from hansard.model.ledger import UsageReport, UsageRow
     from hansard.render.reports import Figure
-    from hansard.web.report_request import ReportRequest
+    from hansard.web.report_request import ReportPage, UsagePageRequest
+
+    Wish = ReportPage[UsagePageRequest]
 
 _WEEK = timedelta(days=6)
 
 
 def make_table(
     report: UsageReport,
-    wish: ReportRequest,
+    wish: Wish,
     projects: ProjectNames,
     *,
     most: int,
     more: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
-    """The rows of a report from the one at `wish.skip` on, and its total; `more` says something about times.
+    """The rows of a report from the one at `skip` on, and its total; `more` says something about times.
 
     Every figure links to its explanation.
     """
     names = [name for name in report.by if name != "total"]
-    shown = report.rows[wish.skip : wish.skip + most] if names else ()
+    skip = wish.request.skip
+    shown = report.rows[skip : skip + most] if names else ()
     shown_figures = list(figures((*report.rows, report.totals)))
     columns = [
         Column(name.capitalize(), Kind.LABEL, sort=None if place else "key", css="key")
@@ -47,21 +50,21 @@ def make_table(
     columns += [_minor(figure.column) for figure in shown_figures]
     keys = zip(*(_keys(name, shown, wish, projects, more) for name in names), strict=True)
     rows = [
-        [*cells, *_numbers(shown_figures, row, wish.chosen.explain(names, [row.key[name] for name in names]))]
+        [*cells, *_numbers(shown_figures, row, wish.explain(names, [row.key[name] for name in names]))]
         for cells, row in zip(keys, shown, strict=True)
     ]
     beyond = f"of all {len(report.rows):,} rows" if names and len(report.rows) > len(shown) else ""
     total = Link("Total" if names else "All", more=beyond)
-    return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.chosen.explain(("total",), ()))])
+    return Table(columns, rows, [total, *_numbers(shown_figures, report.totals, wish.explain(("total",), ()))])
 
 
-def sort_link(wish: ReportRequest) -> Callable[[str], SortLink]:
+def sort_link(wish: Wish) -> Callable[[str], SortLink]:
     """The links that sort the report."""
 
     def link(sort: str) -> SortLink:
-        is_now, is_down = wish.sort == sort, wish.order == "desc"
+        is_now, is_down = wish.request.sort == sort, not wish.request.ascending
         order = ("descending" if is_down else "ascending") if is_now else None
-        return SortLink(wish.at(sort=sort, order="asc" if is_now and is_down else None) + "#table", order)
+        return SortLink(wish.address(sort=sort, order="asc" if is_now and is_down else None) + "#table", order)
 
     return link
 
@@ -84,10 +87,10 @@ def _numbers(shown: Sequence[Figure], row: UsageRow, href: str) -> Iterator[Link
 
 
 def _keys(
-    name: str, rows: Sequence[UsageRow], wish: ReportRequest, projects: ProjectNames, more: Mapping[str, str]
+    name: str, rows: Sequence[UsageRow], wish: Wish, projects: ProjectNames, more: Mapping[str, str]
 ) -> Iterator[Link]:
     values = [row.key[name] for row in rows]
-    zone = wish.chosen.span.zone
+    zone = wish.span.zone
     names = key_names(name, {value for value in values if value is not None}, zone, projects)
     for value, row in zip(values, rows, strict=True):
         if value is None:
@@ -106,14 +109,14 @@ def _keys(
             case "project":
                 yield Link(names[value], place("/sessions", project=value), value)
             case "model":
-                yield Link(names[value], wish.at(by="day", model=value, skip=None, sort=None), value)
+                yield Link(names[value], wish.address(by="day", model=value, skip=None, sort=None), value)
             case "branch":
                 yield Link(names[value], None, value)
             case _:
                 yield Link(names[value], *_time_place(name, value, wish), more.get(value, ""))
 
 
-def _time_place(name: str, value: str, wish: ReportRequest) -> tuple[str | None, str]:
+def _time_place(name: str, value: str, wish: Wish) -> tuple[str | None, str]:
     """Where a time leads, and what it is in full: a day to its sessions, what is longer to its days, a block to its sessions."""
     try:
         match name:
@@ -140,6 +143,6 @@ def _time_place(name: str, value: str, wish: ReportRequest) -> tuple[str | None,
         return None, ""
 
 
-def _within(wish: ReportRequest, by: str, since: str, until: str) -> str:
+def _within(wish: Wish, by: str, since: str, until: str) -> str:
     """The same report by something finer, within a shorter time."""
-    return wish.at(by=by, range=None, since=since, until=until, sort=None, order=None)
+    return wish.address(by=by, range=None, since=since, until=until, sort=None, order=None)

@@ -1,4 +1,4 @@
-"""Addresses of pages, with what they are asked."""
+"""Addresses of pages, with their parameters."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from urllib.parse import quote, urlencode
 
 from hansard.render.html.escaping import element_id
 
-Params = str | int | bool | None | Iterable[str | None]
+UrlValue = str | int | bool | None | Iterable[str | None]
 
 
-def place(path: str, /, **asked: Params) -> str:
-    """An address; what is None, False or an empty text is left out, a list is asked once for each of its values."""
+def place(path: str, /, **asked: UrlValue) -> str:
+    """An address; None, False and empty texts are left out, a list gives one parameter for each of its values."""
     pairs: list[tuple[str, str]] = []
     for name, value in asked.items():
         if value is None or value is False or value == "":
@@ -19,13 +19,13 @@ def place(path: str, /, **asked: Params) -> str:
         if isinstance(value, (str, int)):
             pairs.append((name, "1" if value is True else str(value)))
         else:
-            pairs += [(name, "" if one is None else one) for one in value]  # in a list nothing may be left out
+            pairs += [(name, "" if one is None else one) for one in value]  # nothing in a list may be left out
     text = urlencode(pairs, errors="replace", safe="/:,")
     return f"{path}?{text}" if text else path
 
 
 def session_place(session_id: str, offset: int | None = None, agent_id: str = "", q: str = "") -> str:
-    """A session, or the line of it or of one of its subagents that begins at a byte; what `q` finds is marked there."""
+    """A session, or the line at a byte of it or of one of its subagents; matches of `q` are marked there."""
     path = f"/sessions/{quote(session_id, safe='', errors='replace')}"
     if offset is None:
         return path

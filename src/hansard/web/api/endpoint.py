@@ -9,19 +9,18 @@ from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from starlette.responses import Response
 from starlette.routing import Route
 
 from hansard.errors import UsageError
 from hansard.model.serialize import encoded
-from hansard.web.api.parameter import Parameter, make_parameter
-from hansard.web.params import Params, checked
+from hansard.web.parameters import Nothing, Parameter, Params, checked, make_parameters
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from msgspec import Struct
     from starlette.requests import Request
 
     from hansard.config import Settings
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 _SENDING = ("PUT", "POST")  # methods with a body
-
-
-class Nothing(Struct, frozen=True):
-    """The request of an endpoint without parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +66,7 @@ class Endpoint:
     @cached_property
     def path_parameters(self) -> tuple[Parameter, ...]:
         """The parameters that are parts of the path."""
-        return tuple(make_parameter(self.request, name) for name in re.findall(r"\{(\w+)", self.path))
+        return make_parameters(self.request, re.findall(r"\{(\w+)", self.path))
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -86,7 +81,7 @@ class Endpoint:
     def _others(self) -> tuple[Parameter, ...]:
         names = self.names.split() or self.request.__struct_fields__
         in_path = {one.name for one in self.path_parameters}
-        return tuple(make_parameter(self.request, name) for name in names if name not in in_path)
+        return make_parameters(self.request, [name for name in names if name not in in_path])
 
     async def respond(self, request: Request) -> Response:
         """Check, ask, answer."""

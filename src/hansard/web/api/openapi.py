@@ -9,7 +9,7 @@ from typing import Any
 from hansard import __version__
 from hansard.model.schema import Schema, schema_components
 from hansard.web.api.endpoint import JSON, Call, Endpoint
-from hansard.web.api.parameter import Parameter
+from hansard.web.parameters import Parameter
 
 _PLACE = "#/components/schemas/"
 _REFUSALS = {

@@ -13,8 +13,9 @@ from hansard.model.fields import Timestamp
 from hansard.model.serialize import encoded
 from hansard.model.sessions import Tagged
 from hansard.query.health import Diagnosis, Status
-from hansard.web.api.endpoint import Call, Endpoint, Nothing
+from hansard.web.api.endpoint import Call, Endpoint
 from hansard.web.live import News
+from hansard.web.parameters import Nothing
 from hansard.web.redirect_file import LINK_SECONDS
 from hansard.web.responses import Json
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Annotated
 
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
@@ -15,9 +15,10 @@ from starlette.routing import Route
 from hansard.errors import UsageError
 from hansard.export.formats import draw
 from hansard.export.names import name_sessions
-from hansard.web.pages.session.downloads import FORMS
+from hansard.model.requests import about
+from hansard.web.pages.session.downloads import FORMS, DownloadRequest
 from hansard.web.pages.session.show import find_by_id, zone_of
-from hansard.web.params import Params
+from hansard.web.parameters import read_params
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,12 +31,16 @@ _IN_MEMORY = 8 << 20
 _PIECE = 1 << 18
 
 
+class BulkExportRequest(DownloadRequest, frozen=True, kw_only=True):
+    """Sessions and the format of their files."""
+
+    sessions: Annotated[Sequence[str], about("The whole id of each.", http="session", most=_MOST)] = ()
+
+
 async def download(request: Request) -> Response:
     """The sessions that `session` names, each as a file of one format; jsonl is the transcript, byte for byte."""
-    asked = Params(request)
-    form = asked.choice("format", FORMS, "html")
-    names = list(dict.fromkeys(asked.each("session", _MOST)))
-    asked.done()
+    asked = read_params(request, BulkExportRequest)
+    form, names = asked.format, list(dict.fromkeys(asked.sessions))
     if not names:
         raise UsageError("missing parameter 'session'")
     zone = zone_of(request)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from starlette.routing import Route
 
 from hansard.errors import UsageError
@@ -28,8 +29,7 @@ from hansard.render.format import ProjectNames, exact, row_cost
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
-from hansard.web.report_request import explain_command, explained, named_key, parse_report_filters
+from hansard.web.report_request import LIMITS, named_key, option, parse_explain_page
 from hansard.web.responses import html
 from hansard.web.urls import place, session_place
 
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.calendar import Zone
     from hansard.model.explain import Charge, ExplainedLine, ExplainedMessage, ExplainedRate, Explanation
-    from hansard.web.report_request import ReportFilters
+    from hansard.web.report_request import ExplainPageRequest, ReportPage
 
-_LIMITS = (20, 100, 500)
 _MANY_LINES = 12
 
 
@@ -105,23 +104,18 @@ class MessageShown:
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Params(request)
-    target = asked.text("target")
-    by = asked.words("by", DIMENSIONS)
-    key = tuple(value or None for value in asked.each("key", len(DIMENSIONS)))
-    limit = asked.number("limit", _LIMITS[0], 1, _LIMITS[-1])
-    chosen = parse_report_filters(request, asked, default="all")
-    asked.done()
-    if key and not by:
+    chosen = parse_explain_page(request)
+    asked = chosen.request
+    by, limit = tuple(asked.by or ()), asked.limit or 0
+    if asked.key and not by:
         raise UsageError("'key' needs 'by', the report it is a row of; or use 'target'")
 
     def answer(h: Hansard) -> Response:
-        meant = named_key(h, chosen, by, key)
-        found = explained(h, request.app.state.cache, chosen, by, meant, target=target, limit=limit)
-        zone: Zone = request.app.state.zone
-        names = tuple(found.by)
-        more = next((one for one in _LIMITS if one > limit), None) if found.rest.api_messages else None
-        again: dict[str, Any] = {"by": ",".join(by), "key": key, "target": target, **chosen.asked}
+        key = named_key(h, asked, by)
+        found: Explanation = request.app.state.cache.ask(h, "explain", replace(asked, key=key))
+        zone = chosen.span.zone
+        more = next((one for one in LIMITS if one > limit), None) if found.rest.api_messages else None
+        again: dict[str, Any] = {"by": ",".join(by), "key": asked.key, "target": asked.target, **chosen.filters}
         return html(
             request,
             "explain.html",
@@ -129,7 +123,8 @@ async def show(request: Request) -> Response:
             at="/usage",
             found=found,
             heading=list(_heading(found, zone, request.app.state.engines.names)),
-            chosen=chosen,
+            asked=asked,
+            span=chosen.span,
             figure=row_cost(found.figure),
             exactly=None if found.figure.cost_usd is None else exact(found.figure.cost_usd),
             used=used(found.figure),
@@ -142,19 +137,27 @@ async def show(request: Request) -> Response:
             rest=None if found.rest.cost_usd is None else exact(found.rest.cost_usd),
             more=None if more is None else place("/explain", **again, limit=more),
             more_count=more,
-            command=explain_command(chosen, by, meant, target, limit),
-            back=_back(chosen, names),
+            command=_command(chosen, by, key),
+            back=_back(chosen, tuple(found.by)),
         )
 
     page: Response = await request.app.state.engines.read(answer)
     return page
 
 
-def _back(chosen: ReportFilters, names: Sequence[str]) -> str:
+def _command(chosen: ReportPage[ExplainPageRequest], by: Sequence[str], key: Sequence[str | None]) -> str:
+    """The same explanation in a terminal."""
+    asked = chosen.request
+    query = option("--query", asked.query) if asked.query else []
+    values = [asked.target] if asked.target is not None else ["-" if value is None else value for value in key]
+    words = ["--by", ",".join(by)] if by else []
+    return chosen.command("explain", *words, then=[*query, "--limit", str(asked.limit)], values=values)
+
+
+def _back(chosen: ReportPage[ExplainPageRequest], names: Sequence[str]) -> str:
     """The report that the figure is a row of."""
     by = [name for name in names if name in DIMENSIONS and name != "total"]
-    asked = chosen.asked if chosen.span.name is None else {**chosen.asked, "range": chosen.span.name}
-    return place("/usage", by=",".join(by) or "day", **asked)
+    return place("/usage", by=",".join(by) or "day", **chosen.filters, range=chosen.span.name)
 
 
 def _heading(found: Explanation, zone: Zone, names: ProjectNames) -> Iterator[dict[str, str | None]]:

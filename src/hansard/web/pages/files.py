@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 from markupsafe import Markup
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.routing import Route
 
 from hansard.errors import UsageError
+from hansard.model.requests import CallsRequest, FileHistoryRequest, FilesRequest, FolderRequest, about, same_for
 from hansard.render.format import day
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
 from hansard.thread.tool_views import view
-from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.page_cache import shared
-from hansard.web.params import LAST_OFFSET, Params
-from hansard.web.period import parse_period
+from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
+from hansard.web.parameters import LAST_OFFSET, read_params
 from hansard.web.responses import html
 from hansard.web.urls import place, session_place
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from hansard.model.calendar import Zone
     from hansard.model.calls import Call, ChangedFile, FileHistory
     from hansard.model.threads import ToolCall
+    from hansard.web.answer_cache import AnswerCache
 
 _VIEWS = {"files": "Files", "folders": "Folders", "changes": "Changes"}
 _SORTS = {
@@ -62,71 +65,79 @@ class Step:
     drawn: Markup | None = None
 
 
+class FileListRequest(FilesRequest, frozen=True, kw_only=True):
+    """A page of files, of a folder, or of changes."""
+
+    text: Annotated[str | None, about("Words of the path.", http="q")] = None
+    under: Annotated[str | None, about("A folder, with a slash at its end.", longest=_LONGEST_PATH)] = None
+    view: Annotated[str, about("What is listed.", choices=_VIEWS)] = "files"
+    range: Annotated[str, about("Days up to today.", choices=RANGES)] = "all"
+
+
+class FileHistoryPageRequest(FileHistoryRequest, frozen=True, kw_only=True):
+    """What was done to one file."""
+
+    path: Annotated[str, about("The file's path as it is in the calls.", longest=_LONGEST_PATH)]
+    range: Annotated[str, about("Days up to today.", choices=RANGES)] = "all"
+
+
+class ChangeRequest(Struct, frozen=True, kw_only=True):
+    """One call."""
+
+    transcript: Annotated[str, about("The path of its transcript.", longest=_LONGEST_PATH)]
+    root: Annotated[str | None, about("The root of the transcript.", longest=_LONGEST_PATH)] = None
+    offset: Annotated[int, about("Where its line begins.", ge=0, le=LAST_OFFSET)] = 0
+    block: Annotated[int, about("Its number in the line.", ge=0, le=1 << 20)] = 0
+    generation: Annotated[int | None, about("The generation of the transcript.", ge=1, le=1 << 31)] = None
+    session: Annotated[str | None, about("The session.")] = None
+
+
 async def show(request: Request) -> Response:
     """The page: files, folders, or all changes."""
-    asked = Params(request)
-    zone: Zone = request.app.state.zone
-    now = datetime.now(UTC)
-    chosen = asked.choice("view", _VIEWS, "files")
-    text, project, under = asked.text("q"), asked.text("project"), asked.text("under", _LONGEST_PATH)
-    sort = asked.choice("sort", _SORTS, "last")
-    order = asked.choice("order", ("asc", "desc"), "asc" if sort == "path" else "desc")
-    cursor = asked.text("cursor")
-    span = parse_period(asked, zone, now, default="all")
-    asked.done()
-    if under is not None and not under.endswith(("/", "\\")):
+    asked = parse_page(request, FileListRequest, "text project view under sort ascending range since until cursor")
+    wanted = asked.request
+    if wanted.under is not None and not wanted.under.endswith(("/", "\\")):
         raise UsageError("invalid 'under': a folder must end with a slash")
-    narrowed = ListFilters(
-        "/files",
-        span,
-        {
-            "q": text,
-            "project": project,
-            "view": None if chosen == "files" else chosen,
-            "under": under,
-            "sort": None if sort == "last" else sort,
-            "order": order if order != ("asc" if sort == "path" else "desc") else None,
-        },
-    )
-    wanted: dict[str, Any] = {"project": project, "since": span.since, "until": span.until}
+    ascending = wanted.ascending if wanted.ascending is not None else wanted.sort == "path"
+    narrowed = asked.without_usual_order(ascending=ascending, usual=wanted.sort == "path")
+    zone = asked.span.zone
 
-    ascending = order == "asc"
-
-    def find(h: Hansard) -> Any:
-        if chosen == "folders":
-            return h.folder(under, text=text, **wanted)
-        if chosen == "changes":
-            return h.calls(kind="changes", text=text, under=under, limit=_STEPS, cursor=cursor, **wanted)
-        return h.files(text, under=under, sort=sort, ascending=ascending, limit=_ROWS, cursor=cursor, **wanted)
+    def find(h: Hansard, cache: AnswerCache) -> Any:
+        where: dict[str, Any] = {"under": wanted.under, "text": wanted.text}
+        if wanted.view == "folders":
+            return cache.ask(h, "folder", same_for(FolderRequest, wanted, **where))
+        if wanted.view == "changes":
+            where |= {"kind": "changes", "limit": _STEPS, "cursor": wanted.cursor}
+            return cache.ask(h, "calls", same_for(CallsRequest, wanted, **where))
+        return cache.ask(h, "files", replace(wanted, ascending=ascending, limit=_ROWS))
 
     def drawn(page: Any) -> dict[str, Any]:
-        if chosen == "folders":
+        if wanted.view == "folders":
             folders = [(one, one.path[len(page.under) :], narrowed.address(under=one.path)) for one in page.folders]
             return {"rows": _rows(page.files), "folders": folders, "crumbs": _crumbs(narrowed, page.under)}
-        if chosen == "changes":
+        if wanted.view == "changes":
             return {"days": _by_day(_steps(page.calls, zone))}
-        heads = headings(narrowed, _SORTS, sort, ascending=ascending, default="last")
+        heads = headings(narrowed, _SORTS, wanted.sort, ascending=ascending, default="last")
         return {"rows": _rows(page.files), "heads": heads}
 
     def answer(h: Hansard) -> Response:
-        key = ("files", h.state(), chosen, text, under, sort, order, cursor, *wanted.values())
-        found = request.app.state.cache.answer(key, lambda: find(h))
-        more = found.next_cursor if chosen != "folders" else None
+        found = find(h, request.app.state.cache)
+        more = found.next_cursor if wanted.view != "folders" else None
         return html(
             request,
             "files.html",
             title="Files",
             at="/files",
-            view=chosen,
+            view=wanted.view,
             views=[
-                Choice(name, narrowed.address(view=None if key == "files" else key), key == chosen)
+                Choice(name, narrowed.address(view=None if key == "files" else key), key == wanted.view)
                 for key, name in _VIEWS.items()
             ],
             narrowed=narrowed,
             projects=h.field_values("project"),
             top=narrowed.address(under=None),
             more=narrowed.address(cursor=more) if more else None,
-            first=narrowed.address() if cursor else None,
+            first=narrowed.address() if wanted.cursor else None,
             page=found,
             **drawn(found),
         )
@@ -137,24 +148,13 @@ async def show(request: Request) -> Response:
 
 async def history(request: Request) -> Response:
     """Everything that was done to one file."""
-    asked = Params(request)
-    zone: Zone = request.app.state.zone
-    path = asked.text("path", _LONGEST_PATH)
-    project, reads, cursor = asked.text("project"), asked.flag("reads"), asked.text("cursor")
-    span = parse_period(asked, zone, datetime.now(UTC), default="all")
-    asked.done()
-    if path is None:
-        raise UsageError("missing parameter 'path'")
-    narrowed = ListFilters("/files/history", span, {"path": path, "project": project, "reads": reads})
+    narrowed = parse_page(request, FileHistoryPageRequest, "path project reads range since until cursor")
+    asked = narrowed.request
 
     def answer(h: Hansard) -> Response:
-        wanted: dict[str, Any] = {"project": project, "since": span.since, "until": span.until, "reads": reads}
-        key = ("history", h.state(), path, cursor, *wanted.values())
-        found: FileHistory = request.app.state.cache.answer(
-            key, lambda: h.file_history(path, limit=_STEPS, cursor=cursor, **wanted)
-        )
-        steps = _steps(found.page.calls, zone, _drawn(h, found.page.calls, _DRAWN))
-        name, folder = _name(path)
+        found: FileHistory = request.app.state.cache.ask(h, "file_history", replace(asked, limit=_STEPS))
+        steps = _steps(found.page.calls, narrowed.span.zone, _drawn(h, found.page.calls, _DRAWN))
+        name, folder = _name(asked.path)
         return html(
             request,
             "files_history.html",
@@ -167,11 +167,11 @@ async def history(request: Request) -> Response:
             narrowed=narrowed,
             days=_by_day(steps),
             views=[
-                Choice("Changes", narrowed.address(reads=None), not reads),
-                Choice("Changes and reads", narrowed.address(reads=True), reads),
+                Choice("Changes", narrowed.address(reads=None), not asked.reads),
+                Choice("Changes and reads", narrowed.address(reads=True), asked.reads),
             ],
             more=narrowed.address(cursor=found.page.next_cursor) if found.page.next_cursor else None,
-            first=narrowed.address() if cursor else None,
+            first=narrowed.address() if asked.cursor else None,
         )
 
     page: Response = await request.app.state.engines.read(answer)
@@ -179,15 +179,12 @@ async def history(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """What one call did, to be put into a page."""
-    asked = Params(request)
-    transcript, root = asked.needed("transcript", _LONGEST_PATH), asked.text("root", _LONGEST_PATH)
-    offset, block = asked.number("offset", 0, 0, LAST_OFFSET), asked.number("block", 0, 0, 1 << 20)
-    generation, session_id = asked.number("generation", None, 1, 1 << 31), asked.text("session")
-    asked.done()
+    """What one call did, for an open page."""
+    asked = read_params(request, ChangeRequest)
 
     def answer(h: Hansard) -> Response:
-        call = h.tool_call(transcript, offset, block, session_id=session_id, root=root, generation=generation)
+        where: dict[str, Any] = {"session_id": asked.session, "root": asked.root, "generation": asked.generation}
+        call = h.tool_call(asked.transcript, asked.offset, asked.block, **where)
         return html(request, "files_change.html", drawn=draw_call(call))
 
     page: Response = await request.app.state.engines.read(answer)
@@ -292,7 +289,7 @@ def _inside(folder: str, project: str) -> str:
     return folder[len(base) + 1 :] if base and folder.startswith((f"{base}/", f"{base}\\")) else folder
 
 
-def _crumbs(narrowed: ListFilters, under: str) -> list[tuple[str, str]]:
+def _crumbs(narrowed: PageRequest[Any], under: str) -> list[tuple[str, str]]:
     """The folders above one, each with its address."""
     found = []
     start = 0

@@ -14,7 +14,7 @@ from hansard.query.health import Diagnosis, Finding
 from hansard.render.charts.svg import per_cent
 from hansard.render.format import many
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
+from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import html
 from hansard.web.responses import page as drawn
 from hansard.web.streaming import begun
@@ -67,7 +67,7 @@ class Share:
 
 async def show(request: Request) -> Response:
     """The page; the walk through the sources comes behind its head, and the check of the databases when it is done."""
-    Params(request).done()
+    read_params(request, Nothing)
 
     def rest(h: Hansard) -> str:
         state = request.app.state
@@ -99,7 +99,7 @@ async def show(request: Request) -> Response:
 
 async def check(request: Request) -> Response:
     """What `hansard doctor` finds: it looks through all databases, which takes seconds, and is kept for a minute."""
-    Params(request).done()
+    read_params(request, Nothing)
     state = request.app.state
     if not hasattr(state, "checking"):
         state.checking = asyncio.Lock()

@@ -6,17 +6,20 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct
 from starlette.routing import Route
 
+from hansard.model.requests import about
 from hansard.query.activity import LIVE
 from hansard.render.charts.svg import shades
 from hansard.render.charts.usage import draw_spending, draw_week_hours, draw_year
 from hansard.render.format import listed_cost, many, row_cost
 from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, measure_of, week_hours_of, year_of
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
+from hansard.web.page_request import Choice, parse_page
+from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import html
 from hansard.web.summary_cards import all_time, block_of, budget_of, summary_cards
 from hansard.web.urls import day_place, place
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport
     from hansard.model.sessions import Session
+    from hansard.web.page_request import PageRequest
+
+    Chosen = PageRequest["OverviewRequest"]
 
 _RECENT, _PINNED, _TOP = 8, 6, 7
 _DAY = timedelta(days=1)
@@ -48,24 +54,17 @@ class ListedSession:
     live_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
-    """One of several ways to see a chart."""
+class OverviewRequest(Struct, frozen=True, kw_only=True):
+    """How the charts are drawn."""
 
-    name: str
-    href: str
-    current: bool
+    heat: Annotated[str, about("What the year shows.", choices=_HEATS)] = "cost"
+    split: Annotated[str, about("What the bars are divided by.", choices=_SPLITS)] = "model"
+    days: Annotated[str, about("How many days have bars.", choices=_SPANS)] = "30"
 
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Params(request)
-    chosen = {
-        "heat": asked.choice("heat", _HEATS, "cost"),
-        "split": asked.choice("split", _SPLITS, "model"),
-        "days": asked.choice("days", _SPANS, "30"),
-    }
-    asked.done()
+    chosen = parse_page(request, OverviewRequest, "heat split days")
 
     def answer(h: Hansard) -> Response:
         now, zone = datetime.now(UTC), request.app.state.zone
@@ -89,7 +88,7 @@ async def show(request: Request) -> Response:
 
 async def refresh(request: Request) -> Response:
     """What changes while somebody looks: the part of the page that asks for itself again."""
-    Params(request).done()
+    read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
         return html(request, "overview_now.html", **_now(request, h, datetime.now(UTC)))
@@ -100,7 +99,7 @@ async def refresh(request: Request) -> Response:
 
 async def cleanup(request: Request) -> Response:
     """What the client deletes next: it takes a walk through the sources, so it comes after the page, and is kept a while."""
-    Params(request).done()
+    read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
         known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
@@ -112,7 +111,7 @@ async def cleanup(request: Request) -> Response:
 
 async def total(request: Request) -> Response:
     """The figures of all time: they grow with the history, so they come after the page."""
-    Params(request).done()
+    read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
         state = request.app.state
@@ -126,7 +125,7 @@ async def total(request: Request) -> Response:
 
 async def hours(request: Request) -> Response:
     """When the work was done, by weekday and hour, and the sessions that cost most; after the page for the same reason."""
-    Params(request).done()
+    read_params(request, Nothing)
 
     def answer(h: Hansard) -> Response:
         known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
@@ -174,11 +173,11 @@ def _listed(session: Session, live_at: datetime | None) -> ListedSession:
 # -- charts
 
 
-def _charts(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+def _charts(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
     """Both charts; as they were drawn last where neither the store nor the day has changed."""
     kept, known = request.app.state.cache, (h.state(), request.app.state.zone.local(now).date())
-    year = kept.answer(("year", *known, *chosen.values()), lambda: _year(request, h, now, chosen))
-    spending = kept.answer(("spending", *known, *chosen.values()), lambda: _spending(request, h, now, chosen))
+    year = kept.answer(("year", *known, chosen.request), lambda: _year(request, h, now, chosen))
+    spending = kept.answer(("spending", *known, chosen.request), lambda: _spending(request, h, now, chosen))
     return {**year, **spending}
 
 
@@ -195,26 +194,23 @@ def _hours(request: Request, h: Hansard, now: datetime) -> dict[str, Any]:
     }
 
 
-def _switches(name: str, chosen: dict[str, str], choices: dict[str, str]) -> list[Switch]:
-    usual = {"heat": "cost", "split": "model", "days": "30"}
+def _choices(name: str, chosen: Chosen, choices: dict[str, str]) -> list[Choice]:
+    current = getattr(chosen.request, name)
+    default = getattr(OverviewRequest(), name)
     return [
-        Switch(
-            words,
-            place("/", **{at: value for at, value in {**chosen, name: key}.items() if value != usual[at]}),
-            chosen[name] == key,
-        )
+        Choice(words, chosen.address(**{name: None if key == default else key}), key == current)
         for key, words in choices.items()
     ]
 
 
-def _year(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+def _year(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
     today = zone.local(now).date()
     since = zone.midnight(today - _DAY * 7 * (WEEKS + 1))
     report = h.usage(by="day", since=since, timezone=request.app.state.settings.timezone, now=now)
     if not report.rows:  # nothing for a year: the last one that there was
         report = h.usage(by="day", timezone=request.app.state.settings.timezone, now=now)
-    measure = Measure(is_money=chosen["heat"] == "cost" and measure_of(report).is_money)
+    measure = Measure(is_money=chosen.request.heat == "cost" and measure_of(report).is_money)
     days = days_of(report, measure)
     first, last = year_of(report, days, today)
     total = measure.text(sum((amount for day, amount in days.items() if first <= day <= last), Amount()))
@@ -222,7 +218,7 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -
     def told(amount: Amount) -> str:
         return f"{measure.title}  {measure.text(amount)}"
 
-    if chosen["heat"] == "sessions":
+    if chosen.request.heat == "sessions":
         days = _session_days(h, zone, first, last)
         within = h.sessions(since=zone.midnight(first), until=zone.midnight(last + _DAY), limit=1)
         total = many(within.total, "session")
@@ -230,8 +226,8 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -
         days,
         first,
         last,
-        told=_told_sessions if chosen["heat"] == "sessions" else told,
-        label=f"{_HEATS[chosen['heat']]} on each day of the year",
+        told=_told_sessions if chosen.request.heat == "sessions" else told,
+        label=f"{_HEATS[chosen.request.heat]} on each day of the year",
         lead=lambda day: day_place(day.isoformat()),
     )
     busy = sum(amount.size > 0 for amount in days.values())
@@ -239,7 +235,7 @@ def _year(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -
         "year": chart,
         "year_words": f"{total} on {many(busy, 'day')}",
         "shades": shades(),
-        "heats": _switches("heat", chosen, _HEATS),
+        "heats": _choices("heat", chosen, _HEATS),
     }
 
 
@@ -253,15 +249,15 @@ def _session_days(h: Hansard, zone: Zone, first: date, last: date) -> dict[date,
     return {day: Amount(Decimal(count)) for day, count in zip(days, counts, strict=False) if count}
 
 
-def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str]) -> dict[str, Any]:
+def _spending(request: Request, h: Hansard, now: datetime, chosen: Chosen) -> dict[str, Any]:
     zone: Zone = request.app.state.zone
     timezone = request.app.state.settings.timezone
-    days = int(chosen["days"])
+    days = int(chosen.request.days)
     today = last = zone.local(now).date()
 
     def used(last: date) -> UsageReport:
         bounds = zone.midnight(last - _DAY * (days - 1)), zone.midnight(last + _DAY)
-        return h.usage(by=("day", chosen["split"]), since=bounds[0], until=bounds[1], timezone=timezone, now=now)
+        return h.usage(by=("day", chosen.request.split), since=bounds[0], until=bounds[1], timezone=timezone, now=now)
 
     report = used(last)
     if not report.rows and (at := h.usage(by="total", timezone=timezone, now=now).totals.last_at) is not None:
@@ -284,10 +280,10 @@ def _spending(request: Request, h: Hansard, now: datetime, chosen: dict[str, str
         "spent_href": place("/explain", by="total", **when) if report.rows else None,
         "spent_in": f"{days} days" + ("" if last == today else f" up to {date_text(last)}"),
         "measure": measure.title,
-        "splits": _switches("split", chosen, _SPLITS),
-        "spans": _switches("days", chosen, _SPANS),
+        "splits": _choices("split", chosen, _SPLITS),
+        "spans": _choices("days", chosen, _SPANS),
         "usage_href": place(
-            "/usage", by="day", stack=chosen["split"], **({"range": f"{days}d"} if last == today else when)
+            "/usage", by="day", stack=chosen.request.split, **({"range": f"{days}d"} if last == today else when)
         ),
     }
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from hansard.errors import NotFound
-from hansard.model.requests import PROMPT_SOURCES
+from hansard.model.requests import PromptsRequest, about
 from hansard.query.language import QueryError
-from hansard.web.form_errors import TIMES, FormError, times_of
 from hansard.web.page_cache import shared
-from hansard.web.params import LAST_OFFSET, Params
+from hansard.web.page_request import TIMES, FormError, parse_page
+from hansard.web.parameters import LAST_OFFSET, read_params
 from hansard.web.responses import html
 from hansard.web.search_hits import stamp
-from hansard.web.urls import place, session_place
+from hansard.web.urls import session_place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.calendar import Zone
     from hansard.model.prompts import Prompt
+    from hansard.web.page_request import PageRequest
 
 _PAGE = 50
 SHOWN = 1_500  # characters of a prompt in the list
@@ -40,49 +40,29 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PromptListRequest:
-    """What is asked for, as it stands in the address."""
+class PromptListRequest(PromptsRequest, frozen=True, kw_only=True):
+    """A page of prompts, or a piece of it."""
 
-    q: str | None = None
-    project: str | None = None
-    since: str | None = None
-    until: str | None = None
-    source: str | None = None
-    unique: bool = False
+    part: Annotated[str, about("The piece of the page to send.", choices=_PARTS)] = "page"
 
-    def address(self, **changes: Any) -> str:
-        """The address of this list, or of one that differs in something."""
-        own = {name: value for name, value in changes.items() if name in PromptListRequest.__dataclass_fields__}
-        more = {name: value for name, value in changes.items() if name not in own}
-        return place("/prompts", **asdict(replace(self, **own)), **more)
 
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether anything is left out."""
-        return replace(self, unique=False) != PromptListRequest()
+class PromptTextRequest(Struct, frozen=True, kw_only=True):
+    """One prompt."""
+
+    transcript: Annotated[str, about("The path of its transcript.")]
+    offset: Annotated[int, about("Where its line begins.", ge=0, le=LAST_OFFSET)] = 0
 
 
 async def show(request: Request) -> Response:
-    """The page, or a part of it; how many there are takes going through all of them, so it comes after."""
-    asked = Params(request)
-    listing = PromptListRequest(
-        asked.text("q"),
-        asked.text("project"),
-        asked.text("since"),
-        asked.text("until"),
-        asked.choice("source", PROMPT_SOURCES, "") or None,
-        asked.flag("unique"),
-    )
-    part, cursor = asked.choice("part", _PARTS, "page"), asked.text("cursor")
-    asked.done()
-    zone: Zone = request.app.state.zone
+    """The page, or a piece of it; the number of prompts takes longer than the first of them, so it comes after."""
+    listing = parse_page(request, PromptListRequest, "query project since until source unique part cursor")
+    part = listing.request.part
 
     def answer(h: Hansard) -> Response:
         if part == "count":
-            found = _found(h, listing, None, zone, counted=True)
-            return PlainTextResponse("" if found["page"] is None else str(found["page"].total))
-        found = _found(h, listing, cursor, zone, counted=False)
+            page = _found(h, listing, limit=1, cursor=None, counted=True)["page"]
+            return PlainTextResponse("" if page is None else str(page.total))
+        found = _found(h, listing, limit=_PAGE, counted=False)
         if part == "page":
             found["projects"] = h.field_values("project")
         return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
@@ -92,48 +72,32 @@ async def show(request: Request) -> Response:
 
 
 async def text(request: Request) -> Response:
-    """One prompt as it was typed, with nothing left out."""
-    asked = Params(request)
-    transcript, offset = asked.needed("transcript"), asked.number("offset", 0, 0, LAST_OFFSET)
-    asked.done()
-    found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(transcript, offset))
+    """One prompt as it was typed, in full."""
+    asked = read_params(request, PromptTextRequest)
+    found: str | None = await request.app.state.engines.read(lambda h: h.prompt_text(asked.transcript, asked.offset))
     if found is None:
         raise NotFound("there is no prompt at this place")
     return PlainTextResponse(found.encode("utf-8", "replace"))
 
 
-def _found(h: Hansard, listing: PromptListRequest, cursor: str | None, zone: Zone, *, counted: bool) -> dict[str, Any]:
+def _found(h: Hansard, listing: PageRequest[PromptListRequest], **how: Any) -> dict[str, Any]:
     told: dict[str, Any] = {
         "listing": listing,
-        "cursor": cursor,
+        "is_narrowed": listing.has("q", "project", "since", "until", "source"),
+        "cursor": listing.request.cursor,
         "times": TIMES,
         "kinds": KINDS,
         "shown": SHOWN,
         "place_of": place_of,
         "stamp": stamp,
-        "mistakes": {},
+        "mistakes": listing.mistakes,
         "page": None,
     }
-    now = datetime.now(UTC)
-    mistakes: dict[str, FormError] = told["mistakes"]
-    since, until = times_of(listing.since, listing.until, now, zone.info, mistakes)
-    if mistakes:
-        return told
-    try:
-        told["page"] = h.prompts(
-            listing.q,
-            project=listing.project,
-            source=listing.source,
-            unique=listing.unique,
-            limit=1 if counted else _PAGE,
-            cursor=cursor,
-            counted=counted,
-            timezone=zone.asked,
-            since=since,
-            until=until,
-        )
-    except QueryError as error:
-        mistakes["q"] = FormError.of(error)
+    if not listing.mistakes:
+        try:
+            told["page"] = h.prompts(replace(listing.request, **how))
+        except QueryError as error:
+            listing.mistakes["q"] = FormError.of(error)
     return told
 
 

@@ -1,40 +1,40 @@
-"""Search: the page with its first results, and the pieces that come as one types: results, facets, completions, the palette."""
+"""Search: the page with its first results, and the pieces fetched while one types: results, facets, completions, the palette."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.routing import Route
 
 from hansard.errors import UsageError
-from hansard.model.requests import SEARCH_SORTS
+from hansard.model.requests import SearchRequest, about
 from hansard.query.language import FIELDS, QueryError
 from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.render.format import ProjectNames, project_name, tool_name, when
 from hansard.render.html.escaping import cut_line
-from hansard.web.form_errors import FormError
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
+from hansard.web.page_request import FormError, parse_page
+from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import Json, html
 from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
-from hansard.web.urls import place
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.calendar import Zone
     from hansard.model.search import Facets, SearchPage
     from hansard.model.sessions import Session
-
-    SearchFound = tuple[SearchPage, str | None]
+    from hansard.web.page_request import PageRequest
 
 _SESSIONS = 10
 _HITS = 20
@@ -56,36 +56,36 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """What is asked for, as it stands in the address."""
+class SearchPageRequest(SearchRequest, frozen=True, kw_only=True):
+    """A search as the address of the page says it."""
 
-    q: str | None = None
-    group: str = "session"  # session, none
-    sort: str = "best"
+    query: Annotated[str, about("The query.", http="q")] = ""
+    listed: Annotated[str, about("Group hits by session, or list each.", choices=("session", "none"), http="group")] = (
+        "session"
+    )
 
-    def address(self, path: str = "/search", **changes: Any) -> str:
-        """The address of this search, or of one that differs in something."""
-        wanted = asdict(
-            replace(self, **{name: value for name, value in changes.items() if name in ("q", "group", "sort")})
-        )
-        more = {name: value for name, value in changes.items() if name not in wanted}
-        wanted["group"] = None if wanted["group"] == "session" else wanted["group"]
-        wanted["sort"] = None if wanted["sort"] == "best" else wanted["sort"]
-        return place(path, **wanted, **more)
+
+class PaletteRequest(Struct, frozen=True, kw_only=True):
+    """What was typed into the palette."""
+
+    query: Annotated[str | None, about("Words.", http="q", longest=200)] = None
+
+
+class ValuesRequest(Struct, frozen=True, kw_only=True):
+    """A field of the query language."""
+
+    field: Annotated[str, about("Its name.", choices=FIELDS)] = ""
 
 
 async def show(request: Request) -> Response:
     """The page."""
-    asked = Params(request)
-    looking, facets = _looking(asked), asked.flag("facets")
-    cursor = _cursor(asked, looking)
-    asked.done()
+    looking = _looking(request, "query listed sort facets cursor")
+    asked = looking.request
 
     def answer(h: Hansard) -> Response:
-        found = _found(h, looking, cursor, _zone(request))
-        found |= _faceted(h, looking, _zone(request)) if facets else {"facets": None, "chips": ()}
-        title = f"{cut_line(looking.q, 60)} · Search" if looking.q else "Search"
+        found = _found(h, looking)
+        found |= _faceted(h, looking) if asked.facets else {"facets": None, "chips": ()}
+        title = f"{cut_line(asked.query, 60)} · Search" if asked.query else "Search"
         return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
 
     drawn: Response = await request.app.state.engines.read(answer)
@@ -93,15 +93,13 @@ async def show(request: Request) -> Response:
 
 
 async def results(request: Request) -> Response:
-    """What was found, to be put into the page."""
-    asked = Params(request)
-    looking = _looking(asked)
-    cursor = _cursor(asked, looking)
-    asked.done()
+    """The results, for an open page."""
+    looking = _looking(request, "query listed sort cursor")
 
     def answer(h: Hansard) -> Response:
-        found = _found(h, looking, cursor, _zone(request))
-        is_more = cursor is not None and found["page"] is not None  # a query with a mistake has no page
+        found = _found(h, looking)
+        # A query with a mistake has no page.
+        is_more = looking.request.cursor is not None and found["page"] is not None
         template = "search_hits.html" if is_more else "search_results.html"
         return html(request, template, examples=EXAMPLES, **found)
 
@@ -110,13 +108,11 @@ async def results(request: Request) -> Response:
 
 
 async def facets(request: Request) -> Response:
-    """How it spreads, to be put into the page: it takes longer than finding the best, so it comes after."""
-    asked = Params(request)
-    looking = _looking(asked)
-    asked.done()
+    """The facets, for an open page: counting takes longer than finding the best hits, so it comes after."""
+    looking = _looking(request, "query listed sort")
 
     def answer(h: Hansard) -> Response:
-        return html(request, "search_facets.html", looking=looking, **_faceted(h, looking, _zone(request)))
+        return html(request, "search_facets.html", looking=looking, **_faceted(h, looking))
 
     drawn: Response = await request.app.state.engines.read(answer)
     return drawn
@@ -124,7 +120,7 @@ async def facets(request: Request) -> Response:
 
 async def fields(request: Request) -> Response:
     """The fields of the query language, for completion."""
-    Params(request).done()
+    read_params(request, Nothing)
     found = [
         {
             "name": name,
@@ -138,10 +134,8 @@ async def fields(request: Request) -> Response:
 
 
 async def values(request: Request) -> Response:
-    """What a field can be asked for in this history, for completion."""
-    asked = Params(request)
-    field = asked.choice("field", FIELDS, "")
-    asked.done()
+    """The values of a field in this history, for completion."""
+    field = read_params(request, ValuesRequest).field
     if not field:
         raise UsageError(f"invalid 'field': choose one of {', '.join(FIELDS)}")
     return Json({"values": await request.app.state.engines.read(lambda h: h.field_values(field))})
@@ -149,9 +143,7 @@ async def values(request: Request) -> Response:
 
 async def palette(request: Request) -> Response:
     """The latest sessions and the projects; or the sessions and places in their text that match what is typed."""
-    asked = Params(request)
-    query = asked.text("q", 200)
-    asked.done()
+    query = read_params(request, PaletteRequest).query
 
     def answer(h: Hansard) -> Response:
         names = h.project_names()
@@ -164,7 +156,7 @@ async def palette(request: Request) -> Response:
         found = list(h.sessions(text=query, limit=_PALETTE).sessions)
         if _ID.fullmatch(query.lower()):
             found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
-        return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, _zone(request))})
+        return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, request)})
 
     told: Response = await request.app.state.engines.read(answer)
     return told
@@ -184,10 +176,10 @@ def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, s
     return [named(session) for session in sessions]
 
 
-def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
+def _texts(h: Hansard, query: str, request: Request) -> list[dict[str, Any]]:
     """The best places in the text of sessions; none for a query that is not finished."""
     try:
-        page, _ = _begun(h, SearchRequest(query, "none"), None, datetime.now(UTC), zone, _TEXTS)
+        page, _ = _begun(h, SearchRequest(query, timezone=request.app.state.settings.timezone, limit=_TEXTS))
     except QueryError:
         return []
     return [
@@ -201,85 +193,56 @@ def _texts(h: Hansard, query: str, zone: Zone) -> list[dict[str, Any]]:
     ]
 
 
-def _looking(asked: Params) -> SearchRequest:
-    return SearchRequest(
-        asked.text("q"),
-        asked.choice("group", ("session", "none"), "session"),
-        asked.choice("sort", SEARCH_SORTS, "best"),
-    )
-
-
-def _cursor(asked: Params, looking: SearchRequest) -> str | None:
-    """Where a page begins; without a query there are no pages."""
-    cursor = asked.text("cursor")
-    if cursor is not None and looking.q is None:
+def _looking(request: Request, names: str) -> PageRequest[SearchPageRequest]:
+    found = parse_page(request, SearchPageRequest, names, path="/search")
+    if found.request.cursor is not None and not found.request.query:
         raise UsageError("parameter 'cursor' needs parameter 'q'")
-    return cursor
-
-
-def _zone(request: Request) -> Zone:
-    zone: Zone = request.app.state.zone
-    return zone
+    return found
 
 
 # -- results
 
 
-def _found(h: Hansard, looking: SearchRequest, cursor: str | None, zone: Zone) -> dict[str, Any]:
-    """What the templates draw; a mistake in the query is told beside the field."""
-    now = datetime.now(UTC)
+def _found(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any]:
+    """Values of the templates; a mistake in the query is shown beside the field."""
+    asked = looking.request
     told: dict[str, Any] = {
         "looking": looking,
-        "cursor": cursor,
+        "cursor": asked.cursor,
         "page": None,
         "mistake": None,
         "widened": None,
         "fields": (),
         "pieces": pieces,
-        "place_of": partial(place_of, q=looking.q or ""),
+        "place_of": partial(place_of, q=asked.query),
         "speaker": speaker,
         "stamp": stamp,
         "corrected": corrected,
     }
-    if looking.q is None:
+    if not asked.query:
         return told
+    is_grouped = asked.listed == "session"
     try:
-        page, told["widened"] = _begun(
-            h, looking, cursor, now, zone, _SESSIONS if looking.group == "session" else _HITS
-        )
+        found = _begun(h, replace(asked, group=is_grouped, limit=_SESSIONS if is_grouped else _HITS, facets=False))
     except QueryError as error:
         told["mistake"] = FormError.of(error)
         return told
-    told["page"] = page
-    told["fields"] = Refining(looking.q, now=now, zone=zone.info).fields()
+    told["page"], told["widened"] = found
+    told["fields"] = Refining(asked.query, now=looking.now, zone=looking.span.zone.info).fields()
     if told["widened"] is not None:
-        told["looking"] = replace(looking, q=told["widened"])
+        told["looking"] = dataclasses.replace(looking, given={**looking.given, "q": told["widened"]})
     return told
 
 
-def _begun(
-    h: Hansard, looking: SearchRequest, cursor: str | None, now: datetime, zone: Zone, limit: int
-) -> SearchFound:
-    """What is found, and the wider query that found it: as long as one types, the last word may be the beginning of another."""
-    page = _page(h, looking, cursor, now, zone, limit)
-    if not page.hits and cursor is None and _BEGUN.search(looking.q or ""):
-        wider = replace(looking, q=f"{looking.q}*")
-        begun = _page(h, wider, None, now, zone, limit)
+def _begun(h: Hansard, asked: SearchRequest) -> tuple[SearchPage, str | None]:
+    """What is found, and the wider query that found it: while one types, the last word may be the beginning of another."""
+    page = h.search(asked)
+    if not page.hits and asked.cursor is None and _BEGUN.search(asked.query):
+        wider = f"{asked.query}*"
+        begun = h.search(replace(asked, query=wider))
         if begun.hits:
-            return begun, wider.q
+            return begun, wider
     return page, None
-
-
-def _page(h: Hansard, looking: SearchRequest, cursor: str | None, now: datetime, zone: Zone, limit: int) -> SearchPage:
-    return h.search(
-        looking.q or "",
-        limit=limit,
-        cursor=cursor,
-        group=looking.group == "session",
-        sort=looking.sort,
-        now=now,
-        timezone=zone.asked,
-    )
 
 
 # -- facets
@@ -296,14 +259,14 @@ class Chip:
     is_chosen: bool
 
 
-def _faceted(h: Hansard, looking: SearchRequest, zone: Zone) -> dict[str, Any]:
-    if looking.q is None:
+def _faceted(h: Hansard, looking: PageRequest[SearchPageRequest]) -> dict[str, Any]:
+    query = looking.request.query
+    if not query:
         return {"facets": None, "chips": ()}
-    now = datetime.now(UTC)
     try:
-        refining = Refining(looking.q, now=now, zone=zone.info)
-        found = h.facets(looking.q, most=_COUNTED, now=now, timezone=zone.asked)
-    except QueryError:  # told with the results
+        refining = Refining(query, now=looking.now, zone=looking.span.zone.info)
+        found = h.facets(query, most=_COUNTED, now=looking.now, timezone=looking.request.timezone)
+    except QueryError:  # shown with the results
         return {"facets": None, "chips": ()}
     return {"facets": found, "chips": tuple(_chips(refining, found, h.project_names()))}
 

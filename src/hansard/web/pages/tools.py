@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec.structs import replace
 from starlette.routing import Route
 
 from hansard.model.calls import TOOL_SORTS
+from hansard.model.requests import CallsRequest, Order, ToolsRequest, about, same_for
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_calls
 from hansard.render.format import tool_name
-from hansard.web.list_filters import Choice, ListFilters, headings
 from hansard.web.page_cache import shared
-from hansard.web.params import Params
-from hansard.web.period import parse_period
+from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
 from hansard.web.responses import page as drawn
 from hansard.web.streaming import begun
 from hansard.web.urls import place, session_place
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.calendar import Zone
     from hansard.model.calls import Call, CallPage, ToolReport, ToolSums
 
 _SORTS: dict[str, tuple[str, str]] = {
@@ -76,88 +74,75 @@ class Line:
     raw: str
 
 
+class ToolListRequest(ToolsRequest, frozen=True, kw_only=True):
+    """Every tool, or those of one name."""
+
+    name: Annotated[str | None, about("The exact name of a tool.", http="tool", longest=_LONGEST_NAME)] = None
+    range: Annotated[str, about("Days up to today.", choices=RANGES)] = "all"
+    sort: Annotated[str, about("Sort by this.", choices=_SORTS)] = "calls"
+    ascending: Order = None
+
+
+class ToolCallsRequest(CallsRequest, frozen=True, kw_only=True):
+    """The calls of one tool."""
+
+    name: Annotated[str | None, about("The exact name of the tool.", http="tool", longest=_LONGEST_NAME)] = None
+    range: Annotated[str, about("Days up to today.", choices=RANGES)] = "all"
+    listed: Annotated[str, about("Which calls.", choices=_LISTS, http="list")] = "newest"
+
+
 async def show(request: Request) -> Response:
     """The page: every tool, or one."""
-    asked = Params(request)
-    zone: Zone = request.app.state.zone
-    now = datetime.now(UTC)
-    tool, query, project = asked.text("tool", _LONGEST_NAME), asked.text("q"), asked.text("project")
-    span = parse_period(asked, zone, now, default="all")
-    wanted: dict[str, Any] = {"query": query, "project": project, "since": span.since, "until": span.until}
-    if query is not None:
-        parse(query, now=now, zone=zone.info)  # what is wrong with it must be said before the page begins
-    if tool is not None:
-        return await _one(
-            request, asked, ListFilters("/tools", span, {"tool": tool, "q": query, "project": project}), wanted
-        )
-    sort = asked.choice("sort", _SORTS, "calls")
-    usual = "asc" if sort == "tool" else "desc"
-    order = asked.choice("order", ("asc", "desc"), usual)
-    asked.done()
-    narrowed = ListFilters(
-        "/tools",
-        span,
-        {
-            "q": query,
-            "project": project,
-            "sort": None if sort == "calls" else sort,
-            "order": None if order == usual else order,
-        },
-    )
+    if request.query_params.get("tool", "").strip():
+        return await _one(request)
+    asked = parse_page(request, ToolListRequest, "query project sort ascending range since until name")
+    _check_query(asked)
+    sort = asked.request.sort
+    ascending = asked.request.ascending if asked.request.ascending is not None else sort == "tool"
+    narrowed = asked.without_usual_order(ascending=ascending, usual=sort == "tool")
 
     def rest(h: Hansard) -> str:
-        report = _report(request, h, None, wanted)
-        key = TOOL_SORTS[sort]
+        report = _report(request, h, narrowed)
         tools = sorted(report.tools, key=lambda sums: sums.tool)
-        tools = sorted(tools, key=key, reverse=order == "desc")
+        tools = sorted(tools, key=TOOL_SORTS[sort], reverse=not ascending)
         return drawn(
             "tools_table.html",
             report=report,
-            chart=draw_calls(
-                report.days, span.days, lambda first, last: narrowed.address(range=None, since=first, until=last)
-            ),
+            chart=_chart(report, narrowed),
             groups=_groups(tools, report, narrowed),
-            heads=headings(narrowed, _SORTS, sort, ascending=order == "asc", default="calls"),
+            heads=headings(narrowed, _SORTS, sort, ascending=ascending, default="calls"),
             narrowed=narrowed,
-            zone=zone.name,
+            zone=narrowed.span.zone.name,
         )
 
     return await begun(request, "tools.html", rest, title="Tools", at="/tools", **await _frame(request, narrowed))
 
 
-async def _one(request: Request, asked: Params, narrowed: ListFilters, wanted: dict[str, Any]) -> Response:
+async def _one(request: Request) -> Response:
     """The calls of one tool."""
-    chosen = asked.choice("list", _LISTS, "newest")
-    cursor = asked.text("cursor")
-    asked.done()
-    name = str(narrowed.asked["tool"])
-    narrowed = ListFilters(
-        narrowed.path, narrowed.span, {**narrowed.asked, "list": None if chosen == "newest" else chosen}
+    narrowed = parse_page(request, ToolCallsRequest, "name query project listed range since until cursor")
+    _check_query(narrowed)
+    asked, chosen = narrowed.request, narrowed.request.listed
+    which = replace(
+        asked,
+        kind="errors" if chosen == "failed" else "all",
+        sort="slowest" if chosen == "slowest" else "newest",
+        limit=_ROWS,
+        subjects=True,
+        outputs=chosen == "failed",
     )
-    which: dict[str, Any] = {
-        "kind": "errors" if chosen == "failed" else "all",
-        "sort": "slowest" if chosen == "slowest" else "newest",
-        "name": name,
-        "cursor": cursor,
-        "timezone": request.app.state.settings.timezone,
-        **wanted,
-    }
-    if cursor is not None:
-        await request.app.state.engines.read(lambda h: h.calls(**which, limit=1))  # a cursor that is none is refused
+    if asked.cursor is not None:  # reject an invalid cursor before the page begins
+        await request.app.state.engines.read(lambda h: h.calls(replace(which, limit=1, subjects=False, outputs=False)))
 
     def rest(h: Hansard) -> str:
-        report = _report(request, h, name, wanted)
-        page = h.calls(**which, limit=_ROWS, subjects=True, outputs=chosen == "failed")
+        report = _report(request, h, narrowed)
+        page = h.calls(which)
         return drawn(
             "tools_calls.html",
             names=request.app.state.engines.names,
             report=report,
             sums=report.totals,
-            chart=draw_calls(
-                report.days,
-                narrowed.span.days,
-                lambda first, last: narrowed.address(range=None, since=first, until=last),
-            ),
+            chart=_chart(report, narrowed),
             lists=[
                 Choice(words, narrowed.address(list=None if key == "newest" else key), key == chosen)
                 for key, words in _LISTS.items()
@@ -166,37 +151,47 @@ async def _one(request: Request, asked: Params, narrowed: ListFilters, wanted: d
             page=page,
             lines=_lines(page),
             more=narrowed.address(cursor=page.next_cursor) if page.next_cursor else None,
-            first=narrowed.address() if cursor else None,
+            first=narrowed.address() if asked.cursor else None,
             narrowed=narrowed,
             zone=narrowed.span.zone.name,
         )
 
-    above = ListFilters("/tools", narrowed.span, {**narrowed.asked, "tool": None, "list": None}).address()
     return await begun(
         request,
         "tools_one.html",
         rest,
-        title=tool_name(name),
+        title=tool_name(asked.name or ""),
         at="/tools",
-        tool=name,
-        above=above,
+        tool=asked.name,
+        above=narrowed.address(tool=None, list=None),
         **await _frame(request, narrowed),
     )
 
 
-async def _frame(request: Request, narrowed: ListFilters) -> dict[str, Any]:
+def _check_query(asked: PageRequest[Any]) -> None:
+    """Refuse a wrong query before the page begins."""
+    if asked.request.query is not None:
+        parse(asked.request.query, now=asked.now, zone=asked.span.zone.info)
+
+
+async def _frame(request: Request, narrowed: PageRequest[Any]) -> dict[str, Any]:
     projects = await request.app.state.engines.read(lambda h: h.field_values("project"))
     return {"narrowed": narrowed, "projects": projects}
 
 
-def _report(request: Request, h: Hansard, name: str | None, wanted: dict[str, Any]) -> ToolReport:
-    zone = request.app.state.settings.timezone
-    key = ("tools", h.state(), name, *wanted.values())
-    report: ToolReport = request.app.state.cache.answer(key, lambda: h.tools(name=name, timezone=zone, **wanted))
+def _report(request: Request, h: Hansard, narrowed: PageRequest[Any]) -> ToolReport:
+    asked = same_for(ToolsRequest, narrowed.request, name=narrowed.request.name)
+    report: ToolReport = request.app.state.cache.ask(h, "tools", asked)
     return report
 
 
-def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: ListFilters) -> list[Group]:
+def _chart(report: ToolReport, narrowed: PageRequest[Any]) -> Any:
+    return draw_calls(
+        report.days, narrowed.span.days, lambda first, last: narrowed.address(range=None, since=first, until=last)
+    )
+
+
+def _groups(tools: Iterable[ToolSums], report: ToolReport, narrowed: PageRequest[Any]) -> list[Group]:
     """The client's own tools, then the servers in the order of their first tools."""
     all_calls = max(1, report.totals.calls)
     rows: dict[str | None, list[Row]] = {None: []}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from hansard.model.requests import DIMENSIONS, MODES
+from hansard.model.requests import DIMENSIONS, MODES, BlocksRequest, UsageRequest, same_for
 from hansard.model.table import Column, Table
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_groups, draw_spending
@@ -18,9 +19,10 @@ from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
+from hansard.web.answer_cache import steady
 from hansard.web.page_cache import shared
-from hansard.web.period import RANGES
-from hansard.web.report_request import MEASURES, STACKS, parse_report_request
+from hansard.web.page_request import RANGES, Choice
+from hansard.web.report_request import MEASURES, STACKS, parse_usage_page
 from hansard.web.report_table import make_table, sort_link
 from hansard.web.responses import page
 from hansard.web.streaming import begun
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from hansard.engine import Hansard
-    from hansard.model.calendar import Zone
     from hansard.model.ledger import UsageReport
     from hansard.render.charts.usage import UsageChart
-    from hansard.web.report_request import ReportRequest
+    from hansard.web.report_request import ReportPage, UsagePageRequest
+
+    Wish = ReportPage[UsagePageRequest]
 
 _MOST = 100  # rows on a page
 _HOURS = timedelta(days=3)  # up to here, bars are hours
@@ -60,26 +63,15 @@ _READY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several, with where it leads."""
-
-    name: str
-    href: str
-    current: bool
-
-
 async def show(request: Request) -> Response:
     """The page: what can be chosen at once, the report when it is counted."""
-    wish = parse_report_request(request)
-    zone: Zone = request.app.state.zone
-    if wish.chosen.query is not None:
-        parse(
-            wish.chosen.query, now=wish.chosen.now, zone=zone.info
-        )  # what is wrong with it is said before the page begins
+    wish = parse_usage_page(request)
+    asked, zone = wish.request, wish.span.zone
+    if asked.query is not None:
+        parse(asked.query, now=wish.now, zone=zone.info)  # refuse a wrong query before the page begins
 
     def rest(h: Hansard) -> str:
-        report = wish.report(h, request.app.state.cache)
+        report = request.app.state.cache.ask(h, "usage", _report_request(wish))
         blocks = _blocks(h, wish, request)
         table = make_table(report, wish, request.app.state.engines.names, most=_MOST, more=blocks["pauses"])
         return page(
@@ -94,8 +86,8 @@ async def show(request: Request) -> Response:
             most=_MOST,
             notes=marked_notes(report.pricing, report.totals),
             prices=data_words(report.pricing.data),
-            command=wish.command(),
-            csv=wish.at("/usage.csv"),
+            command=_command(wish),
+            csv=replace(wish, path="/usage.csv").address(),
             block=blocks["block"],
             budgets=_budgets(h, wish, request),
             rates=_rates(h),
@@ -103,7 +95,6 @@ async def show(request: Request) -> Response:
             **_chart(h, wish, request, report),
         )
 
-    chosen = wish.chosen
     return await begun(
         request,
         "usage.html",
@@ -111,41 +102,57 @@ async def show(request: Request) -> Response:
         title="Usage",
         at="/usage",
         wish=wish,
-        chosen=chosen,
-        span=chosen.span,
+        asked=asked,
+        span=wish.span,
         zone=zone.name,
-        is_narrowed=bool(chosen.project or chosen.model or chosen.query or not chosen.span.name or wish.work)
-        or chosen.mode != "auto",
+        is_narrowed=wish.has("project", "model", "q", "mode", "work") or not wish.span.name,
         **_choices(wish),
     )
 
 
 async def download(request: Request) -> Response:
     """The rows as CSV, the same as `hansard usage --csv` writes."""
-    wish = parse_report_request(request)
+    wish = parse_usage_page(request)
 
     def answer(h: Hansard) -> bytes:
         from hansard.export.sheets import usage_sheet
 
-        return b"".join(usage_sheet(wish.report(h, request.app.state.cache)))
+        return b"".join(usage_sheet(request.app.state.cache.ask(h, "usage", _report_request(wish))))
 
     content: bytes = await request.app.state.engines.read(answer)
-    name = "-".join(("usage", *wish.by))
+    name = "-".join(("usage", *wish.request.by))
     headers = {"content-disposition": f'attachment; filename="{name}.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _report_request(wish: Wish, by: Sequence[str] | None = None) -> UsageRequest:
+    """The report alone, or one by something else, without what only the page needs."""
+    asked = wish.request
+    how = {"work": asked.work, "sort": asked.sort, "ascending": asked.ascending} if by is None else {}
+    return same_for(UsageRequest, asked, by=by or asked.by, mode=asked.mode, **how)
+
+
+def _command(wish: Wish) -> str:
+    """The same report in a terminal."""
+    asked = wish.request
+    order = ["--sort", str(asked.sort), "--order", "asc" if asked.ascending else "desc"]
+    work = ["--work"] if asked.work else []
+    values = [asked.query] if asked.query else []
+    return wish.command("usage", "--by", ",".join(asked.by), then=[*work, *order], values=values)
 
 
 # -- what can be chosen
 
 
-def _choices(wish: ReportRequest) -> dict[str, Any]:
+def _choices(wish: Wish) -> dict[str, Any]:
     fresh: dict[str, Any] = {"skip": None, "sort": None, "order": None}
     return {
         "reports": [
-            Choice(" and ".join(names), wish.at(by=",".join(names), **fresh), wish.by == names) for names in _READY
+            Choice(" and ".join(names), wish.address(by=",".join(names), **fresh), wish.request.by == names)
+            for names in _READY
         ],
         "ranges": [
-            Choice(words, wish.at(range=name, since=None, until=None), wish.chosen.span.name == name)
+            Choice(words, wish.address(range=name, since=None, until=None), wish.span.name == name)
             for name, words in RANGES.items()
         ],
         "dimensions": DIMENSIONS,
@@ -153,49 +160,52 @@ def _choices(wish: ReportRequest) -> dict[str, Any]:
     }
 
 
-def _stacks(wish: ReportRequest, shown: str) -> list[Choice]:
-    return [Choice(f"by {name}" if name != "none" else "total", wish.at(stack=name), shown == name) for name in STACKS]
+def _stacks(wish: Wish, shown: str) -> list[Choice]:
+    return [
+        Choice(f"by {name}" if name != "none" else "total", wish.address(stack=name), shown == name) for name in STACKS
+    ]
 
 
-def _chart(h: Hansard, wish: ReportRequest, request: Request, report: UsageReport) -> dict[str, Any]:
+def _chart(h: Hansard, wish: Wish, request: Request, report: UsageReport) -> dict[str, Any]:
     by = _chart_by(wish, report)
-    key = ("chart", h.state(), by, wish.measure, wish.chosen.span.today, *wish.chosen.identity)
+    key = ("chart", h.state(), wish.request.measure, wish.span.today, steady(_report_request(wish, by)))
     measure, drawn = request.app.state.cache.answer(key, lambda: _draw(h, wish, by))
     shown = "cost" if measure.is_money else "tokens"
     return {
         "drawn": drawn,
         "measure": measure,
         "stacks": _stacks(wish, by[1] if len(by) > 1 else "none"),
-        "measures": [Choice(name, wish.at(measure=name), name == shown) for name in MEASURES],
+        "measures": [Choice(name, wish.address(measure=name), name == shown) for name in MEASURES],
     }
 
 
-def _draw(h: Hansard, wish: ReportRequest, by: tuple[str, ...]) -> tuple[Measure, UsageChart]:
-    report = h.usage(by=by, **wish.chosen.conditions)
-    measure = Measure(wish.measure == "cost") if wish.measure else measure_of(report)
+def _draw(h: Hansard, wish: Wish, by: tuple[str, ...]) -> tuple[Measure, UsageChart]:
+    report = h.usage(_report_request(wish, by))
+    chosen = wish.request.measure
+    measure = Measure(chosen == "cost") if chosen else measure_of(report)
     if by[0] not in STEPS:
-        return measure, draw_groups(report, h.project_names(), measure=measure, explain=wish.chosen.explain)
-    span = wish.chosen.span
+        return measure, draw_groups(report, h.project_names(), measure=measure, explain=wish.explain)
+    span = wish.span
     days = span.days if report.rows else None
     return measure, draw_spending(
-        report, span.today, h.project_names(), measure=measure, explain=wish.chosen.explain, span=days
+        report, span.today, h.project_names(), measure=measure, explain=wish.explain, span=days
     )
 
 
-def _chart_by(wish: ReportRequest, report: UsageReport) -> tuple[str, ...]:
+def _chart_by(wish: Wish, report: UsageReport) -> tuple[str, ...]:
     """What the bars are by, and what they are stacked by: what the table is by, as far as a chart can show it."""
-    times = [name for name in wish.by if name in STEPS]
-    groups = [name for name in wish.by if name not in (*STEPS, "block", "total")]
+    times = [name for name in wish.request.by if name in STEPS]
+    groups = [name for name in wish.request.by if name not in (*STEPS, "block", "total")]
     bar = times[0] if times else groups[0] if groups else _step(wish, report)
-    stack = wish.stack
-    if stack == "model" and not wish.has_stack:  # nobody chose one
+    stack = wish.request.stack
+    if stack is None:
         stack = next((name for name in groups if name != bar), "project" if bar == "model" else "model")
     return (bar,) if stack in ("none", bar) else (bar, stack)
 
 
-def _step(wish: ReportRequest, report: UsageReport) -> str:
+def _step(wish: Wish, report: UsageReport) -> str:
     """The time that bars are of, for a report by no time: it suits how long the report lasts."""
-    first, last = wish.chosen.span.since or report.totals.first_at, report.totals.last_at
+    first, last = wish.span.since or report.totals.first_at, report.totals.last_at
     if first is not None and last is not None and last - first <= _HOURS:
         return "hour"
     return "day"
@@ -204,13 +214,13 @@ def _step(wish: ReportRequest, report: UsageReport) -> str:
 # -- what stands beside it
 
 
-def _blocks(h: Hansard, wish: ReportRequest, request: Request) -> dict[str, Any]:
+def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:
     """For a report by blocks: the present one with where it leads, and how long nothing happened before the others."""
-    if wish.by != ("block",):
+    if wish.request.by != ("block",):
         return {"block": None, "pauses": {}}
-    now = wish.chosen.now
-    key = ("blocks", h.state(), int(now.timestamp() // 60), *wish.chosen.identity)
-    blocks = request.app.state.cache.answer(key, lambda: h.blocks(**wish.chosen.conditions)).blocks
+    now = wish.now
+    asked = same_for(BlocksRequest, wish.request, mode=wish.request.mode)
+    blocks = request.app.state.cache.ask(h, "blocks", asked, timed=True).blocks
     active = (active_block(block, request.app.state.zone, now) for block in reversed(blocks))
     return {
         "block": next(filter(None, active), None),
@@ -222,10 +232,10 @@ def _blocks(h: Hansard, wish: ReportRequest, request: Request) -> dict[str, Any]
     }
 
 
-def _budgets(h: Hansard, wish: ReportRequest, request: Request) -> list[dict[str, Any]]:
-    limits, timezone = request.app.state.settings.limits, wish.chosen.timezone
+def _budgets(h: Hansard, wish: Wish, request: Request) -> list[dict[str, Any]]:
+    limits, timezone = request.app.state.settings.limits, wish.request.timezone
     names = request.app.state.engines.names
-    return [budget_of(item, names) for item in h.budgets(limits, timezone=timezone, now=wish.chosen.now)]
+    return [budget_of(item, names) for item in h.budgets(limits, timezone=timezone, now=wish.now)]
 
 
 def _rates(h: Hansard) -> dict[str, Any]:
@@ -248,17 +258,17 @@ def _rates(h: Hansard) -> dict[str, Any]:
     }
 
 
-def _last(h: Hansard, wish: ReportRequest) -> dict[str, str] | None:
+def _last(h: Hansard, wish: Wish) -> dict[str, str] | None:
     """Where the latest usage is, for who asked for a time in which there was none."""
     at: datetime | None = h.usage(by="total").totals.last_at
     if at is None:
         return None
-    day = wish.chosen.span.zone.local(at).date()
+    day = wish.span.zone.local(at).date()
     since = (day - timedelta(days=29)).isoformat()
     return {
         "day": day.isoformat(),
-        "href": place("/usage", by=",".join(wish.by), since=since, until=day.isoformat()),
-        "all": place("/usage", by=",".join(wish.by), range="all"),
+        "href": place("/usage", by=",".join(wish.request.by), since=since, until=day.isoformat()),
+        "all": place("/usage", by=",".join(wish.request.by), range="all"),
     }
 
 

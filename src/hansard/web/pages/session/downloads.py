@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from hansard.export.formats import draw
 from hansard.export.names import name_sessions
+from hansard.model.requests import about
 from hansard.web.pages.session.show import find_by_id, zone_of
-from hansard.web.params import Params
+from hansard.web.parameters import read_params
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -29,11 +31,15 @@ FORMS = {
 """The ending and the type of each."""
 
 
+class DownloadRequest(Struct, frozen=True, kw_only=True):
+    """The format of a file."""
+
+    format: Annotated[str, about("Its format.", choices=FORMS)] = "html"
+
+
 async def download(request: Request) -> Response:
     """The session in one of the formats; jsonl is its transcript, byte for byte."""
-    asked = Params(request)
-    form = asked.choice("format", FORMS, "html")
-    asked.done()
+    form = read_params(request, DownloadRequest).format
     engines: EnginePool = request.app.state.engines
     session_id = request.path_params["session_id"]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hansard.errors import HansardError, UsageError
+from hansard.model.requests import about
 from hansard.render.html.escaping import escaped
 from hansard.thread.store import Budget
 from hansard.web.pages.session.show import (
@@ -22,7 +24,7 @@ from hansard.web.pages.session.show import (
     zone_of,
 )
 from hansard.web.pages.session.thread_html import draw_context, draw_outline, draw_window, drawing_of
-from hansard.web.params import Params
+from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import Json, page
 
 if TYPE_CHECKING:
@@ -41,11 +43,31 @@ _RELATED = 12
 _COMMITS = 20
 
 
+class NewsRequest(ThreadRequest, frozen=True, kw_only=True):
+    """What an open page has already."""
+
+    known: Annotated[str | None, about("The fingerprint of its thread.")] = None
+    outlined: Annotated[int, about("The first turn of its outline.", ge=1, le=MANY)] = 1
+
+
+class FindRequest(Struct, frozen=True, kw_only=True):
+    """A search in one session."""
+
+    text: Annotated[str, about("The query.", http="q")] = ""
+    bare: Annotated[bool, about("Only the hits, for an open page.")] = False
+
+
+class MatchesRequest(Struct, frozen=True, kw_only=True):
+    """A search in one thread."""
+
+    agent: Annotated[str | None, about("The whole id of a subagent.")] = None
+    branch: Annotated[int, about("The branch that is shown.", ge=0, le=MANY)] = 0
+    text: Annotated[str, about("The query.", http="q")] = ""
+
+
 async def turns(request: Request) -> Response:
     """The next windows of a thread."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    asked.done()
+    wanted = ThreadRequest.of(request)
     return await _answer(request, lambda h, zone: _window(wanted.thread(h), wanted, zone))
 
 
@@ -55,9 +77,7 @@ def _window(thread: Thread, wanted: ThreadRequest, zone: tzinfo) -> str:
 
 async def agent(request: Request) -> Response:
     """A subagent's turns, to be put where it was called."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    asked.done()
+    wanted = ThreadRequest.of(request)
     if wanted.agent is None:
         raise UsageError("name the subagent with agent=ID")
     return await _answer(request, lambda h, zone: _agent(h, wanted, zone))
@@ -78,9 +98,7 @@ def _agent(h: Hansard, wanted: ThreadRequest, zone: tzinfo) -> str:
 
 async def course(request: Request) -> Response:
     """The timeline and the whole outline of a thread, with what each turn used."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    asked.done()
+    wanted = ThreadRequest.of(request)
 
     def draw(h: Hansard, _: tzinfo) -> str:
         thread = wanted.thread(h)
@@ -92,18 +110,14 @@ async def course(request: Request) -> Response:
 
 async def news(request: Request) -> Response:
     """What is new since the page has the given fingerprint: nothing, or the head and the end of the conversation."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    known = asked.text("known")
-    outlined = asked.number("outlined", 1, 1, MANY)
-    asked.done()
-    return await _answer(request, lambda h, zone: _news(h, wanted, zone, known, outlined))
+    wanted = NewsRequest.of(request)
+    return await _answer(request, lambda h, zone: _news(h, wanted, zone))
 
 
-def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, outlined: int) -> str | None:
+def _news(h: Hansard, wanted: NewsRequest, zone: tzinfo) -> str | None:
     session = find_by_id(h, wanted.session_id)
     thread = wanted.thread_of(h, session)
-    if known == thread.fingerprint:
+    if wanted.known == thread.fingerprint:
         return None
     values: dict[str, Any] = {
         **head_values(h, session, zone),
@@ -121,7 +135,7 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
             values["window"] = _window(thread, wanted, zone)
         figures = thread.has_timeline()
         count = len(thread.starts)
-        first = min(outlined, max(1, count))
+        first = min(wanted.outlined, max(1, count))
         values["outline"] = draw_outline(thread, first, min(count, first + 400), figures=figures)
         values["has_figures"] = figures
     return page("session_news.html", **values)
@@ -129,8 +143,7 @@ def _news(h: Hansard, wanted: ThreadRequest, zone: tzinfo, known: str | None, ou
 
 async def related(request: Request) -> Response:
     """Sessions like this one, and the commits that it had a part in."""
-    asked = Params(request)
-    asked.done()
+    read_params(request, Nothing)
     session_id = request.path_params["session_id"]
 
     def found(h: Hansard, _: tzinfo) -> str:
@@ -155,27 +168,22 @@ def _commits(h: Hansard, session_id: str) -> tuple[Commit, ...]:
 
 async def find(request: Request) -> Response:
     """Places in this session that answer a search; without `bare` the page of the search itself."""
-    asked = Params(request)
-    text = asked.text("q") or ""
-    bare = asked.flag("bare")
-    asked.done()
-    session_id = request.path_params["session_id"]
-    query = _within(session_id, text)
-    if not bare:
+    asked = read_params(request, FindRequest)
+    query = _within(request.path_params["session_id"], asked.text)
+    if not asked.bare:
         return RedirectResponse(f"/search?{urlencode({'q': query})}", 303)
 
     def draw(h: Hansard, _: tzinfo) -> str:
         found = h.search(query, limit=_FOUND, timezone=request.app.state.settings.timezone)
-        return page("session_found.html", found=found, text=text, marked=marked)
+        return page("session_found.html", found=found, text=asked.text, marked=marked)
 
     return await _answer(request, draw)
 
 
 async def matches(request: Request) -> Response:
     """Where a thread answers a search, in the order of its lines, and the words that were found."""
-    asked = Params(request)
-    agent, branch, text = asked.text("agent"), asked.number("branch", 0, 0, MANY), asked.text("q") or ""
-    asked.done()
+    asked = read_params(request, MatchesRequest)
+    agent, branch, text = asked.agent, asked.branch, asked.text
     session_id = request.path_params["session_id"]
 
     def find_matches(h: Hansard) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
+from msgspec import Struct
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from hansard.errors import NotFound
 from hansard.model.display import Code
+from hansard.model.requests import about
 from hansard.render.html.parts import code_html
 from hansard.thread.store import LAST_OFFSET, Window
 from hansard.web.pages.session.show import MANY, ThreadRequest, find_by_id, read_thread
-from hansard.web.params import Params
+from hansard.web.parameters import read_params
 from hansard.web.responses import html, page
 
 if TYPE_CHECKING:
@@ -32,22 +34,34 @@ PRETTY = 512 << 10
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
+class RawLineRequest(Struct, frozen=True, kw_only=True):
+    """A line of a transcript."""
+
+    transcript: Annotated[str | None, about("The path of the transcript; that of the thread by default.")] = None
+    agent: Annotated[str | None, about("The whole id of a subagent.")] = None
+    generation: Annotated[int | None, about("The generation of the transcript.", ge=1, le=MANY)] = None
+    offset: Annotated[int, about("Where the line begins.", ge=0, le=LAST_OFFSET)] = 0
+    form: Annotated[str, about("What is sent.", choices=("page", "piece", "bytes"))] = "page"
+
+
+class TextRequest(ThreadRequest, frozen=True, kw_only=True):
+    """A part of an item."""
+
+    item: Annotated[str, about("The anchor of the item.")] = ""
+    part: Annotated[int, about("The number of the part.", ge=0, le=1_000_000)] = 0
+
+
 async def raw(request: Request) -> Response:
     """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
-    asked = Params(request)
-    path, agent = asked.text("transcript"), asked.text("agent")
-    generation = asked.number("generation", None, 1, MANY)
-    offset = asked.number("offset", 0, 0, LAST_OFFSET)
-    form = asked.choice("form", ("page", "piece", "bytes"), "page")
-    asked.done()
+    asked = read_params(request, RawLineRequest)
     engines: EnginePool = request.app.state.engines
-    session_id = _whole_id(request)
+    session_id = str(request.path_params["session_id"])
 
     def found(h: Hansard) -> tuple[Thread, RawLine]:
-        thread = read_thread(h, find_by_id(h, session_id), None if path is not None else agent)
-        return thread, thread.raw_line(offset, path, generation)
+        thread = read_thread(h, find_by_id(h, session_id), None if asked.transcript is not None else asked.agent)
+        return thread, thread.raw_line(asked.offset, asked.transcript, asked.generation)
 
-    if form == "bytes":
+    if asked.form == "bytes":
         line = await engines.read(lambda h: found(h)[1])
         return StreamingResponse(
             _bytes(engines, session_id, line),
@@ -64,26 +78,22 @@ async def raw(request: Request) -> Response:
         return {
             "line": line,
             "session_id": session_id,
-            "agent": agent,
-            "generation": generation,
+            "agent": asked.agent,
+            "generation": asked.generation,
             "verbatim": data[:SHOWN].decode("utf-8", "replace"),
             "left": line.length - min(line.length, SHOWN),
             "pretty": _pretty(data) if line.length <= PRETTY else "",
         }
 
     told = await engines.read(values)
-    if form == "piece":
+    if asked.form == "piece":
         return HTMLResponse(page("session_raw_line.html", whole=False, **told))
     return html(request, "session_raw.html", title="Raw line", at="/sessions", whole=True, **told)
 
 
 async def text(request: Request) -> Response:
     """The whole text of a part of an item, as plain text."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    anchor = asked.text("item") or ""
-    number = asked.number("part", 0, 0, 1_000_000)
-    asked.done()
+    wanted = TextRequest.of(request)
 
     def found(h: Hansard) -> str:
         thread = read_thread(h, find_by_id(h, wanted.session_id), wanted.agent)
@@ -93,8 +103,8 @@ async def text(request: Request) -> Response:
             for turn in thread.window(Window(line.offset, end, thread.windows.number(line.offset), is_cut=True)):
                 for item in turn.items:
                     parts = (*item.parts, *item.results)
-                    if item.anchor == anchor and number < len(parts):
-                        return getattr(parts[number], "text", "")
+                    if item.anchor == wanted.item and wanted.part < len(parts):
+                        return getattr(parts[wanted.part], "text", "")
         raise NotFound("there is no such text in this session")
 
     content = await request.app.state.engines.read(found)
@@ -113,10 +123,6 @@ def _pretty(data: bytes) -> str:
     except (msgspec.DecodeError, RecursionError):
         return ""
     return code_html(Code(ordered.decode("utf-8", "replace"), "json"), is_open=True)
-
-
-def _whole_id(request: Request) -> str:
-    return str(request.path_params["session_id"])
 
 
 def _name(session_id: str) -> str:

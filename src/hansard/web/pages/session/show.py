@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 from urllib.parse import quote
 
+from msgspec import Struct
 from starlette.responses import RedirectResponse, Response
 
 from hansard.errors import NotFound, UsageError
 from hansard.model import display
+from hansard.model.requests import about
 from hansard.query.activity import LIVE
 from hansard.render.format import lasting, local, long_span, title_of
 from hansard.render.html.threads import GROUPS
@@ -24,7 +26,7 @@ from hansard.web.pages.session.thread_html import (
     drawing_of,
     outlined,
 )
-from hansard.web.params import Params
+from hansard.web.parameters import read_params
 from hansard.web.responses import html
 
 if TYPE_CHECKING:
@@ -60,32 +62,22 @@ def zone_of(request: Request) -> tzinfo:
     return cast("tzinfo", request.app.state.zone.info)
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadRequest:
-    """A thread and a place in it; of the places at most one is given."""
+class ThreadRequest(Struct, frozen=True, kw_only=True):
+    """A thread and a place in it; at most one place may be given, -1 is none."""
 
     session_id: str
-    agent: str | None
-    branch: int
-    at: int  # -1: not asked for, like the others
-    turn: int
-    start: int
-    until: int
-    end: bool
+    agent: Annotated[str | None, about("The whole id of a subagent.")] = None
+    branch: Annotated[int, about("The branch that is shown.", ge=0, le=MANY)] = 0
+    at: Annotated[int, about("The line that begins at this byte.", ge=0, le=LAST_OFFSET)] = -1
+    turn: Annotated[int, about("The turn with this number.", ge=1, le=MANY)] = -1
+    start: Annotated[int, about("What begins at this byte.", ge=0, le=LAST_OFFSET, http="from")] = -1
+    until: Annotated[int, about("What ends at this byte.", ge=0, le=LAST_OFFSET)] = -1
+    end: Annotated[bool, about("The end.")] = False
 
     @classmethod
-    def of(cls, request: Request, asked: Params) -> ThreadRequest:
-        """What the parameters say."""
-        wanted = cls(
-            request.path_params["session_id"],
-            asked.text("agent"),
-            asked.number("branch", 0, 0, MANY),
-            asked.number("at", -1, 0, LAST_OFFSET),
-            asked.number("turn", -1, 1, MANY),
-            asked.number("from", -1, 0, LAST_OFFSET),
-            asked.number("until", -1, 0, LAST_OFFSET),
-            asked.flag("end"),
-        )
+    def of(cls, request: Request) -> Self:
+        """What an address asks for."""
+        wanted = read_params(request, cls, session_id=request.path_params["session_id"])
         given = [wanted.at, wanted.turn, wanted.start, wanted.until, 0 if wanted.end else -1]
         if sum(value >= 0 for value in given) > 1:
             raise UsageError("name one place: at, turn, from, until or end")
@@ -121,6 +113,13 @@ class ThreadRequest:
         return windows.after(max(0, self.start), budget)
 
 
+class SessionPageRequest(ThreadRequest, frozen=True, kw_only=True):
+    """The page of a session."""
+
+    whole: Annotated[bool, about("With the whole outline and the timeline.")] = False
+    q: Annotated[str | None, about("What the page itself marks.")] = None
+
+
 def find_by_id(h: Hansard, session_id: str) -> Session:
     """A session by its whole id, as addresses have it."""
     session = h.session(session_id)
@@ -148,21 +147,15 @@ class AgentRow:
 
 async def show(request: Request) -> Response:
     """The page of a session, or of one of its subagents."""
-    asked = Params(request)
-    wanted = ThreadRequest.of(request, asked)
-    whole = asked.flag("whole")
-    asked.text("q")  # what is marked in it, by the page itself
-    asked.done()
-    values: dict[str, Any] | str = await request.app.state.engines.read(
-        lambda h: _values(h, wanted, zone_of(request), whole=whole)
-    )
+    wanted = SessionPageRequest.of(request)
+    values: dict[str, Any] | str = await request.app.state.engines.read(lambda h: _values(h, wanted, zone_of(request)))
     if isinstance(values, str):
         query = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(f"/sessions/{quote(values, safe='')}{query}", 303)
     return html(request, "session.html", at="/sessions", **values)
 
 
-def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any] | str:
+def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, Any] | str:
     """What the template is filled with; the whole id where the address has the beginning of one."""
     session = h.session(wanted.session_id)
     if session.session_id != wanted.session_id:
@@ -185,7 +178,7 @@ def _values(h: Hansard, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> 
         "timeline": None,
         "seen": h.revision(),
     }
-    return {**values, **(_conversation(thread, wanted, zone, whole=whole) if thread.has_log else {})}
+    return {**values, **(_conversation(thread, wanted, zone) if thread.has_log else {})}
 
 
 def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
@@ -210,10 +203,10 @@ def _other_generations(h: Hansard, session: Session) -> list[Transcript]:
     return [log for log in logs if not log.current and (log.root, log.path) in shown]
 
 
-def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole: bool) -> dict[str, Any]:
+def _conversation(thread: Thread, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, Any]:
     piece = draw_window(thread, wanted.window(thread, FIRST), zone, wanted.target(thread))
-    figures = whole or thread.has_timeline()
-    first, last = (1, len(thread.starts)) if whole else outlined(thread, piece.first)
+    figures = wanted.whole or thread.has_timeline()
+    first, last = (1, len(thread.starts)) if wanted.whole else outlined(thread, piece.first)
     drawing = drawing_of(thread, zone)
     others = [agent for agent in thread.agents if agent.tool_use_id is None] if thread.agent is None else []
     return {
@@ -226,7 +219,7 @@ def _conversation(thread: Thread, wanted: ThreadRequest, zone: tzinfo, *, whole:
         "outline_first": first,
         "outline_last": last,
         "has_figures": figures,
-        "timeline": draw_context(thread) if whole else None,
+        "timeline": draw_context(thread) if wanted.whole else None,
         "choices": thread.choices(),
         "others": [drawing.thread(display.DisplayThread(agent, (), {})) for agent in others[:AGENTS]],
         "log": thread.path,

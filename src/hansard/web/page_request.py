@@ -1,0 +1,252 @@
+"""What a page is asked for: a request for the engine, and the addresses that ask for the same or for something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+from msgspec import Struct
+
+from hansard.errors import UsageError
+from hansard.render.series import date_text
+from hansard.web.parameters import Params, make_parameters, moment
+from hansard.web.urls import UrlValue, place
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.model.calendar import Zone
+
+_Request = TypeVar("_Request", bound=Struct)
+TIMES = {
+    "today": "Today",
+    "7d": "Last 7 days",
+    "30d": "Last 30 days",
+    "90d": "Last 90 days",
+    "1y": "Last year",
+}
+"""Beginnings that forms offer."""
+RANGES = {
+    "7d": "7 days",
+    "30d": "30 days",
+    "90d": "90 days",
+    "month": "this month",
+    "year": "this year",
+    "all": "all time",
+}
+"""Ranges of whole days that end today, with their names."""
+_AROUND = 40  # characters of a query on both sides of a mistake
+_NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # where a page begins, and which piece of it
+
+
+@dataclass(frozen=True, slots=True)
+class FormError:
+    """What is wrong, and where: the text before the place, the place itself, and what follows."""
+
+    problem: str
+    before: str = ""
+    here: str = ""
+    after: str = ""
+    column: int | None = None  # counted from 1
+
+    @classmethod
+    def of(cls, error: UsageError) -> Self:
+        """What an error says; that of a query knows its place."""
+        from hansard.query.language import QueryError
+
+        if not isinstance(error, QueryError):
+            return cls(str(error))
+        at = min(max(error.column, 0), len(error.query))
+        before, here, after = error.query[:at], error.query[at : at + 1], error.query[at + 1 :]
+        return cls(
+            error.problem,
+            f"…{before[-_AROUND:]}" if len(before) > _AROUND else before,
+            here or " ",
+            f"{after[:_AROUND]}…" if len(after) > _AROUND else after,
+            at + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things to choose."""
+
+    name: str
+    href: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From when to when, and how a link or a command says it."""
+
+    name: str | None  # of a range; None: as `since` and `until` say
+    since: datetime | None
+    until: datetime | None
+    since_text: str | None
+    until_text: str | None
+    today: date
+    zone: Zone
+
+    @property
+    def days(self) -> tuple[date, date] | None:
+        """The first and the last day; None without a beginning."""
+        if self.since is None:
+            return None
+        first = self.zone.local(self.since).date()
+        last = self.today
+        if self.until is not None:
+            last = self.zone.local(self.until - timedelta(microseconds=1)).date()
+        return (first, max(first, last))
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        if self.since is None and self.until is None:
+            return "all time"
+        if self.since is None or self.days is None:
+            return f"until {self.until_text}"
+        first, last = self.days
+        if first == last:
+            return date_text(first)
+        beginning = date_text(first) if first.year != last.year else date_text(first).rpartition(" ")[0]
+        return f"{beginning} to {date_text(last)}"
+
+
+def _range_period(name: str, today: date, zone: Zone) -> Period:
+    if name == "all":
+        return Period(name, None, None, None, None, today, zone)
+    match name:
+        case "month":
+            first = today.replace(day=1)
+        case "year":
+            first = today.replace(month=1, day=1)
+        case _:
+            first = today - timedelta(days=int(name.removesuffix("d")) - 1)
+    return Period(name, zone.midnight(first), None, first.isoformat(), None, today, zone)
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest(Generic[_Request]):
+    """A request of the engine, as the address of a page asks for it."""
+
+    path: str
+    request: _Request
+    given: Mapping[str, UrlValue]  # by the names in addresses; None or False: the default
+    span: Period
+    now: datetime
+    mistakes: dict[str, FormError] = field(default_factory=dict)  # by the names of form fields
+
+    def address(self, **changed: UrlValue) -> str:
+        """The same page with something changed; it begins at the first row again."""
+        return place(self.path, **{**self.given, **changed})
+
+    def without_usual_order(self, *, ascending: bool, usual: bool) -> Self:
+        """The same, without the order in addresses if it is the usual one."""
+        order = None if ascending == usual else "asc" if ascending else "desc"
+        return replace(self, given={**self.given, "order": order})
+
+    def has(self, *names: str) -> bool:
+        """Whether any of these parameters was given."""
+        return any(self.given[name] for name in names)
+
+    @property
+    def hidden(self) -> Iterator[tuple[str, str]]:
+        """What the form must carry beside its own fields."""
+        for name, value in self.given.items():
+            if name not in ("q", "project") and value:
+                yield name, str(value)
+
+    @property
+    def ranges(self) -> list[Choice]:
+        """The ranges that can be chosen."""
+        return [
+            Choice(
+                words,
+                self.address(range=None if name == "all" else name, since=None, until=None),
+                name == self.span.name,
+            )
+            for name, words in RANGES.items()
+            if name != "month"
+        ]
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether the form leaves something out."""
+        return self.has("q", "project") or self.span.name != "all"
+
+
+def parse_page(
+    request: Request, kind: type[_Request], names: str, *, path: str | None = None, **fixed: Any
+) -> PageRequest[_Request]:
+    """What an address asks for: `names` are the fields of the request that it may give, in the order of links.
+
+    With a field `range`, `since` and `until` take precedence over it; without one, what is no time is told beside its form field.
+    """
+    state = request.app.state
+    zone: Zone = state.zone
+    now = datetime.now(UTC)
+    asked = Params(request)
+    values: dict[str, Any] = {}
+    given: dict[str, UrlValue] = {}
+    texts: dict[str, str | None] = {"since": None, "until": None}
+    for parameter in make_parameters(kind, names.split()):
+        name, own = parameter.name, parameter.field
+        if own.type is datetime:
+            value = texts[name] = asked.text(name)
+        else:
+            value = values[own.name] = parameter.read(asked, zone.info)
+        if own.type is bool and own.default is None:
+            value = None if value is None else "asc" if value else "desc"
+        elif parameter.is_list and value is not None:
+            value = ",".join(value)
+        if name not in _NOT_KEPT:
+            given[name] = None if value == own.default else value
+    asked.done()
+    today = zone.local(now).date()
+    mistakes: dict[str, FormError] = {}
+    if "range" in values and texts["since"] is None and texts["until"] is None:
+        span = _range_period(values["range"], today, zone)
+    else:
+        times: dict[str, datetime | None] = {}
+        for name, text in texts.items():
+            try:
+                times[name] = None if text is None else moment(text, now, zone.info, end=name == "until")
+            except UsageError as error:
+                if "range" in values:
+                    raise
+                times[name], mistakes[name] = None, FormError.of(error)
+        span = Period(None, times["since"], times["until"], texts["since"], texts["until"], today, zone)
+        if "range" in values:
+            given["range"] = None
+    known: dict[str, Any] = {"since": span.since, "until": span.until, "timezone": state.settings.timezone, "now": now}
+    values |= {name: value for name, value in known.items() if name in kind.__struct_fields__}
+    return PageRequest(path or request.url.path, kind(**values, **fixed), given, span, now, mistakes)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The heading of a column, which sorts by it; when it is the current one, the other way round."""
+
+    name: str
+    href: str
+    order: str  # ascending, descending; empty: the rows are in another order
+    kind: str  # number, text
+
+
+def headings(
+    asked: PageRequest[Any], columns: Mapping[str, tuple[str, str]], sort: str, *, ascending: bool, default: str
+) -> dict[str, Heading]:
+    """The headings of columns by what they sort by, given their names and kinds; texts begin with A, numbers with the largest."""
+    found = {}
+    for key, (name, kind) in columns.items():
+        up = not ascending if key == sort else kind == "text"
+        usual = kind == "text"
+        href = asked.address(
+            sort=None if key == default and up == usual else key, order=None if up == usual else "asc" if up else "desc"
+        )
+        order = ("ascending" if ascending else "descending") if key == sort else ""
+        found[key] = Heading(name, href, order, kind)
+    return found
