@@ -16,7 +16,7 @@ from hansard.engine import Hansard
 from hansard.query.health import Diagnosis, Finding
 from hansard.sources.tail import open_tail
 from hansard.sync import keep
-from hansard.web.answer_cache import AnswerCache
+from hansard.web.caches import AnswerCache
 from tests.sync.making import Tree, assistant, call, entry, main_path, raw, session, user
 from tests.web.elements import Element, read
 from tests.web.serving import Site, site

@@ -21,7 +21,7 @@ from hansard.cli.app import hansard as command
 from hansard.model.ledger import Limit, PriceOverride
 from hansard.model.requests import DIMENSIONS
 from hansard.render.format import row_cost
-from hansard.web import answer_cache
+from hansard.web import caches
 from tests.sync.making import FOLDER, assistant, raw, session, user
 from tests.web.serving import Site, site
 from tests.web.sheets import exactly, heads, links, shown
@@ -289,12 +289,12 @@ def test_an_answer_is_made_once_for_each_state_of_the_store() -> None:
         made.append(name)
         return name
 
-    known = answer_cache.AnswerCache(most=2, long=0)
+    known = caches.AnswerCache(most=2, long=0)
     for name in ("a", "a", "b", "c", "b", "a"):
         assert known.answer((1, name), lambda name=name: make(name)) == name  # type: ignore[misc]
     assert made == ["a", "b", "c", "a"]
     assert len(known) == 2
-    quick = answer_cache.AnswerCache(long=60)
+    quick = caches.AnswerCache(long=60)
     quick.answer("a", lambda: make("quick"))
     quick.answer("a", lambda: make("quick"))
     assert made[4:] == ["quick", "quick"]
@@ -324,7 +324,7 @@ def test_a_report_follows_the_prices(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_bytes(raw([user(one, "u1", "Go."), assistant(one, "a1", "m1", "Yes.", 1, tokens=(10**6, 0))]))
     with hansard.open(tmp_path / "home", [root]) as h:
         h.sync()
-    monkeypatch.setattr(answer_cache, "_LONG", 0.0)
+    monkeypatch.setattr(caches, "_LONG", 0.0)
     dearer = PriceOverride("claude-opus-4-1", Decimal(77), Decimal(88))
     with site(tmp_path / "home", root) as running, running.client() as client:
         before = client.get("/usage?range=all").text

@@ -15,11 +15,10 @@ from starlette.routing import Route
 from hansard.errors import HansardError
 from hansard.model.calendar import find_zone
 from hansard.web import responses, static_files
-from hansard.web.answer_cache import AnswerCache
 from hansard.web.auth import Guard
+from hansard.web.caches import AnswerCache, PageCache
 from hansard.web.engine_pool import EnginePool
 from hansard.web.live import Live
-from hansard.web.page_cache import PageCache
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -78,7 +77,7 @@ def make_app(
     app.state.edition = secrets.token_hex(4)  # of answers: another run may have other settings
     app.state.zone = find_zone(settings.timezone)
     app.state.cache = AnswerCache()
-    app.state.pages = PageCache(lambda: (engines.state(), live.news()))
+    app.state.pages = PageCache(engines, live)
     return app
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hansard.errors import HansardError
 from hansard.thread.store import ThreadCache
-from hansard.web.page_cache import before_reading
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
@@ -50,8 +49,7 @@ class EnginePool:
 
     async def read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         """The answer to a question, or to several, about one state of the store."""
-        begin = before_reading()
-        return await self._run(self._pool, lambda: self._read(question, begin))
+        return await self._run(self._pool, lambda: self._read(question))
 
     async def write(self, action: Callable[[Hansard], _Answer]) -> _Answer:
         """What comes of an action that writes."""
@@ -85,8 +83,7 @@ class EnginePool:
         """Another one whenever anything in the store was written."""
         return tuple(_looks(os.path.join(self.settings.home, name)) for name in _WRITTEN)
 
-    def _read(self, question: Callable[[Hansard], _Answer], begin: Callable[[], None]) -> _Answer:
-        begin()
+    def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
         h = self._mine()
         try:
             return self._ask(h, question)

@@ -28,7 +28,7 @@ from hansard.render.explained import (
 from hansard.render.format import ProjectNames, exact, row_cost
 from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.report_request import LIMITS, named_key, option, parse_explain_page
 from hansard.web.responses import html
 from hansard.web.urls import place, session_place

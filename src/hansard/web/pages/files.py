@@ -18,7 +18,7 @@ from hansard.render.format import day
 from hansard.render.html.parts import parts_html
 from hansard.render.series import DAYS
 from hansard.thread.tool_views import view
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
 from hansard.web.parameters import LAST_OFFSET, read_params
 from hansard.web.responses import html
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hansard.model.calendar import Zone
     from hansard.model.calls import Call, ChangedFile, FileHistory
     from hansard.model.threads import ToolCall
-    from hansard.web.answer_cache import AnswerCache
+    from hansard.web.caches import AnswerCache
 
 _VIEWS = {"files": "Files", "folders": "Folders", "changes": "Changes"}
 _SORTS = {

@@ -13,7 +13,7 @@ from hansard.engine import index_version
 from hansard.query.health import Diagnosis, Finding
 from hansard.render.charts.svg import per_cent
 from hansard.render.format import many
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import html
 from hansard.web.responses import page as drawn

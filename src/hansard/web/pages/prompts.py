@@ -12,7 +12,7 @@ from starlette.routing import Route
 from hansard.errors import NotFound
 from hansard.model.requests import PromptsRequest, about
 from hansard.query.language import QueryError
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.parameters import LAST_OFFSET, read_params
 from hansard.web.responses import html

@@ -21,7 +21,7 @@ from hansard.query.language.help import syntax
 from hansard.query.language.refine import Refining
 from hansard.render.format import ProjectNames, project_name, tool_name, when
 from hansard.render.html.escaping import cut_line
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.page_request import FormError, parse_page
 from hansard.web.parameters import Nothing, read_params
 from hansard.web.responses import Json, html

@@ -13,7 +13,7 @@ from hansard.query.activity import LIVE
 from hansard.query.language import QueryError
 from hansard.query.session_groups import GROUPS
 from hansard.render.format import cost, listed_cost
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.responses import html
 

@@ -14,7 +14,7 @@ from hansard.model.requests import CallsRequest, Order, ToolsRequest, about, sam
 from hansard.query.language import parse
 from hansard.render.charts.usage import draw_calls
 from hansard.render.format import tool_name
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
 from hansard.web.responses import page as drawn
 from hansard.web.streaming import begun

@@ -19,8 +19,7 @@ from hansard.render.html.escaping import cut_line
 from hansard.render.html.tables import draw_table
 from hansard.render.reports import data_words, grouped, marked_notes, pause, rate_cells
 from hansard.render.series import STEPS, Measure, measure_of
-from hansard.web.answer_cache import steady
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared, steady
 from hansard.web.page_request import RANGES, Choice
 from hansard.web.report_request import MEASURES, STACKS, parse_usage_page
 from hansard.web.report_table import make_table, sort_link

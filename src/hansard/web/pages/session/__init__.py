@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from hansard.web.page_cache import shared
+from hansard.web.caches import shared
 from hansard.web.pages.session.downloads import download
 from hansard.web.pages.session.fragments import agent, course, find, matches, news, related, turns
 from hansard.web.pages.session.raw import raw, text

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from hansard.errors import NotFound
-from hansard.web import page_cache
-from hansard.web.page_cache import PageCache, before_reading
+from hansard.web import caches
+from hansard.web.caches import PageCache
 from tests.web.serving import elsewhere
 
 
@@ -23,13 +24,12 @@ class Store:
         self.may_read, self.may_answer = asyncio.Event(), asyncio.Event()
         self.may_read.set()
         self.may_answer.set()
-        self.cache = PageCache(lambda: self.state)
+        engines, live = SimpleNamespace(state=lambda: self.state), SimpleNamespace(news=lambda: None)
+        self.cache = PageCache(engines, live)  # type: ignore[arg-type]
 
     async def page(self, request: Request) -> Response:
         self.drawn += 1
-        begin = before_reading()
         await self.may_read.wait()
-        begin()
         seen = self.state
         await self.may_answer.wait()
         return HTMLResponse(f"{request.url.path} {seen}")
@@ -86,7 +86,7 @@ async def changed_before_anything_was_read() -> None:
     late = await begun(store.ask())
     store.may_read.set()
     assert bodies(await asyncio.gather(*early, *late)) == [b"/sessions 1", b"/sessions 1"]
-    assert store.drawn == 1
+    assert store.drawn == 2
 
 
 async def failed_for_all_and_tried_again() -> None:
@@ -94,7 +94,6 @@ async def failed_for_all_and_tried_again() -> None:
 
     async def refuse(request: Request) -> Response:
         store.drawn += 1
-        before_reading()()
         await store.may_answer.wait()
         raise NotFound(f"no {request.url.path}")
 
@@ -124,9 +123,7 @@ async def in_pieces_for_all() -> None:
     store.may_answer.clear()
 
     async def pieces() -> AsyncIterator[bytes]:
-        begin = before_reading()
         yield b"head "
-        begin()
         await store.may_answer.wait()
         yield b"rest"
         raise RuntimeError("told in the terminal")
@@ -157,8 +154,7 @@ async def too_large_to_be_kept() -> None:
 
     async def page(request: Request) -> Response:
         store.drawn += 1
-        before_reading()()
-        return HTMLResponse(b"x" * (page_cache._LARGEST + 1))
+        return HTMLResponse(b"x" * (caches._MOST_BYTES + 1))
 
     store.page = page  # type: ignore[method-assign]
     await store.ask()
@@ -168,9 +164,9 @@ async def too_large_to_be_kept() -> None:
 
 async def no_more_than_some_are_kept() -> None:
     store = Store()
-    for number in range(page_cache._MOST + 5):
+    for number in range(caches._MOST_PAGES + 5):
         await store.ask(f"/sessions?q={number}")
-    assert len(store.cache._drawings) == page_cache._MOST
+    assert len(store.cache._pages) == caches._MOST_PAGES
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,165 @@
+"""Two caches: answers that took long, until the store changes; and whole pages, for readers at the same time and a second more."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+from starlette.responses import Response, StreamingResponse
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from hansard.engine import Hansard
+    from hansard.model.requests import Dated
+    from hansard.web.engine_pool import EnginePool
+    from hansard.web.live import Live
+
+_Answer = TypeVar("_Answer")
+_Request = TypeVar("_Request", bound="Dated")
+_MOST_ANSWERS = 12  # the largest, a report by hour of some years, has some megabytes
+_LONG = 0.02  # seconds
+PAGE_SECONDS = 1.0
+"""How long a page is kept while the store stays as it is: it says how long ago things were."""
+_MOST_BYTES = 512 << 10  # of a page that is kept
+_MOST_PAGES = 32
+
+Page = Callable[["Request"], Awaitable[Response]]
+
+
+class AnswerCache:
+    """The last few answers that took long (LRU)."""
+
+    def __init__(self, most: int = _MOST_ANSWERS, long: float | None = None) -> None:
+        self._most = most
+        self._long = _LONG if long is None else long
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def answer(self, key: Hashable, make: Callable[[], _Answer]) -> _Answer:
+        """The answer to a question; the key holds everything that it depends on, the state of the store included."""
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                known: _Answer = self._answers[key]
+                return known
+        begun = time.perf_counter()
+        made = make()
+        if time.perf_counter() - begun >= self._long:
+            with self._lock:
+                self._answers[key] = made
+                while len(self._answers) > self._most:
+                    self._answers.popitem(last=False)
+        return made
+
+    def ask(self, h: Hansard, question: str, request: Dated, *, timed: bool = False) -> Any:
+        """What the engine answers to a request."""
+        key = (question, h.state(), steady(request, timed=timed))
+        return self.answer(key, lambda: getattr(h, question)(request))
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
+def steady(request: _Request, *, timed: bool = False) -> _Request:
+    """The same without the time of asking; with its minute if the answer depends on it, as that to a query may."""
+    now = request.now
+    if now is None:
+        return request
+    is_timed = timed or bool(getattr(request, "query", None))
+    return replace(request, now=now.replace(second=0, microsecond=0) if is_timed else None)
+
+
+class PageCache:
+    """Pages by address and state of the store: equal requests at the same time are drawn once (request coalescing).
+
+    The state is noted before anything is read, so a page may be newer than its key says, never older.
+    """
+
+    def __init__(self, engines: EnginePool, live: Live, seconds: float = PAGE_SECONDS) -> None:
+        self._engines = engines
+        self._live = live
+        self._seconds = seconds
+        self._pages: dict[object, asyncio.Task[Response]] = {}
+
+    async def get(self, request: Request, page: Page) -> Response:
+        """The answer of a page to a request, or to an equal one."""
+        key = (request.url.path, request.url.query, self._engines.state(), self._live.news())
+        task = self._pages.get(key)
+        if task is None:
+            if len(self._pages) >= _MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
+            task = self._pages[key] = asyncio.create_task(self._draw(request, page, key))
+        return await asyncio.shield(task)
+
+    async def _draw(self, request: Request, page: Page, key: object) -> Response:
+        is_kept = False
+        try:
+            answer = await page(request)
+            if isinstance(answer, StreamingResponse):
+                answer.body_iterator = SharedPieces(answer.body_iterator)  # type: ignore[arg-type]
+            is_kept = len(getattr(answer, "body", b"")) <= _MOST_BYTES
+            return answer
+        finally:
+            if is_kept:
+                asyncio.get_running_loop().call_later(self._seconds, self._pages.pop, key, None)
+            else:
+                self._pages.pop(key, None)
+
+
+class SharedPieces:
+    """The pieces of a page as they are made; each reader gets them from the first on."""
+
+    def __init__(self, source: AsyncIterator[bytes]) -> None:
+        self._pieces: list[bytes] = []
+        self._more = asyncio.Event()
+        self.is_over = False
+        self._error: Exception | None = None  # raised for one reader, for the server's terminal
+        self._task = asyncio.create_task(self._collect(source))
+
+    async def _collect(self, source: AsyncIterator[bytes]) -> None:
+        try:
+            async for piece in source:
+                self._pieces.append(piece)
+                self._tell()
+        except Exception as error:  # noqa: BLE001 - raised for a reader
+            self._error = error
+        finally:
+            self.is_over = True
+            self._tell()
+
+    def _tell(self) -> None:
+        more, self._more = self._more, asyncio.Event()
+        more.set()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """All pieces."""
+        place = 0
+        while True:
+            more = self._more
+            while place < len(self._pieces):
+                yield self._pieces[place]
+                place += 1
+            if self.is_over:
+                break
+            await more.wait()
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+def shared(page: Page) -> Page:
+    """A page that depends on its address and the store only, through the page cache."""
+
+    @wraps(page)
+    async def drawn(request: Request) -> Response:
+        cache: PageCache = request.app.state.pages
+        return await cache.get(request, page)
+
+    return drawn
