@@ -9,10 +9,10 @@ from textual.widgets import Static
 
 import hansard
 from hansard.model.sessions import Session
-from hansard.tui import session_filter
+from hansard.tui import session_list
 from hansard.tui.line_list import LineList
 from hansard.tui.query_input import QueryInput
-from hansard.tui.session_filter import Filter, project_of
+from hansard.tui.session_list import Filter, project_of
 from hansard.tui.views import sessions as view
 from tests.cli.conftest import OTHER, SESSION, said, write_log
 from tests.tui.driving import Driver, drive
@@ -150,7 +150,7 @@ def test_the_word_that_is_being_typed_is_a_beginning(store: Path, text: str, fou
 
 
 def test_a_long_list_is_read_in_pages(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_filter, "PAGE", 1)
+    monkeypatch.setattr(session_list, "PAGE", 1)
     monkeypatch.setattr(view, "PAGE", 1)
 
     async def steps(driver: Driver) -> None:

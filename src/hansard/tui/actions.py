@@ -6,13 +6,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
 from textual.binding import Binding, BindingType
 
-from hansard.errors import HansardError
 from hansard.render.format import many, title_of
 from hansard.render.text import Paint, one_line, resume_command
-from hansard.tui.frame import View
+from hansard.tui.frame import View, asking
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
@@ -72,15 +70,11 @@ class SessionActions(View):
         """Go on with a copy of the session in the client."""
         self._leave_for("fork")
 
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def _leave_for(self, action: str) -> None:
         if (session := self.current_session()) is None:
             return
-        try:  # says here what is wrong, and not after the app has gone
-            await self.ask(lambda h: h.plan_resume(session.session_id))
-        except HansardError as error:
-            self.fail(error)
-            return
+        await self.ask(lambda h: h.plan_resume(session.session_id))  # fails here, not after the app has gone
         self.hansard.leave(action, session.session_id)
 
     def action_edit(self) -> None:
@@ -99,21 +93,16 @@ class SessionActions(View):
 
     def action_copy(self) -> None:
         """Copy something of the session to the clipboard."""
-        from hansard.tui.dialogs import MenuDialog
-
         if (session := self.current_session()) is None:
             return
         choices = [choice for choice in self.copy_choices(session) if choice[2]]
 
-        def done(place: int | None) -> None:
-            if place is not None:
-                _, name, text = choices[place]
-                self.app.copy_to_clipboard(text)
-                self.say(f"copied the {name} ({many(len(text), 'character')})")
+        def copy(place: int) -> None:
+            _, name, text = choices[place]
+            self.app.copy_to_clipboard(text)
+            self.say(f"copied the {name} ({many(len(text), 'character')})")
 
-        self.app.push_screen(
-            MenuDialog("Copy", [(key, f"{name:<24}  {one_line(text[:60])}") for key, name, text in choices]), done
-        )
+        self.pick("Copy", [(key, f"{name:<24}  {one_line(text[:60])}") for key, name, text in choices], copy)
 
     # -- remarks
 
@@ -126,15 +115,11 @@ class SessionActions(View):
 
     def action_tag(self) -> None:
         """Change the tags."""
-        from hansard.tui.dialogs import InputDialog
-
         if (session := self.current_session()) is None:
             return
         session_id, before = session.session_id, session.tags
 
-        def done(text: str | None) -> None:
-            if text is None:
-                return
+        def tag(text: str) -> None:
             after = text.replace(",", " ").split()
 
             def change(h: Hansard) -> Remarks:
@@ -145,43 +130,34 @@ class SessionActions(View):
 
             self._remark(change, "tags: " + (" ".join(after) or "none"))
 
-        self.app.push_screen(InputDialog("Tags", " ".join(before), "separated by spaces"), done)
+        self.type_line("Tags", tag, " ".join(before), "separated by spaces")
 
     def action_rename_session(self) -> None:
         """Give the session a title; none gives back the one it had."""
-        from hansard.tui.dialogs import InputDialog
-
         if (session := self.current_session()) is None:
             return
         session_id = session.session_id
 
-        def done(text: str | None) -> None:
-            if text is not None:
-                self._remark(lambda h: h.rename(session_id, text.strip() or None), "renamed")
+        def rename(text: str) -> None:
+            self._remark(lambda h: h.rename(session_id, text.strip() or None), "renamed")
 
-        self.app.push_screen(InputDialog("Title", one_line(session.title), "empty: the original title"), done)
+        self.type_line("Title", rename, one_line(session.title), "empty: the original title")
 
     def action_note(self) -> None:
         """Add a note."""
-        from hansard.tui.dialogs import InputDialog
-
         if (session := self.current_session()) is None:
             return
         session_id = session.session_id
 
-        def done(text: str | None) -> None:
-            if text and text.strip():
+        def note(text: str) -> None:
+            if text.strip():
                 self._remark(lambda h: h.note(session_id, text.strip()), "note added")
 
-        self.app.push_screen(InputDialog("Note"), done)
+        self.type_line("Note", note)
 
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def _remark(self, change: Callable[[Hansard], object], words: str) -> None:
-        try:
-            await self.ask(change)
-        except HansardError as error:
-            self.fail(error)
-            return
+        await self.ask(change)
         self.hansard.store_changed()
         self.say(words)
 
@@ -189,31 +165,24 @@ class SessionActions(View):
 
     def action_export(self) -> None:
         """Write the session to a file."""
-        from hansard.tui.dialogs import InputDialog
-
         if (session := self.current_session()) is None:
             return
-        name = f"{session.session_id[:8]}.html"
+        path = os.path.join(self.hansard.directory or "~", f"{session.session_id[:8]}.html")
 
-        def done(text: str | None) -> None:
-            if text and text.strip():
+        def export(text: str) -> None:
+            if text.strip():
                 self._export(session, os.path.expanduser(text.strip()))
 
-        title = "Export to a file: .html, .md, .json or .jsonl"
-        self.app.push_screen(InputDialog(title, os.path.join(self.hansard.directory or "~", name)), done)
+        self.type_line("Export to a file: .html, .md, .json or .jsonl", export, path)
 
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def _export(self, session: Session, to: str) -> None:
         form = _FORMATS.get(os.path.splitext(to)[1].lower())
         if form is None:
             self.say("name a file that ends in .html, .md, .json or .jsonl")
             return
         self.say(f"exporting to {to} ...")
-        try:
-            await self.ask(lambda h: h.export([session], to, format=form))
-        except HansardError as error:
-            self.fail(error)
-            return
+        await self.ask(lambda h: h.export([session], to, format=form))
         self.say(f"exported to {to}")
 
     def explained(self) -> tuple[str, Callable[[Hansard], object]] | None:
@@ -222,21 +191,17 @@ class SessionActions(View):
             return None
         return one_line(title_of(session)), lambda h: h.explain(session.session_id)
 
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def action_explain(self) -> None:
         """Show the figure under the cursor down to the arithmetic."""
+        from hansard.render.terminal.explanation import lay_out
         from hansard.tui.dialogs import TextDialog
 
         found = self.explained()
         if found is None:
             return
         title, question = found
-        try:
-            explanation = await self.ask(question)
-        except HansardError as error:
-            self.fail(error)
-            return
-        from hansard.render.terminal.explanation import lay_out
+        explanation = await self.ask(question)
 
         zone, names, colours = self.hansard.zone, self.hansard.names, Paint(enabled=True)
         self.app.push_screen(

@@ -10,16 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import msgspec
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 
 from hansard.errors import HansardError
 from hansard.files import write_private
-from hansard.tui.engine_thread import EngineThread
+from hansard.tui.engine_thread import EngineThread, StoreWatch
 from hansard.tui.frame import TABS, View
-from hansard.tui.state import State, changed, load_state, save_state
-from hansard.tui.store_watch import StoreWatch
 from hansard.tui.views.sessions import SessionsView
 
 if TYPE_CHECKING:
@@ -34,6 +33,31 @@ if TYPE_CHECKING:
 THEMES = ("ansi-dark", "ansi-light", "textual-dark", "textual-light")
 """The terminal's own colours, for a dark and a light background, and colours of our own."""
 _LOG = "tui-crash.log"
+_STATE = "tui.json"
+
+
+class State(msgspec.Struct, frozen=True):
+    """Where the user was."""
+
+    screen: str = "sessions"
+    query: str = ""
+    scope: str = "all"
+    sort: str = "ended"
+    group: str = ""
+    preview: bool = True
+    outline: bool = True
+    depth: str = "tools"
+    theme: str = ""
+    usage_by: str = "day"
+
+
+def load_state(home: str) -> State:
+    """What was remembered; the defaults if there is nothing that can be read."""
+    try:
+        with open(os.path.join(home, _STATE), "rb") as file:
+            return msgspec.json.decode(file.read(65_536), type=State)
+    except (OSError, msgspec.MsgspecError):
+        return State()
 
 
 class Setup(NamedTuple):
@@ -123,7 +147,7 @@ class HansardApp(App[Outcome | None]):
 
     def start_watch(self) -> None:
         """Keep the store current from now on; the first screen has been drawn."""
-        if not gc.isenabled():  # whoever started the app wanted it drawn first
+        if not gc.isenabled():  # off until the first screen is drawn
             gc.freeze()
             gc.enable()
         if self.is_syncing and self._watch is None:
@@ -147,14 +171,15 @@ class HansardApp(App[Outcome | None]):
     async def on_unmount(self) -> None:
         """Stop what goes on behind the screens."""
         if self._watch is not None:
-            self._watch.stop()
+            self._watch.stop(2.0)
         if not self._setup.purpose:
-            save_state(self._setup.home, self.state)
+            with suppress(OSError):  # forgotten if it cannot be written
+                write_private(os.path.join(self._setup.home, _STATE), msgspec.json.encode(self.state))
         self.engine.close()
 
     def remember(self, **values: Any) -> None:
         """Keep something for the next time."""
-        self.state = changed(self.state, **values)
+        self.state = msgspec.structs.replace(self.state, **values)
 
     def _name_projects(self) -> None:
         async def name() -> None:
@@ -175,7 +200,7 @@ class HansardApp(App[Outcome | None]):
                     screen.store_changed()
 
     def on_store_watch_changed(self, event: StoreWatch.Changed) -> None:
-        """A sync is through."""
+        """A sync has finished."""
         first, self.is_syncing = self.is_syncing, False
         if event.changed or first:
             self.store_changed()

@@ -1,10 +1,12 @@
-"""What every screen has around it: the tabs above, the keys below, the engine to ask, and what is told when something goes wrong."""
+"""What every screen has: tabs above, keys below, an engine to ask, and a line for what goes wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
+from textual import work
 from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
@@ -14,12 +16,13 @@ from textual.widgets import Input
 from hansard.errors import HansardError
 from hansard.query.language import QueryError
 from hansard.render.text import clean, fit, one_line, width
-from hansard.tui.ansi import strip_of
+from hansard.tui.line_view import strip_of
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.events import Click
     from textual.strip import Strip
+    from textual.worker import Worker
 
     from hansard.engine import Hansard
     from hansard.tui.app import HansardApp
@@ -157,6 +160,24 @@ def problem_text(error: HansardError) -> str:
     return one_line(str(error))
 
 
+def asking(
+    group: str, *, exclusive: bool = True
+) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Worker[None]]]:
+    """Let a method of a screen run as a worker; errors of the engine are shown in the last line."""
+
+    def decorate(method: Callable[..., Awaitable[None]]) -> Callable[..., Worker[None]]:
+        @wraps(method)
+        async def run(self: View, *values: Any, **named: Any) -> None:
+            try:
+                await method(self, *values, **named)
+            except HansardError as error:
+                self.fail(error)
+
+        return work(exclusive=exclusive, group=group)(run)
+
+    return decorate
+
+
 class View(Screen[None]):
     """One of the app's screens."""
 
@@ -189,9 +210,27 @@ class View(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key that begins a query is a letter while one is typed; it comes first, so that what is typed behind it is not lost."""
-        if action in ("filter", "query", "find") and isinstance(self.focused, Input):
+        if action in ("query", "find") and isinstance(self.focused, Input):
             return False
         return super().check_action(action, parameters)
+
+    def pick(
+        self, title: str, entries: Sequence[tuple[str, str]], act: Callable[[int], object], chosen: int = 0
+    ) -> None:
+        """Let the user choose an entry (its key and its text), and act on its number."""
+        from hansard.tui.dialogs import MenuDialog
+
+        self.app.push_screen(
+            MenuDialog(title, entries, chosen), lambda place: None if place is None else cast("None", act(place))
+        )
+
+    def type_line(self, title: str, act: Callable[[str], object], value: str = "", placeholder: str = "") -> None:
+        """Let the user type a line, and act on it."""
+        from hansard.tui.dialogs import InputDialog
+
+        self.app.push_screen(
+            InputDialog(title, value, placeholder), lambda text: None if text is None else cast("None", act(text))
+        )
 
     # -- what happens
 

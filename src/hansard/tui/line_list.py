@@ -10,8 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from hansard.tui.ansi import strip_of
-from hansard.tui.line_view import PAGE_KEYS, LineView
+from hansard.tui.line_view import PAGE_KEYS, LineView, strip_of
 
 if TYPE_CHECKING:
     from textual.events import Click

@@ -1,17 +1,22 @@
-"""Lines that are scrolled, of which only the visible ones are drawn: the base of lists and threads, and plain texts."""
+"""Scrolled lines, of which only the visible ones are drawn: lines of `render.terminal` as strips, the base of lists and threads, and plain texts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import ClassVar
 
+from rich.ansi import SGR_STYLE_MAP
+from rich.segment import Segment
+from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from hansard.tui.ansi import strip_of
-
+_COLOUR = re.compile("\x1b\\[([0-9;]*)m")
+_EXTENDED = {38: "", 48: "on "}
 PAGE_KEYS: list[BindingType] = [
     Binding("pagedown,ctrl+f,space", "page(1)", "Page down", show=False),
     Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False),
@@ -89,3 +94,52 @@ class TextView(LineView):
     def action_end(self, which: int) -> None:
         """Scroll to the top or to the bottom."""
         self.scroll_to(y=len(self._lines) if which else 0, animate=False)
+
+
+# -- lines as `render.terminal` draws them, clean text with our own colour sequences
+
+
+def strip_of(line: str) -> Strip:
+    """One line; whatever else a terminal would obey is left out."""
+    if "\x1b" not in line:
+        return Strip([Segment(_printable(line))])
+    pieces = _COLOUR.split(line)
+    segments = [Segment(_printable(pieces[0]))] if pieces[0] else []
+    for parameters, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        if text:
+            segments.append(Segment(_printable(text), style_of(parameters)))
+    return Strip(segments)
+
+
+def plain(line: str) -> str:
+    """A line without its colours."""
+    return _COLOUR.sub("", line)
+
+
+@lru_cache(512)
+def style_of(parameters: str) -> Style:
+    """The style that a colour sequence means."""
+    codes = iter(int(code) for code in parameters.split(";") if code)
+    found = Style.null()
+    for code in codes:
+        if code in _EXTENDED:
+            found += _extended(_EXTENDED[code], [*codes])
+            break
+        if code in SGR_STYLE_MAP:
+            found += Style.parse(SGR_STYLE_MAP[code])
+    return found
+
+
+def _extended(prefix: str, codes: list[int]) -> Style:
+    match codes:
+        case [5, number, *rest] if number <= 255:
+            found = Style.parse(f"{prefix}color({number})")
+        case [2, red, green, blue, *rest] if max(red, green, blue) <= 255:
+            found = Style.parse(f"{prefix}rgb({red},{green},{blue})")
+        case _:
+            return Style.null()
+    return found + style_of(";".join(map(str, rest)))
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else "".join(filter(str.isprintable, text))

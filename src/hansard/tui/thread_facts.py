@@ -1,4 +1,4 @@
-"""What the reader shows beside a thread's text: its outline, branches and contexts; where words stand in it; its raw lines."""
+"""What the reader shows beside a thread's text: head, outline, branches; where words are in it; texts to copy; raw lines."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from hansard.render.format import cost, size
-from hansard.render.text import clean, one_line, wrap
+from hansard.model.display import Code
+from hansard.render.format import cost, model_name, session_cost, short, size, title_of
+from hansard.render.text import clean, fit, one_line, pad, width, wrap
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
+    from hansard.model.display import Item, Turn
     from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.thread.branches import BranchChoice
@@ -109,3 +111,65 @@ def raw_lines(h: Hansard, key: ThreadKey, offset: int) -> tuple[str, Callable[[i
     cut = "" if len(data) == line.length else f", the first {size(len(data))} of them"
     title = f"{thread.path} at byte {line.offset:,}, {line.length:,} bytes{cut}"
     return title, lambda columns: wrap(clean(text), columns)
+
+
+def head_lines(session: Session, facts: Facts | None, turn: Turn | None, notes: Sequence[str], room: int) -> list[str]:
+    """The title, and below it figures of the session and the current turn; `notes` are the project and, behind the models, the rest."""
+    title = one_line(title_of(session)[:400])
+    if facts is not None and facts.agent is not None:
+        title = f"{one_line(facts.agent.description) or facts.agent.agent_id} · subagent of: {title}"
+    total = f"/{facts.turns:,}" if facts is not None else ""
+    spent = ""
+    if turn is not None and turn.api_messages:
+        spent = cost(turn.cost_usd, lower_bound=turn.is_lower_bound, unpriced=False) + " this turn"
+    project, *others = notes
+    figures = [
+        project,
+        f"turn {turn.number:,}{total}" if turn is not None else "",
+        spent,
+        f"{session_cost(session)} in all" if session_cost(session) else "",
+        ", ".join(model_name(model) for model in session.models[:2]),
+        *others,
+    ]
+    line = one_line("  ·  ".join(filter(None, figures)))
+    if facts is not None and facts.contexts:
+        chart = f"  context {sparkline(facts.contexts, 24)} {short(facts.contexts[-1])}"
+        if width(line) + width(chart) <= room:
+            line = pad(line, room - width(chart)) + chart
+    return [fit("◆ " * session.pinned + title, room), fit(line, room)]
+
+
+# -- texts to copy
+
+
+def message_text(item: Item) -> str:
+    """What was said, or what a tool was given."""
+    parts = item.parts or item.results
+    return "\n\n".join(part.text for part in parts if hasattr(part, "text"))
+
+
+def code_blocks(item: Item) -> list[str]:
+    """The code of a message: blocks of its Markdown, and what tools were given and gave back."""
+    found: list[str] = []
+    for part in (*item.parts, *item.results):
+        if isinstance(part, Code):
+            found.append(part.text)
+        elif part.part == "prose":
+            found += _fenced(getattr(part, "text", "")[:200_000])
+    return found
+
+
+def _fenced(text: str) -> list[str]:
+    """Text between the fences of Markdown."""
+    found: list[str] = []
+    fence, inside = "", ""
+    for line in text.splitlines(keepends=True):
+        mark = line.strip()[:3]
+        if not fence and mark in ("```", "~~~"):
+            fence, inside = mark, ""
+        elif fence and mark == fence:
+            found.append(inside)
+            fence = ""
+        elif fence:
+            inside += line
+    return found

@@ -13,16 +13,19 @@ from msgspec.structs import replace
 
 from hansard.render.depth import DEPTHS, Depth
 from hansard.render.terminal.drawing import Drawing
+from hansard.render.terminal.page import head
 from hansard.render.terminal.parts import Board
 from hansard.thread.store import Budget, Window
-from hansard.tui.ansi import plain
+from hansard.tui.line_view import plain
 
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.display import Item, Part, Turn
+    from hansard.model.sessions import Session
     from hansard.model.threads import Agent
     from hansard.thread.thread import Thread
 
+_PREVIEW = Budget(records=40, bytes=128 << 10, turns=2)
 BUDGET = Budget(records=120, bytes=512 << 10, turns=25)
 _MOST = 12  # windows that are kept
 _WIDEST = 110
@@ -40,6 +43,11 @@ class ThreadKey(NamedTuple):
     def open(self, h: Hansard) -> Thread:
         """Its thread, without the data of pictures and without what subagents did."""
         return h.read(self.session_id, self.agent, self.branch, pictures=False, subagents=False, long_lines=False)
+
+    def places(self, h: Hansard, kind: str) -> list[int]:
+        """Where its `prompts`, `errors` or `edits` begin."""
+        thread = self.open(h)
+        return [start.offset for start in thread.starts] if kind == "prompts" else thread.places(kind)
 
 
 class Loaded(NamedTuple):
@@ -306,3 +314,44 @@ def _cut(part: Part) -> Part:
 def _is_cut(loaded: Loaded, turn: Turn) -> bool:
     """Whether a turn began in the window before."""
     return loaded.window.is_cut and turn is loaded.turns[0]
+
+
+# -- previews beside a list
+
+
+def session_preview(h: Hansard, session: Session, columns: int, *, colours: bool = True) -> list[str]:
+    """The head of a session and its last turns."""
+    board = Board(max(20, columns), colours)
+    lines = list(head(session, None, board))
+    thread = ThreadKey(session.session_id).open(h)
+    if not thread.has_log:
+        return [*lines, "", "Only subagents are left of it."]
+    drawing = ReaderDrawing(board, DEPTHS["tools"], "", thread.speaker)
+    window = thread.windows.end(_PREVIEW)
+    for turn in thread.window(window):
+        lines += drawing.turn(turn)
+    return lines
+
+
+def hit_preview(
+    h: Hansard, key: ThreadKey, offset: int, columns: int, *, colours: bool = True
+) -> tuple[list[str], int]:
+    """The lines around a place, and the number of the first that belongs to it."""
+    board = Board(max(20, columns), colours)
+    thread = key.open(h)
+    if not thread.has_log:
+        return ["Only subagents are left of it."], 0
+    place = thread.call_of(offset)
+    window = thread.windows.around(place, _PREVIEW)
+    drawing = ReaderDrawing(board, DEPTHS["tools"]._replace(thinking=True), "", thread.speaker, agent=thread.agent)
+    lines: list[str] = []
+    at = 0
+    for turn in thread.window(window):
+        lines += ["", drawing.header(turn)]
+        drawing.forget()
+        for item in turn.items:
+            is_here = item.offset <= place < item.offset + max(1, item.length)
+            if is_here and not at:
+                at = len(lines)
+            lines += drawing.item(item, whole=is_here)
+    return lines, at

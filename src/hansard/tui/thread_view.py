@@ -10,8 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from hansard.tui.ansi import plain, strip_of
-from hansard.tui.line_view import PAGE_KEYS, LineView
+from hansard.tui.line_view import PAGE_KEYS, LineView, plain, strip_of
 from hansard.tui.thread_lines import Look, ThreadLines
 
 if TYPE_CHECKING:
@@ -173,6 +172,43 @@ class ThreadView(LineView):
         self.refresh()
         self.post_message(self.Moved())
 
+    @property
+    def here(self) -> int:
+        """Where the current item stands in the transcript; 0 without one."""
+        return self.item.offset if self.item is not None else 0
+
+    def go_to_offset(self, offset: int) -> None:
+        """Put the cursor on the loaded item at a place of the transcript, or on the last one before it."""
+        items = [item for anchor in self.content.anchors if (item := self.content.item(anchor)) is not None]
+        before = [item for item in items if item.offset <= offset]
+        exact = [item for item in before if item.offset == before[-1].offset] if before else items
+        if exact:
+            self.go_to(exact[0].anchor)
+
+    def show_match(self, offset: int, pattern: re.Pattern[str]) -> bool:
+        """Unfold and show an item at a place that has a match; whether there is one."""
+        for anchor in self.content.anchors:
+            item = self.content.item(anchor)
+            if item is None or item.offset != offset:
+                continue
+            if not pattern.search(self.content.shown_text(anchor)):
+                if not pattern.search(self.content.text_of(item)):
+                    continue
+                self.content.fold(anchor, unfolded=True)
+                self.changed()
+            self.go_to(anchor)
+            self._scroll_to_match(anchor, pattern)
+            return True
+        return False
+
+    def _scroll_to_match(self, anchor: str, pattern: re.Pattern[str]) -> None:
+        high = self.page_height
+        for line in range(*self.content.span_of(anchor)):
+            if pattern.search(strip_of(self.content.lines[line]).text):
+                if line >= self.scroll_offset.y + high:
+                    self.scroll_to(y=line - high // 3, animate=False)
+                return
+
     def to_end(self) -> None:
         """Show the last item."""
         if self.content.anchors:
@@ -241,6 +277,13 @@ class ThreadView(LineView):
             self.post_message(self.Moved())
             if event.chain == 2:
                 self.post_message(self.Opened())
+
+
+def find_pattern(needle: str) -> re.Pattern[str] | None:
+    """A pattern for a text that is looked for; case counts if the text has capitals."""
+    if not needle:
+        return None
+    return re.compile(re.escape(needle), 0 if needle != needle.lower() else re.IGNORECASE)
 
 
 def _marked(strip: Strip, text: str, pattern: re.Pattern[str]) -> Strip:

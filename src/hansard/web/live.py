@@ -9,23 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import threading
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hansard.background_sync import BackgroundSync
 from hansard.engine import Hansard
 from hansard.errors import HansardError
 from hansard.web.responses import HttpError
 
 if TYPE_CHECKING:
+    from hansard.sync.report import SyncReport
     from hansard.web.engine_pool import EnginePool
 
 _LOOK_SECONDS = 1.0
 _BEAT_SECONDS = 20.0  # how often a quiet stream shows that it lives
-_LOCK_SECONDS = 5.0  # how long a sync waits for another process before it tries again
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0  # seconds between attempts to keep current
 _MOST_STREAMS = 200
 
 
@@ -44,8 +43,8 @@ class Live:
     def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
         self._engines = engines
         self._syncs = syncing
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._sync: BackgroundSync | None = None
+        self.is_over = False  # the server is going down
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()
         self._look: asyncio.Task[None] | None = None
@@ -60,12 +59,14 @@ class Live:
         await self.look()
         if self._syncs and self._engines.settings.roots:
             self.busy = True
-            self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
-            self._thread.start()
+            self._sync = BackgroundSync(self._engines.engine, self._synced, self._failed)
+            self._sync.start()
 
     def end(self) -> None:
         """Stop watching; streams end."""
-        self._stop.set()
+        self.is_over = True
+        if self._sync is not None:
+            self._sync.stop()
         self._tell()
         if self._look is not None:
             self._look.cancel()
@@ -73,8 +74,8 @@ class Live:
     async def finish(self) -> None:
         """Wait until the watch has stopped."""
         self.end()
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join, 10)
+        if self._sync is not None:
+            await asyncio.to_thread(self._sync.stop, 10)
 
     @property
     def progress(self) -> str | None:
@@ -85,12 +86,7 @@ class Live:
     @property
     def is_watching(self) -> bool:
         """Whether the sources are watched."""
-        return self._thread is not None and self._thread.is_alive()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the server is going down."""
-        return self._stop.is_set()
+        return self._sync is not None and self._sync.is_running
 
     def news(self, revision: int | None = None) -> News:
         """How things are, with what somebody has just seen of the store."""
@@ -128,24 +124,17 @@ class Live:
 
     # -- the two ways to hear of news
 
-    def _watch(self) -> None:
-        pause = _FIRST_PAUSE
-        while not self.is_over:
-            try:
-                with self._engines.engine() as h:
-                    for report in h.watch(self._stop, wait_seconds=_LOCK_SECONDS):
-                        if report.busy:
-                            break  # another process syncs: begin anew, so that nothing is left out
-                        pause = _FIRST_PAUSE
-                        self._hear(h.revision(), busy=False)
-                        h.close()  # nothing is held open while nothing changes
-            except (HansardError, OSError) as error:
-                self._hear(None, busy=False, trouble=str(error))
-            except Exception:
-                logging.getLogger(__name__).exception("watching the source directories failed")
-                self._hear(None, busy=False, trouble="cannot watch the source directories; see the server's terminal")
-            self._stop.wait(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+    def _synced(self, h: Hansard, report: SyncReport | None) -> None:
+        if report is not None and not report.busy:
+            self._hear(h.revision(), busy=False)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, (HansardError, OSError)):
+            trouble = str(error)
+        else:
+            logging.getLogger(__name__).error("watching the source directories failed", exc_info=error)
+            trouble = "cannot watch the source directories; see the server's terminal"
+        self._hear(None, busy=False, trouble=trouble)
 
     async def _keep_looking(self) -> None:
         seen = self._engines.fingerprint()

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from hansard.errors import HansardError, NotFound
 from hansard.render.text import fit, one_line
 from hansard.tui.actions import SessionActions
-from hansard.tui.frame import problem_text
+from hansard.tui.frame import asking, problem_text
 from hansard.tui.line_list import LineList
 from hansard.tui.line_view import TextView
 from hansard.tui.query_input import QueryInput
@@ -32,6 +32,67 @@ _PREVIEW_SECONDS = 0.05
 _WITH_PREVIEW = 90  # columns of the screen below which there is no room for one
 
 
+class QueriedList(SessionActions):
+    """Base of the screens with a query above a list: what both do together."""
+
+    def show_problem(self, error: HansardError) -> None:
+        """Tell below the query what is wrong with it; what is listed stays."""
+        problem = self.query_one("#problem", Static)
+        problem.update(Content(problem_text(error)))
+        problem.display = True
+
+    def append(self) -> object:
+        """Read the next page."""
+        raise NotImplementedError
+
+    def action_open(self) -> Any:
+        """Open what is under the cursor."""
+        raise NotImplementedError
+
+    def submit_query(self) -> None:
+        """Go to the list."""
+        self.set_focus(self.query_one(LineList))
+
+    def leave_query(self) -> None:
+        """Go to the list."""
+        self.set_focus(self.query_one(LineList))
+
+    # Textual calls the handlers of base classes too, so screens override the methods above instead of these.
+
+    def on_input_submitted(self, _: Input.Submitted) -> None:
+        """Take the query."""
+        self.submit_query()
+
+    def on_query_input_left(self) -> None:
+        """Leave the query."""
+        self.leave_query()
+
+    def on_query_input_moved(self, event: QueryInput.Moved) -> None:
+        """Move in the list while typing."""
+        found = self.query_one(LineList)
+        if event.pages:
+            found.action_page(event.step)
+        else:
+            found.action_move(event.step)
+
+    def on_line_list_near_end(self, _: LineList.NearEnd) -> None:
+        """Read on before the list ends."""
+        self.append()
+
+    def on_line_list_selected(self, _: LineList.Selected) -> None:
+        """Open what is chosen."""
+        self.action_open()
+
+    def action_query(self) -> None:
+        """Type a query."""
+        self.set_focus(self.query_one(QueryInput))
+
+    def action_clear(self) -> None:
+        """Forget the query."""
+        self.query_one(QueryInput).value = ""
+        self.set_focus(self.query_one(LineList))
+
+
 class Rows(NamedTuple):
     """A page of the list."""
 
@@ -40,7 +101,7 @@ class Rows(NamedTuple):
     head: str  # what is said above the list
 
 
-class ListView(SessionActions):
+class ListView(QueriedList):
     """Base of the screens that list something; `item_height` lines for each."""
 
     DEFAULT_CSS = """
@@ -122,7 +183,7 @@ class ListView(SessionActions):
             self.query_one(LineList).fill(())
             return
         except HansardError as error:  # what is listed stays
-            self._problem(error)
+            self.show_problem(error)
             return
         self.query_one("#problem").display = False
         self._asked, self._next = text, rows.next_cursor
@@ -134,23 +195,19 @@ class ListView(SessionActions):
             self.query_one("#preview", TextView).show(())
 
     @work(exclusive=True, group="more")
-    async def _append(self) -> None:
+    async def append(self) -> None:
+        """Read the next page."""
         cursor, text = self._next, self._asked
         if cursor is None:
             return
         try:
             rows = await self.ask(lambda h: self.fetch(h, text, cursor))
         except HansardError as error:
-            self._problem(error)
+            self.show_problem(error)
             return
         if cursor == self._next and text == self._asked:
             self._next = rows.next_cursor
             self.query_one(LineList).extend(rows.items, has_more=rows.next_cursor is not None)
-
-    def _problem(self, error: HansardError) -> None:
-        problem = self.query_one("#problem", Static)
-        problem.update(Content(problem_text(error)))
-        problem.display = True
 
     def _head(self, words: str) -> None:
         room = max(20, self.size.width - 2)
@@ -195,49 +252,12 @@ class ListView(SessionActions):
         """Ask for what is typed by now."""
         self.refill()
 
-    def on_input_submitted(self, _: Input.Submitted) -> None:
-        """Go to the list."""
-        self.set_focus(self.query_one(LineList))
-
-    def on_query_input_left(self) -> None:
-        """Go to the list."""
-        self.set_focus(self.query_one(LineList))
-
-    def on_query_input_moved(self, event: QueryInput.Moved) -> None:
-        """Move in the list while typing."""
-        found = self.query_one(LineList)
-        if event.pages:
-            found.action_page(event.step)
-        else:
-            found.action_move(event.step)
-
-    def on_line_list_near_end(self, _: LineList.NearEnd) -> None:
-        """Read on before the list ends."""
-        self._append()
-
-    def on_line_list_selected(self, _: LineList.Selected) -> None:
-        """Open what is chosen."""
-        self.action_open()
-
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def action_open(self) -> None:
         """Read where the item under the cursor stands."""
         item = self.query_one(LineList).current
         session_id = self.session_of(item) if item is not None else None
         if item is None or not session_id:
             return
-        try:
-            session = await self.ask(lambda h: h.session(session_id))
-        except HansardError as error:
-            self.fail(error)
-            return
+        session = await self.ask(lambda h: h.session(session_id))
         self.open_item(item, session)
-
-    def action_query(self) -> None:
-        """Type a query."""
-        self.set_focus(self.query_one(QueryInput))
-
-    def action_clear(self) -> None:
-        """Forget the query."""
-        self.query_one(QueryInput).value = ""
-        self.set_focus(self.query_one(LineList))

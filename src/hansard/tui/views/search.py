@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
 from textual.binding import Binding, BindingType
 
-from hansard.errors import HansardError
 from hansard.model.search import Hit
 from hansard.render.format import many, project_name, titled, tool_name, when
 from hansard.render.terminal.hits import snippet_lines
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, RED, painted
 from hansard.render.text import Paint, fit, width
-from hansard.tui.dialogs import MenuDialog
+from hansard.tui.frame import asking
 from hansard.tui.line_list import LineList
-from hansard.tui.preview import hit_preview
 from hansard.tui.query_input import QueryInput
-from hansard.tui.session_filter import typed_query
-from hansard.tui.thread_lines import ThreadKey
+from hansard.tui.session_list import typed_query
+from hansard.tui.thread_lines import ThreadKey, hit_preview
 from hansard.tui.views.list_view import ListView, Rows
 
 if TYPE_CHECKING:
@@ -102,25 +99,18 @@ class SearchView(ListView):
         self._sort = {"best": "newest", "newest": "oldest"}.get(self._sort, "best")
         self.refill(wait=False)
 
-    @work(exclusive=True, group="act")
+    @asking("act")
     async def action_facets(self) -> None:
         """Narrow the search by project, kind, tool, model or month."""
         query = self.query_one(QueryInput).value.strip()
         if not query:
             return
-        try:
-            facets = await self.ask(lambda h: h.facets(query))
-        except HansardError as error:
-            self.fail(error)
-            return
-        entries = list(_entries(facets))
+        entries = list(_entries(await self.ask(lambda h: h.facets(query))))
 
-        def done(place: int | None) -> None:
-            if place is not None:
-                self.query_one(QueryInput).value = f"{query} {entries[place][1]}"
+        def narrow(place: int) -> None:
+            self.query_one(QueryInput).value = f"{query} {entries[place][1]}"
 
-        lines = [("", f"{count:>7,}  {condition}") for count, condition in entries]
-        self.app.push_screen(MenuDialog("Only", lines), done)
+        self.pick("Only", [("", f"{count:>7,}  {condition}") for count, condition in entries], narrow)
 
 
 def _entries(facets: Facets) -> Sequence[tuple[int, str]]:

@@ -16,13 +16,23 @@ from hansard.errors import HansardError, NotFound
 from hansard.model.sessions import Session, SessionPage
 from hansard.render.format import ProjectNames, day, many, project_name
 from hansard.render.text import fit, one_line
-from hansard.tui.actions import SessionActions
-from hansard.tui.frame import Heading, View, problem_text
+from hansard.tui.frame import Heading
 from hansard.tui.line_list import LineList
 from hansard.tui.line_view import TextView
 from hansard.tui.query_input import QueryInput
-from hansard.tui.session_filter import GROUPS, PAGE, SORTS, Filter, project_of
-from hansard.tui.session_rows import Group, RowStyle, group_row, heading, session_row
+from hansard.tui.session_list import (
+    GROUPS,
+    PAGE,
+    SORTS,
+    Filter,
+    Group,
+    RowStyle,
+    group_row,
+    heading,
+    project_of,
+    session_row,
+)
+from hansard.tui.views.list_view import QueriedList
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -37,7 +47,7 @@ _WITH_PREVIEW = 100  # columns of the screen below which there is no room for on
 _SORT_NAMES = {"ended": "last active", "started": "started", "prompts": "turns"}
 
 
-class SessionsView(SessionActions, View):
+class SessionsView(QueriedList):
     """Sessions, and how the one under the cursor ends."""
 
     TAB = "sessions"
@@ -53,7 +63,7 @@ class SessionsView(SessionActions, View):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open"),
-        Binding("slash", "filter", "Filter", priority=True),
+        Binding("slash", "query", "Filter", priority=True),
         Binding("s", "scope", "Scope"),
         Binding("o", "sort", "Sort"),
         Binding("O", "reverse", "Reverse the order", show=False),
@@ -123,7 +133,7 @@ class SessionsView(SessionActions, View):
                 self.query_one("#head", Static).update("Nothing has been synced yet.")
             return
         except HansardError as error:  # what is listed stays
-            self._show_problem(error)
+            self.show_problem(error)
             return
         self.query_one("#problem", Static).display = False
         self._listed, self._next, self._total = wanted, page.next_cursor, page.total
@@ -181,14 +191,15 @@ class SessionsView(SessionActions, View):
         return "" if session.ended_at is None else self.hansard.zone.local(session.ended_at).date().isoformat()
 
     @work(exclusive=True, group="more")
-    async def _append(self) -> None:
+    async def append(self) -> None:
+        """Read the next page."""
         cursor, wanted = self._next, self._listed
         if cursor is None or wanted is None:
             return
         try:
             page = await self.ask(lambda h: wanted.ask(h, cursor))
         except HansardError as error:
-            self._show_problem(error)
+            self.show_problem(error)
             return
         if cursor == self._next and wanted == self._listed:  # the list is still the one that it goes on
             self._next = page.next_cursor
@@ -197,11 +208,10 @@ class SessionsView(SessionActions, View):
             rows = self._rows(page, last if isinstance(last, Session) else None)
             found.extend(rows, has_more=page.next_cursor is not None)
 
-    def _show_problem(self, error: HansardError) -> None:
+    def show_problem(self, error: HansardError) -> None:
+        """Tell below the filter what is wrong with it; nothing is chosen then."""
         self._is_chosen = False
-        problem = self.query_one("#problem", Static)
-        problem.update(Content(problem_text(error)))
-        problem.display = True
+        super().show_problem(error)
 
     # -- what is drawn
 
@@ -242,7 +252,7 @@ class SessionsView(SessionActions, View):
     @work(exclusive=True, group="preview")
     async def _preview(self, session: Session) -> None:
         await asyncio.sleep(_PREVIEW_SECONDS)
-        from hansard.tui.preview import session_preview
+        from hansard.tui.thread_lines import session_preview
 
         view = self.query_one("#preview", TextView)
         columns = view.scrollable_content_region.width
@@ -272,27 +282,19 @@ class SessionsView(SessionActions, View):
             self.hansard.remember(query=self.query_one(QueryInput).value)
         self._refill()
 
-    def on_input_submitted(self, _: Input.Submitted) -> None:
+    def submit_query(self) -> None:
         """Go to the list, or choose."""
         if self._purpose:
             self.action_open()
         else:
-            self.set_focus(self.query_one(LineList))
+            super().submit_query()
 
-    def on_query_input_left(self) -> None:
-        """Go back to the list."""
+    def leave_query(self) -> None:
+        """Go back to the list, or leave the picker."""
         if self._purpose:
             self.hansard.exit(None)
         else:
-            self.set_focus(self.query_one(LineList))
-
-    def on_query_input_moved(self, event: QueryInput.Moved) -> None:
-        """Move in the list while typing."""
-        found = self.query_one(LineList)
-        if event.pages:
-            found.action_page(event.step)
-        else:
-            found.action_move(event.step)
+            super().leave_query()
 
     def on_query_input_scoped(self) -> None:
         """Another scope while typing."""
@@ -307,14 +309,6 @@ class SessionsView(SessionActions, View):
         if session is not None and self.query_one("#preview").display and session.session_id != self._previewed:
             self._preview(session)
 
-    def on_line_list_near_end(self, _: LineList.NearEnd) -> None:
-        """Read on before the list ends."""
-        self._append()
-
-    def on_line_list_selected(self, _: LineList.Selected) -> None:
-        """Open what is chosen."""
-        self.action_open()
-
     def action_open(self) -> None:
         """Read the session under the cursor, or choose it; once the list answers what was typed."""
         if self._purpose:
@@ -324,16 +318,11 @@ class SessionsView(SessionActions, View):
         if (session := self.current_session()) is not None:
             self.hansard.choose(session)
 
-    def action_filter(self) -> None:
-        """Type a query."""
-        self.set_focus(self.query_one(QueryInput))
-
     def action_clear(self) -> None:
         """Forget the query."""
         if self._purpose and not self.query_one(QueryInput).value:
             self.hansard.exit(None)
-        self.query_one(QueryInput).value = ""
-        self.set_focus(self.query_one(LineList))
+        super().action_clear()
 
     def action_scope(self) -> None:
         """This directory's project, all, pinned, deleted by the client, or everything there is."""

@@ -47,10 +47,9 @@ class UsageView(ListView):
         self._names: dict[str, str] = {}
 
     def on_mount(self) -> None:
-        """Show the report that was shown last."""
+        """Show the report that was shown last; Textual calls the base class's handler after this one."""
         by = self.hansard.state.usage_by
         self._by = by if by in _BY else "day"
-        super().on_mount()
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:  # noqa: ARG002 - a report is one page
         """The report."""
