@@ -16,7 +16,7 @@ import hansard
 from hansard.cli.app import hansard as command
 from hansard.model.serialize import plain
 from hansard.render.document import pieces
-from hansard.web.api import ENDPOINTS, turns
+from hansard.web.api import ENDPOINTS, threads
 from tests.web.serving import Site, site
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ def test_turns_come_in_windows_of_the_same_tree(demo: Site, client: httpx.Client
 
 
 def test_large_turns_come_one_by_one(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_ENOUGH", 1)
+    monkeypatch.setattr(threads, "_ENOUGH", 1)
 
     page = client.get("/api/sessions/@last/turns?limit=50").json()
 

@@ -30,7 +30,7 @@ _PAGES = (
     "overview",
     "sessions",
     "session",
-    "bulk_export",
+    "downloads",
     "search",
     "usage",
     "explain",

@@ -1,17 +1,19 @@
-"""Answers and refusals: JSON of one shape under /api, a page made from a template elsewhere.
+"""Answers and refusals: JSON of one shape under /api, a page made from a template elsewhere, at once or in two pieces.
 
 Everything in a template is escaped unless `render.html` made it.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from hansard import __version__
 from hansard.errors import Ambiguous, HansardError, NotFound, StoreBusy, StoreCorrupt, UsageError
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
     from jinja2.runtime import Context
     from starlette.requests import Request
 
+    from hansard.engine import Hansard
+    from hansard.web.engine_pool import EnginePool
+
+_Answer = TypeVar("_Answer")
+_HERE = Markup("<!--here-->")  # no text of a transcript can be this: in a page it would be escaped
 _STATUS: tuple[tuple[type[HansardError], int, str], ...] = (
     (NotFound, 404, "not_found"),
     (Ambiguous, 409, "ambiguous"),
@@ -136,6 +143,40 @@ def http_failed(request: Request, error: Exception) -> Response:
     answer = refusal(request.url.path, status, code, message)
     answer.headers.update(getattr(error, "headers", None) or {})
     return answer
+
+
+# -- asking the engine
+
+
+async def answered(request: Request, answer: Callable[[Hansard], _Answer]) -> _Answer:
+    """What the engine answers, about one state of the store."""
+    engines: EnginePool = request.app.state.engines
+    return await engines.read(answer)
+
+
+async def begun(request: Request, template: str, rest: Callable[[Hansard], str], **values: Any) -> StreamingResponse:
+    """The page, with what `rest` draws where the template says `{{ rest }}`.
+
+    The status is sent with the first piece: mistakes in the question must be found before.
+    """
+    whole = bytes(html(request, template, rest=_HERE, **values).body)
+    head, _, foot = whole.partition(_HERE.encode())
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield head
+        mistake: Exception | None = None
+        try:
+            yield (await request.app.state.engines.read(rest)).encode("utf-8", "replace")
+        except (HansardError, HttpError) as error:
+            yield page("piece_refused.html", message=str(getattr(error, "detail", error))).encode("utf-8", "replace")
+        except Exception as error:  # noqa: BLE001 - the page must end well; then it is raised, for the terminal
+            mistake = error
+            yield page("piece_refused.html", message="Internal error; see the server's terminal.").encode()
+        yield foot
+        if mistake is not None:
+            raise mistake
+
+    return StreamingResponse(pieces(), media_type="text/html; charset=utf-8")
 
 
 # -- templates

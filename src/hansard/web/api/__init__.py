@@ -5,15 +5,13 @@ Each thing it does is one `Endpoint`; routes, checks, the OpenAPI description an
 
 from __future__ import annotations
 
-from hansard.web.api import ledger, openapi, raw, remarks, search, server, sessions, tool_calls, turns
+from hansard.web.api import ledger, openapi, remarks, search, server, sessions, threads
 from hansard.web.api.endpoint import Endpoint, routes
 
 _ALL: tuple[Endpoint, ...] = (
     *sessions.ENDPOINTS,
-    *turns.ENDPOINTS,
-    *raw.ENDPOINTS,
+    *threads.ENDPOINTS,
     *search.ENDPOINTS,
-    *tool_calls.ENDPOINTS,
     *ledger.ENDPOINTS,
     *server.ENDPOINTS,
     *remarks.ENDPOINTS,

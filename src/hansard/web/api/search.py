@@ -1,4 +1,4 @@
-"""What was said and typed, found by its words."""
+"""What was said, typed and done, over all sessions: searches, prompts, files and tool calls."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, UnsetType
 
+from hansard.model.calls import CallPage, FileHistory, FilePage, ToolReport
 from hansard.model.prompts import PromptPage
-from hansard.model.requests import Limit, PromptsRequest, SearchRequest, about
+from hansard.model.requests import (
+    CallsRequest,
+    FileHistoryRequest,
+    FilesRequest,
+    Limit,
+    PromptsRequest,
+    SearchRequest,
+    ToolsRequest,
+    about,
+)
 from hansard.model.search import Facets, SearchPage, SessionHits
 from hansard.model.serialize import plain
 from hansard.web.api.endpoint import Call, Endpoint
@@ -56,5 +66,41 @@ ENDPOINTS = (
         PromptPage,
         PromptsParameters,
         "query project since until source unique ascending limit cursor",
+    ),
+    Endpoint(
+        "GET",
+        "/api/files",
+        "Files that tool calls changed, last changed first",
+        lambda call: call.h.files(call.request),
+        FilePage,
+        FilesRequest,
+        "text under project since until sort ascending limit cursor",
+    ),
+    Endpoint(
+        "GET",
+        "/api/files/history",
+        "Changes to one file, newest first",
+        lambda call: call.h.file_history(call.request),
+        FileHistory,
+        FileHistoryRequest,
+        "path reads project since until limit cursor",
+    ),
+    Endpoint(
+        "GET",
+        "/api/calls",
+        "Tool calls, newest first",
+        lambda call: call.h.calls(call.request),
+        CallPage,
+        CallsRequest,
+        "query kind tool text under project since until sort subjects outputs limit cursor",
+    ),
+    Endpoint(
+        "GET",
+        "/api/tools",
+        "Every tool with its calls, durations and failures",
+        lambda call: call.h.tools(call.request),
+        ToolReport,
+        ToolsRequest,
+        "query tool project model since until timezone",
     ),
 )

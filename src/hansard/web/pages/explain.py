@@ -30,7 +30,7 @@ from hansard.render.reports import data_words, key_names, marked_notes
 from hansard.render.text import one_line
 from hansard.web.caches import shared
 from hansard.web.report_request import LIMITS, named_key, option, parse_explain_page
-from hansard.web.responses import html
+from hansard.web.responses import answered, html
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ async def show(request: Request) -> Response:
             back=_back(chosen, tuple(found.by)),
         )
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 def _command(chosen: ReportPage[ExplainPageRequest], by: Sequence[str], key: Sequence[str | None]) -> str:

@@ -21,7 +21,7 @@ from hansard.thread.tool_views import view
 from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
 from hansard.web.parameters import LAST_OFFSET, read_params
-from hansard.web.responses import html
+from hansard.web.responses import answered, html
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:
@@ -142,8 +142,7 @@ async def show(request: Request) -> Response:
             **drawn(found),
         )
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def history(request: Request) -> Response:
@@ -174,8 +173,7 @@ async def history(request: Request) -> Response:
             first=narrowed.address() if asked.cursor else None,
         )
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def change(request: Request) -> Response:
@@ -187,8 +185,7 @@ async def change(request: Request) -> Response:
         call = h.tool_call(asked.transcript, asked.offset, asked.block, **where)
         return html(request, "files_change.html", drawn=draw_call(call))
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 def draw_call(call: ToolCall) -> Markup:

@@ -15,9 +15,8 @@ from hansard.render.charts.svg import per_cent
 from hansard.render.format import many
 from hansard.web.caches import shared
 from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import html
+from hansard.web.responses import begun, html
 from hansard.web.responses import page as drawn
-from hansard.web.streaming import begun
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

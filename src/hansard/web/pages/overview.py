@@ -20,7 +20,7 @@ from hansard.render.series import WEEKS, Amount, Measure, date_text, days_of, me
 from hansard.web.caches import shared
 from hansard.web.page_request import Choice, parse_page
 from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import html
+from hansard.web.responses import answered, html
 from hansard.web.summary_cards import all_time, block_of, budget_of, summary_cards
 from hansard.web.urls import day_place, place
 
@@ -82,8 +82,7 @@ async def show(request: Request) -> Response:
             **_charts(request, h, now, chosen),
         )
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def refresh(request: Request) -> Response:
@@ -93,8 +92,7 @@ async def refresh(request: Request) -> Response:
     def answer(h: Hansard) -> Response:
         return html(request, "overview_now.html", **_now(request, h, datetime.now(UTC)))
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def cleanup(request: Request) -> Response:
@@ -105,8 +103,7 @@ async def cleanup(request: Request) -> Response:
         known = request.app.state.cache.answer(("status", int(time.monotonic() // _CLEANUP_SECONDS)), h.status)
         return html(request, "overview_cleanup.html", store=known, doomed=known.doomed[:3])
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def total(request: Request) -> Response:
@@ -119,8 +116,7 @@ async def total(request: Request) -> Response:
         card = state.cache.answer(("all time", h.state()), lambda: all_time(h, state.zone, timezone, now))
         return html(request, "overview_card.html", glance=card)
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 async def hours(request: Request) -> Response:
@@ -131,8 +127,7 @@ async def hours(request: Request) -> Response:
         known = request.app.state.cache.answer(("hours", h.state()), lambda: _hours(request, h, datetime.now(UTC)))
         return html(request, "overview_hours.html", **known)
 
-    page: Response = await request.app.state.engines.read(answer)
-    return page
+    return await answered(request, answer)
 
 
 # -- now

@@ -15,7 +15,7 @@ from hansard.query.language import QueryError
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
 from hansard.web.parameters import LAST_OFFSET, read_params
-from hansard.web.responses import html
+from hansard.web.responses import answered, html
 from hansard.web.search_hits import stamp
 from hansard.web.urls import session_place
 
@@ -67,8 +67,7 @@ async def show(request: Request) -> Response:
             found["projects"] = h.field_values("project")
         return html(request, _TEMPLATES[part], title="Prompts", at="/prompts", **found)
 
-    drawn: Response = await request.app.state.engines.read(answer)
-    return drawn
+    return await answered(request, answer)
 
 
 async def text(request: Request) -> Response:

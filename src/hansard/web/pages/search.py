@@ -24,7 +24,7 @@ from hansard.render.html.escaping import cut_line
 from hansard.web.caches import shared
 from hansard.web.page_request import FormError, parse_page
 from hansard.web.parameters import Nothing, read_params
-from hansard.web.responses import Json, html
+from hansard.web.responses import Json, answered, html
 from hansard.web.search_hits import corrected, pieces, place_of, short_pieces, speaker, stamp
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ async def show(request: Request) -> Response:
         title = f"{cut_line(asked.query, 60)} · Search" if asked.query else "Search"
         return html(request, "search.html", title=title, at="/search", syntax=syntax(), examples=EXAMPLES, **found)
 
-    drawn: Response = await request.app.state.engines.read(answer)
-    return drawn
+    return await answered(request, answer)
 
 
 async def results(request: Request) -> Response:
@@ -103,8 +102,7 @@ async def results(request: Request) -> Response:
         template = "search_hits.html" if is_more else "search_results.html"
         return html(request, template, examples=EXAMPLES, **found)
 
-    drawn: Response = await request.app.state.engines.read(answer)
-    return drawn
+    return await answered(request, answer)
 
 
 async def facets(request: Request) -> Response:
@@ -114,8 +112,7 @@ async def facets(request: Request) -> Response:
     def answer(h: Hansard) -> Response:
         return html(request, "search_facets.html", looking=looking, **_faceted(h, looking))
 
-    drawn: Response = await request.app.state.engines.read(answer)
-    return drawn
+    return await answered(request, answer)
 
 
 async def fields(request: Request) -> Response:
@@ -158,8 +155,7 @@ async def palette(request: Request) -> Response:
             found = [*h.sessions(f"session:{query.lower()}", limit=_PALETTE).sessions, *found]
         return Json({"sessions": _named(found[:_PALETTE], names), "texts": _texts(h, query, request)})
 
-    told: Response = await request.app.state.engines.read(answer)
-    return told
+    return await answered(request, answer)
 
 
 def _named(sessions: Iterable[Session], names: ProjectNames) -> list[dict[str, str]]:

@@ -15,7 +15,7 @@ from hansard.query.session_groups import GROUPS
 from hansard.render.format import cost, listed_cost
 from hansard.web.caches import shared
 from hansard.web.page_request import TIMES, FormError, parse_page
-from hansard.web.responses import html
+from hansard.web.responses import answered, html
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -75,8 +75,7 @@ async def show(request: Request) -> Response:
         template = "sessions.html" if part == "page" else f"sessions_{part}.html"
         return html(request, template, title="Sessions", at="/sessions", **found)
 
-    drawn: Response = await request.app.state.engines.read(answer)
-    return drawn
+    return await answered(request, answer)
 
 
 def _found(h: Hansard, listing: PageRequest[SessionListRequest]) -> dict[str, Any]:

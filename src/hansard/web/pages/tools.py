@@ -16,8 +16,8 @@ from hansard.render.charts.usage import draw_calls
 from hansard.render.format import tool_name
 from hansard.web.caches import shared
 from hansard.web.page_request import RANGES, Choice, PageRequest, headings, parse_page
+from hansard.web.responses import begun
 from hansard.web.responses import page as drawn
-from hansard.web.streaming import begun
 from hansard.web.urls import place, session_place
 
 if TYPE_CHECKING:

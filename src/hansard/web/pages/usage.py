@@ -23,8 +23,7 @@ from hansard.web.caches import shared, steady
 from hansard.web.page_request import RANGES, Choice
 from hansard.web.report_request import MEASURES, STACKS, parse_usage_page
 from hansard.web.report_table import make_table, sort_link
-from hansard.web.responses import page
-from hansard.web.streaming import begun
+from hansard.web.responses import begun, page
 from hansard.web.summary_cards import active_block, budget_of
 from hansard.web.urls import place
 

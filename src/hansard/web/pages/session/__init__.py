@@ -1,11 +1,10 @@
-"""The page of one session: head, outline and conversation, its fragments, its raw lines and its downloads."""
+"""The page of one session: head, outline and conversation, its fragments and its raw lines."""
 
 from __future__ import annotations
 
 from starlette.routing import Route
 
 from hansard.web.caches import shared
-from hansard.web.pages.session.downloads import download
 from hansard.web.pages.session.fragments import agent, course, find, matches, news, related, turns
 from hansard.web.pages.session.raw import raw, text
 from hansard.web.pages.session.show import show
@@ -23,5 +22,4 @@ ROUTES = [
     Route(f"{_HERE}/matches", matches),
     Route(f"{_HERE}/raw", raw),
     Route(f"{_HERE}/text", text),
-    Route(f"{_HERE}/export", download),
 ]

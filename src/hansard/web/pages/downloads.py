@@ -1,13 +1,14 @@
-"""Several sessions as one zip file."""
+"""Sessions as files: one, drawn piece by piece while it is sent, or several in a zip file."""
 
 from __future__ import annotations
 
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import IO, TYPE_CHECKING, Annotated
 
+from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -16,19 +17,65 @@ from hansard.errors import UsageError
 from hansard.export.formats import draw
 from hansard.export.names import name_sessions
 from hansard.model.requests import about
-from hansard.web.pages.session.downloads import FORMS, DownloadRequest
 from hansard.web.pages.session.show import find_by_id, zone_of
 from hansard.web.parameters import read_params
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from hansard.engine import Hansard
+    from hansard.model.sessions import Session
     from hansard.web.engine_pool import EnginePool
 
 _MOST = 100  # sessions in one file: their ids must go into an address
 _MOST_BYTES = 1 << 30  # of their transcripts
 _IN_MEMORY = 8 << 20
 _PIECE = 1 << 18
+FORMS = {
+    "html": ("html", "text/html; charset=utf-8"),
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "jsonl": ("jsonl", "application/x-ndjson"),
+}
+"""The ending and the type of each."""
+
+
+class DownloadRequest(Struct, frozen=True, kw_only=True):
+    """The format of a file."""
+
+    format: Annotated[str, about("Its format.", choices=FORMS)] = "html"
+
+
+async def download_one(request: Request) -> Response:
+    """The session in one of the formats; jsonl is its transcript, byte for byte."""
+    form = read_params(request, DownloadRequest).format
+    engines: EnginePool = request.app.state.engines
+    session_id = request.path_params["session_id"]
+
+    def found(h: Hansard) -> Session:
+        session = find_by_id(h, session_id)
+        if form == "jsonl":
+            _ = h.read(session).transcript  # an error where there is none
+        return session
+
+    session = await engines.read(found)
+    ending, media_type = FORMS[form]
+    name = f"{name_sessions([session], {})[session_id]}.{ending}"
+    return StreamingResponse(
+        _pieces(engines, session, form, zone_of(request)),
+        media_type=media_type,
+        headers={"content-disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _pieces(engines: EnginePool, session: Session, form: str, zone: tzinfo) -> Iterator[bytes]:
+    """With an engine of its own: other requests go on with theirs while this one is sent."""
+    with engines.engine() as h, h.at_once():
+        thread = h.read(session)
+        yield from thread.raw() if form == "jsonl" else draw(form, thread, zone=zone, now=datetime.now(UTC))
+
+
+# -- several
 
 
 class BulkExportRequest(DownloadRequest, frozen=True, kw_only=True):
@@ -37,7 +84,7 @@ class BulkExportRequest(DownloadRequest, frozen=True, kw_only=True):
     sessions: Annotated[Sequence[str], about("The whole id of each.", http="session", most=_MOST)] = ()
 
 
-async def download(request: Request) -> Response:
+async def download_several(request: Request) -> Response:
     """The sessions that `session` names, each as a file of one format; jsonl is the transcript, byte for byte."""
     asked = read_params(request, BulkExportRequest)
     form, names = asked.format, list(dict.fromkeys(asked.sessions))
@@ -78,4 +125,4 @@ def _sent(file: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-ROUTES = [Route("/export/sessions.zip", download)]
+ROUTES = [Route("/sessions/{session_id}/export", download_one), Route("/export/sessions.zip", download_several)]
