@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 import hansard
+from hansard import background_sync
 from hansard.engine import Hansard
 from hansard.errors import StoreBusy, StoreUnusable
 from hansard.storage.heartbeat import SyncProgress, clear_progress, note_progress
@@ -35,8 +36,9 @@ News = dict[str, Any]
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for another attempt."""
-    for name, value in {"_LOOK_SECONDS": 0.02, "_FIRST_PAUSE": 0.02, "_LOCK_SECONDS": 0.02}.items():
-        monkeypatch.setattr(live, name, value)
+    monkeypatch.setattr(live, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(background_sync, "_FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(background_sync, "_LOCK_SECONDS", 0.02)
 
 
 @pytest.fixture
