@@ -1,4 +1,4 @@
-"""What can be done with the session at hand, the same on every screen that shows one."""
+"""What can be done with the current session, the same on every screen that shows one."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class SessionActions(View):
     ]
 
     def current_session(self) -> Session | None:
-        """The session at hand."""
+        """The current session."""
         raise NotImplementedError
 
     def current_place(self) -> tuple[str | None, int | None]:
-        """The subagent and the offset at hand, where there are any."""
+        """The current subagent and offset, if any."""
         return None, None
 
     def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:

@@ -74,7 +74,7 @@ class Setup(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How the app ended: with nothing, with something to run, or with what was picked."""
+    """How the app ended: None, with a command to run, or with what was picked."""
 
     action: str  # resume, fork, pick
     session_id: str
@@ -272,7 +272,7 @@ class HansardApp(App[Outcome | None]):
                 self.screen.fail(error if isinstance(error, HansardError) else HansardError(f"$EDITOR: {error}"))
 
     def edit_file(self, path: str) -> None:
-        """Run the user's editor on a file; raises where it cannot be run."""
+        """Run the user's editor on a file; raises if it cannot be run."""
         import shlex
 
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
@@ -297,7 +297,7 @@ class HansardApp(App[Outcome | None]):
         self.remember(theme=name)
 
     def action_interrupt(self) -> None:
-        """End as ctrl-c does everywhere."""
+        """Exit as on ctrl-c."""
         self.interrupted = True
         self.exit(None)
 
@@ -315,7 +315,7 @@ class HansardApp(App[Outcome | None]):
     # -- what goes wrong
 
     def _handle_exception(self, error: Exception) -> None:
-        """Note a fault of ours in a file, and end."""
+        """Write the traceback of a bug to a file, and exit."""
         import traceback
 
         path = os.path.join(self._setup.home, _LOG)
@@ -325,14 +325,14 @@ class HansardApp(App[Outcome | None]):
         super()._handle_exception(error)
 
     def _print_error_renderables(self) -> None:
-        """Nothing on the screen: the command says where the log is."""
+        """Print nothing: the command says where the log is."""
         if self.crash_log is None:
             super()._print_error_renderables()
         self._exit_renderables.clear()
 
 
 def run_app(setup: Setup) -> Outcome | None:
-    """Run the app until it is left; raises `KeyboardInterrupt` for ctrl-c, and what failed where it failed."""
+    """Run the app; raises `KeyboardInterrupt` for ctrl-c, and `HansardError` if it crashed."""
     app = HansardApp(setup)
     with _signals_restored():
         outcome = app.run()
@@ -345,7 +345,7 @@ def run_app(setup: Setup) -> Outcome | None:
 
 @contextmanager
 def _signals_restored() -> Iterator[None]:
-    """Textual leaves its own handlers of job control behind, which draw on a screen that is no more."""
+    """Restore the signal handlers: Textual leaves its own behind, which draw on a closed screen."""
     names = [name for name in ("SIGTSTP", "SIGCONT") if hasattr(signal, name)]
     before = [(getattr(signal, name), signal.getsignal(getattr(signal, name))) for name in names]
     try:

@@ -1,4 +1,4 @@
-"""Small screens on top of another: a line to type, a choice, lines to read."""
+"""Dialogs: a line to type, a menu, lines to read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CSS = """
 
 
 class InputDialog(ModalScreen[str | None]):
-    """One line of text; None when it was left."""
+    """One line of text; None if cancelled."""
 
     DEFAULT_CSS = (
         _CSS.format(name="InputDialog", width="72", height="auto") + "InputDialog Input { border: none; padding: 0; }"
@@ -52,7 +52,7 @@ class InputDialog(ModalScreen[str | None]):
 
 
 class MenuDialog(ModalScreen[int | None]):
-    """One of several lines, by its number; None when it was left. A digit or a letter in front of a line chooses it."""
+    """A menu; gives the number of a line, None if cancelled. The digit or letter in front of a line chooses it."""
 
     DEFAULT_CSS = _CSS.format(name="MenuDialog", width="80", height="auto") + "MenuDialog LineList { height: auto; }"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Leave", show=False)]
@@ -136,7 +136,7 @@ def key_lines(bindings: Mapping[str, ActiveBinding], columns: int) -> list[str]:
 
 
 def _is_ours(active: ActiveBinding) -> bool:
-    """Whether a binding is one of ours, and not one that every widget of Textual has."""
+    """Whether a binding is ours, not one that every Textual widget has."""
     kinds = [kind for kind in type(active.node).__mro__ if kind.__module__.startswith("hansard.")]
     named = (active.binding.action, active.binding.description)
     return any((one.action, one.description) == named for kind in kinds for one in bindings_of(kind))

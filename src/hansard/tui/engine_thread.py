@@ -23,7 +23,7 @@ _LARGE_BYTES = 16 << 20  # of a sync whose progress is shown
 
 
 class EngineThread:
-    """One engine and the only thread that uses it. A question that is cancelled before its turn is never asked."""
+    """One engine and the only thread that uses it; a question cancelled before its turn is never asked."""
 
     def __init__(self, open_engine: Callable[[], Hansard]) -> None:
         self._open_engine = open_engine
@@ -47,11 +47,11 @@ class EngineThread:
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     def reopen(self) -> None:
-        """Let go of the databases before the next question: an index may have been made again in another file."""
+        """Close the databases before the next question: an index may have been rebuilt in another file."""
         self._thread.submit(self._let_go)
 
     def close(self) -> None:
-        """Close what was opened, when the questions that wait have been answered."""
+        """Close the engine after the waiting questions."""
         self._thread.submit(self._let_go)
         self._thread.shutdown(wait=True, cancel_futures=False)
 

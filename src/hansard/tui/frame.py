@@ -43,7 +43,7 @@ class TabBar(Widget):
         self._told = ""
 
     def tell(self, words: str) -> None:
-        """Say something on the right, until told otherwise."""
+        """Show a text on the right until the next one."""
         self._told = one_line(words)
         self.refresh()
 

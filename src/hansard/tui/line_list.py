@@ -1,4 +1,4 @@
-"""A list of any length of which only the visible lines are drawn."""
+"""A list of any length, drawn only where visible."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class LineList(LineView, Generic[T]):
             self.action_end(-1)
 
     def redraw(self) -> None:
-        """Draw the items anew."""
+        """Redraw the items."""
         self._changed()
 
     def _changed(self) -> None:
@@ -151,13 +151,13 @@ class LineList(LineView, Generic[T]):
         self.refresh()
 
     def on_blur(self) -> None:
-        """Show that keys go elsewhere."""
+        """Show that the focus is elsewhere."""
         self.refresh()
 
     # -- moving
 
     def move_to(self, place: int, step: int = 1) -> None:
-        """Put the cursor on an item, or on the next one in a direction that is no heading."""
+        """Put the cursor on an item, or on the next one in a direction that is not a heading."""
         last = len(self._items) - 1
         place = max(0, min(place, last))
         while 0 <= place <= last and self._is_heading(self._items[place]):
@@ -197,7 +197,7 @@ class LineList(LineView, Generic[T]):
         self.move_to(self._cursor + (step if pages > 0 else -step), 1 if pages > 0 else -1)
 
     def action_end(self, which: int) -> None:
-        """Move to the first or the last item; what is not there yet is asked for."""
+        """Move to the first or the last item; missing items are loaded."""
         self._wants_last = which < 0 and self.has_more
         self.move_to(0 if which == 0 else len(self._items) - 1, 1 if which == 0 else -1)
 

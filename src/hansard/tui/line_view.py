@@ -1,4 +1,4 @@
-"""Scrolled lines, of which only the visible ones are drawn: lines of `render.terminal` as strips, the base of lists and threads, and plain texts."""
+"""Scrolled lines, drawn only where visible: the base of lists and threads, plain texts, and lines of `render.terminal` as strips."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LineView(ScrollView, can_focus=True):
         return strip.crop_extend(0, columns, None).apply_style(self.rich_style)
 
     def set_count(self, count: int) -> None:
-        """Draw anew, with so many lines."""
+        """Set the number of lines, and redraw."""
         self.virtual_size = Size(self.scrollable_content_region.width, count)
         self.refresh()
 
@@ -100,7 +100,7 @@ class TextView(LineView):
 
 
 def strip_of(line: str) -> Strip:
-    """One line; whatever else a terminal would obey is left out."""
+    """One line; control sequences other than colours are left out."""
     if "\x1b" not in line:
         return Strip([Segment(_printable(line))])
     pieces = _COLOUR.split(line)

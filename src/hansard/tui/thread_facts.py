@@ -48,7 +48,7 @@ class Facts(NamedTuple):
 
 
 def read_facts(h: Hansard, key: ThreadKey) -> Facts:
-    """What stands around the text."""
+    """Read everything but the text."""
     thread = key.open(h)
     agents = tuple(agent for agent in thread.agents if not agent.warmup)
     if not thread.has_log:
@@ -83,7 +83,7 @@ def sparkline(values: Sequence[int], columns: int) -> str:
 
 
 def find_lines(h: Hansard, key: ThreadKey, needle: str) -> list[int]:
-    """Where the items stand whose lines have these letters, in order; a result counts for its call."""
+    """Offsets of the items whose lines contain a text, in order; a result counts for its call."""
     thread = key.open(h)
     written = json.dumps(needle, ensure_ascii=False)[1:-1]
     lines = h.grep(

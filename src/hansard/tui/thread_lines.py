@@ -83,7 +83,7 @@ def load_before(h: Hansard, key: ThreadKey, offset: int) -> Loaded:
 
 
 def load_places(h: Hansard, key: ThreadKey, kind: str) -> Loaded:
-    """The `errors` or the `edits` of a thread and nothing between them, at most so many."""
+    """The last `errors` or `edits` of a thread, and nothing between them."""
     thread = key.open(h)
     turns = []
     for place in thread.places(kind)[-_MOST_PLACES:]:
@@ -213,7 +213,7 @@ class ThreadLines:
             self.redraw()
 
     def redraw(self) -> None:
-        """Draw all of it anew."""
+        """Redraw all of it."""
         self._drawn = [self._draw(one) for one in self._loaded]
         self._put_together()
 

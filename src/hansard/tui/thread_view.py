@@ -54,7 +54,7 @@ class ThreadView(LineView):
         self.content = ThreadLines(Look(80))
         self.cursor = ""  # the anchor of the current item
         self._found: re.Pattern[str] | None = None
-        self._is_held = False  # at the end, whatever comes
+        self._is_held = False  # at the end as lines are added
 
     # -- content
 
@@ -79,7 +79,7 @@ class ThreadView(LineView):
         return self.scroll_offset.y + self.page_height >= len(self.content.lines)
 
     def fit(self) -> None:
-        """Take other content, or the same at another width."""
+        """Redraw for the current width."""
         top = self._top_anchor()
         self.content.draw_as(self.content.look._replace(columns=self.columns))
         self.set_count(len(self.content.lines))
@@ -90,7 +90,7 @@ class ThreadView(LineView):
             self._scroll(self.content.line_of(anchor) + below)
 
     def changed(self, shift: int = 0) -> None:
-        """Show lines that came or went; `shift` of them at the top."""
+        """Show added or removed lines; `shift` of them are at the top."""
         self.set_count(len(self.content.lines))
         if self._is_held:
             self.call_after_refresh(self._hold)
@@ -98,7 +98,7 @@ class ThreadView(LineView):
             self._scroll(max(0, self.scroll_offset.y + shift))
 
     def _scroll(self, y: int) -> None:
-        """Scroll to a line; again when the layout knows of lines that have just come."""
+        """Scroll to a line; again after layout, for lines that were just added."""
         self._target: int | None = y
         self.scroll_to(y=y, animate=False, force=True)
         if self.scroll_offset.y != y:
@@ -120,7 +120,7 @@ class ThreadView(LineView):
         return None
 
     def mark(self, pattern: re.Pattern[str] | None) -> None:
-        """Mark what was searched for."""
+        """Highlight matches of a pattern."""
         self._found = pattern
         self.refresh()
 
@@ -174,7 +174,7 @@ class ThreadView(LineView):
 
     @property
     def here(self) -> int:
-        """Where the current item stands in the transcript; 0 without one."""
+        """The offset of the current item; 0 without one."""
         return self.item.offset if self.item is not None else 0
 
     def go_to_offset(self, offset: int) -> None:
@@ -287,7 +287,7 @@ def find_pattern(needle: str) -> re.Pattern[str] | None:
 
 
 def _marked(strip: Strip, text: str, pattern: re.Pattern[str]) -> Strip:
-    """A line with what was searched for set off."""
+    """A line with its matches highlighted."""
     from rich.cells import cell_len
 
     cuts: list[int] = []

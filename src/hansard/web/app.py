@@ -91,7 +91,7 @@ def _warm_up() -> None:
 
 
 class _Guarded(Starlette):
-    """An application whose guard also stands before its answers to its own mistakes."""
+    """An application whose guard also covers its own error pages."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """Everything, inside of the guard."""

@@ -101,7 +101,7 @@ class LoginFile:
             make_private_folder(os.path.dirname(self._path))
             write_private(self._path, msgspec.json.encode({"name": self.name, "cookie": self.cookie, "logins": logins}))
         except OSError:
-            self.keeps_logins = False  # it is as if nobody had asked; the server says that the folder cannot be written
+            self.keeps_logins = False  # as if not asked for; the server reports that the folder cannot be written
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -225,7 +225,7 @@ def _equal(given: str, known: str) -> bool:
     return secrets.compare_digest(given.encode("utf-8", "replace"), known.encode())
 
 
-MAX_QUERY = 8_192  # bytes of what stands behind the question mark
+MAX_QUERY = 8_192  # bytes of a query string
 MAX_PATH = 4_096
 MAX_BODY = 65_536
 BODY_SECONDS = 30.0  # for the whole of a body
@@ -334,7 +334,7 @@ class Guard:
         return path.startswith("/api/") and scheme.lower() == "bearer" and self._auth.knows_api_token(value.strip())
 
     def _log_in(self, scope: Scope, *, is_known: bool) -> ASGIApp | None:
-        """The answer to a link: a page that leads to the same address without the token, and sets the session cookie.
+        """The answer to a link: a page that redirects to the same address without the token, and sets the session cookie.
 
         No redirect: browsers keep a `SameSite=Strict` cookie back on a redirect that began at another place, such as the file
         that `hansard web` opens.
@@ -395,7 +395,7 @@ def _cookies(header: str, name: str) -> list[str]:
 
 
 def _bounded(receive: Receive, is_answered: Callable[[], bool]) -> Receive:
-    """A request's body, of which no more is read than it may have, for no longer than it may take."""
+    """A request's body, limited in size and in the time it may take."""
     taken = 0
     is_whole = False
     end: float | None = None

@@ -1,4 +1,4 @@
-"""Where questions of the web app are answered: a few threads, each with an engine of its own."""
+"""The engines of the web app: a few threads, each with an engine of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST = 500  # questions that wait or are being answered
 
 
 class EnginePool:
-    """Asks the engine on threads, so that the server can go on; a store that was made again is opened again."""
+    """Asks the engine on threads, so that the server stays responsive; a store that was rebuilt is reopened."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -42,7 +42,7 @@ class EnginePool:
         self.names: ProjectNames = {}  # of the projects of the store, as the last question found them
 
     def engine(self) -> Hansard:
-        """A new engine on the store; whoever asks for it closes it."""
+        """A new engine on the store; the caller closes it."""
         h = self.settings.open()
         h.thread_cache = self.threads
         return h
@@ -56,15 +56,15 @@ class EnginePool:
         return await self._run(self._writer, lambda: action(self._mine()))
 
     def fingerprint(self) -> str:
-        """Another one whenever the index was written to; told by its files, without opening them."""
+        """A value that changes when the index is written to, from the state of its files."""
         return "-".join(_looks(os.path.join(self.settings.home, name)) for name in _CHANGING)
 
     def prepare(self, work: Callable[[], object]) -> None:
-        """Do some work beforehand, on one of the threads."""
+        """Do some work in advance, on one of the threads."""
         self._pool.submit(work)
 
     def close(self) -> None:
-        """Finish what was begun, and let go of the databases."""
+        """Finish running questions, and close the databases."""
         self._writer.shutdown(cancel_futures=True)
         self._pool.shutdown(cancel_futures=True)
         for one in self._opened:
@@ -80,7 +80,7 @@ class EnginePool:
             self.waiting -= 1
 
     def state(self) -> object:
-        """Another one whenever anything in the store was written."""
+        """A value that changes when anything in the store is written to."""
         return tuple(_looks(os.path.join(self.settings.home, name)) for name in _WRITTEN)
 
     def _read(self, question: Callable[[Hansard], _Answer]) -> _Answer:
@@ -98,7 +98,7 @@ class EnginePool:
             return question(h)
 
     def _mine(self) -> Hansard:
-        """This thread's engine; closed first where the store is not the one, or not all of it, that it has open."""
+        """This thread's engine, closed first if the store was rebuilt or not all of it was open."""
         h: Hansard | None = getattr(self._own, "engine", None)
         files = tuple(_identity(os.path.join(self.settings.home, name)) for name in _FILES)
         if h is None:
@@ -111,7 +111,7 @@ class EnginePool:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Which file stands there."""
+    """Which file this is: its device and inode."""
     try:
         found = os.stat(path)
     except OSError:

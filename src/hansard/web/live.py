@@ -1,7 +1,7 @@
-"""Keeping current while the server runs, and telling open pages when something is new.
+"""Keeping the store current while the server runs, and notifying open pages of changes.
 
 One thread watches the sources and syncs. Pages listen to one stream of events; as long as any does, the files of the store
-are also looked at every second, since others may sync it too. When nobody looks and nothing changes, nothing runs.
+are also looked at every second, since others may sync it too. Without listeners and changes nothing runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_STREAMS = 200
 
 
 class News(Struct, frozen=True):
-    """What open pages are told."""
+    """Events pushed to open pages (SSE)."""
 
     revision: int  # another number: something has changed
     syncing: bool  # the first sync of this run, or a long one of another process, is not over
@@ -38,7 +38,7 @@ class News(Struct, frozen=True):
 
 
 class Live:
-    """The revision of the store, and who waits for the next one."""
+    """The revision of the store, and the pages that wait for the next one."""
 
     def __init__(self, engines: EnginePool, *, syncing: bool) -> None:
         self._engines = engines
@@ -51,7 +51,7 @@ class Live:
         self.listeners = 0
         self.revision = 0
         self.busy = False  # the first sync of this run is not over
-        self.trouble: str | None = None  # why it cannot keep current
+        self.trouble: str | None = None  # why the last sync failed
 
     async def start(self) -> None:
         """Begin to watch."""
@@ -89,18 +89,18 @@ class Live:
         return self._sync is not None and self._sync.is_running
 
     def news(self, revision: int | None = None) -> News:
-        """How things are, with what somebody has just seen of the store."""
+        """The current state, with the revision that the caller has just read."""
         progress = self.progress
         syncing = self.busy or progress is not None
         return News(self.revision if revision is None else revision, syncing, progress, self.trouble)
 
     async def look(self) -> None:
-        """Hear of a change without waiting for somebody to tell."""
+        """Look for a change now."""
         with contextlib.suppress(HansardError):
             self._learn(await self._engines.read(_revision), self.busy, self.trouble)
 
     async def events(self) -> AsyncIterator[News | None]:
-        """How things are, and again whenever that changes; None now and then while nothing is new."""
+        """The current state, and again whenever it changes; None now and then as a heartbeat."""
         if self.listeners >= _MOST_STREAMS:
             raise HttpError(503, "busy", f"too many open pages ({_MOST_STREAMS}): close some")
         self.listeners += 1
@@ -122,7 +122,7 @@ class Live:
         finally:
             self.listeners -= 1
 
-    # -- the two ways to hear of news
+    # -- the two sources of news
 
     def _synced(self, h: Hansard, report: SyncReport | None) -> None:
         if report is not None and not report.busy:
@@ -150,7 +150,7 @@ class Live:
                 await self.look()
 
     def _hear(self, revision: int | None, *, busy: bool, trouble: str | None = None) -> None:
-        """Take news from the watching thread to the server's."""
+        """Pass news from the watching thread to the server's."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is over
                 self._loop.call_soon_threadsafe(self._learn, revision, busy, trouble)

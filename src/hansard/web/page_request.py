@@ -43,7 +43,7 @@ _NOT_KEPT = ("part", "cursor", "in", "around", "facets", "skip", "limit")  # whe
 
 @dataclass(frozen=True, slots=True)
 class FormError:
-    """What is wrong, and where: the text before the place, the place itself, and what follows."""
+    """What is wrong, and where: the text before the place, the character there, and the text after it."""
 
     problem: str
     before: str = ""
@@ -53,7 +53,7 @@ class FormError:
 
     @classmethod
     def of(cls, error: UsageError) -> Self:
-        """What an error says; that of a query knows its place."""
+        """The message of an error; an error of a query has a place."""
         from hansard.query.language import QueryError
 
         if not isinstance(error, QueryError):
@@ -183,7 +183,7 @@ def parse_page(
 ) -> PageRequest[_Request]:
     """What an address asks for: `names` are the fields of the request that it may give, in the order of links.
 
-    With a field `range`, `since` and `until` take precedence over it; without one, what is no time is told beside its form field.
+    With a field `range`, `since` and `until` take precedence over it; without one, an invalid time is reported beside its form field.
     """
     state = request.app.state
     zone: Zone = state.zone

@@ -1,4 +1,4 @@
-"""Opening the user's browser at a link that nobody else sees.
+"""Opening the user's browser at a link that no other user can see.
 
 Every user of a machine can read every command line (`ps`), so the browser is not given the link but the address of a file that
 leads there, which only its owner can read.
@@ -39,7 +39,7 @@ def login_link(url: str, token: str, path: str) -> str:
 
 
 class RedirectFile:
-    """A page on disk that leads to a link, until it is removed."""
+    """A page on disk that redirects to a link, until it is removed."""
 
     def __init__(self, folder: str, link: str) -> None:
         make_private_folder(folder)

@@ -1,4 +1,4 @@
-"""Answers and refusals: JSON of one shape under /api, a page made from a template elsewhere, at once or in two pieces.
+"""Responses and refusals: JSON of one shape under /api, a page made from a template elsewhere, at once or in two pieces.
 
 Everything in a template is escaped unless `render.html` made it.
 """
@@ -73,11 +73,11 @@ PLACES = (
     ("/prompts", "Prompts", "p"),
     ("/health", "Health", "h"),
 )
-"""The pages of the navigation, each with the key that leads there behind g."""
+"""The pages of the navigation, each with the key that opens it after g."""
 
 
 class HttpError(HTTPException):
-    """A request that is understood and not done."""
+    """A request that is refused."""
 
     def __init__(self, status: int, code: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(status, message, headers)
@@ -95,7 +95,7 @@ class Json(Response):
 
 
 def html(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, with what every page may say of the server: that it shows a demo, that it syncs, that it cannot."""
+    """A page, with what every page may say of the server: that it shows a demo, is syncing, or cannot sync."""
     state = request.app.state
     news = state.live.news()
     told = {
@@ -111,7 +111,7 @@ def html(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 
 def refusal(path: str, status: int, code: str, message: str) -> Response:
-    """What is said instead of an answer, in the language of who asked."""
+    """A refusal: JSON for the API, a page for browsers."""
     if path == "/api" or path.startswith("/api/"):
         return Json({"error": {"status": status, "code": code, "message": message}}, status)
     title = _WORDS.get(status, "Request failed")
@@ -129,7 +129,7 @@ def failed(request: Request, error: Exception) -> Response:
 
 
 def broken(request: Request, error: Exception) -> Response:  # noqa: ARG001 - what broke is in the server's own output
-    """An error that nobody expected; the details are for the terminal, not for the page."""
+    """An unexpected error; its details go to the terminal, not to the page."""
     answer = refusal(request.url.path, 500, "broken", "internal error; see the server's terminal")
     answer.headers["connection"] = "close"  # uvicorn does so after an error, without a word
     return answer
@@ -237,5 +237,5 @@ def _project_name(context: Context, path: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Text with its control characters made visible, before it is escaped."""
+    """Make control characters visible before text is escaped."""
     return visible(value) if type(value) is str else value

@@ -64,7 +64,7 @@ class _RpcServer(Server):
 
 
 def serve_rpc(handle: Handler, *, folder: str, port: int | None, started: Callable[[str, str], None]) -> None:
-    """Serve on the loopback until told to stop; `started` hears the address and the token that clients need."""
+    """Serve on the loopback until stopped; `started` gets the address and the token that clients need."""
     host = "127.0.0.1"
     listener = listen(host, port)
     auth = make_auth(listener.getsockname()[1], host)

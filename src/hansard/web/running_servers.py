@@ -45,7 +45,7 @@ class Running:
             status, answer = self._ask("POST", "/api/links")
         except (OSError, ValueError) as error:
             raise NotFound(f"the server on port {self.port} is not responding: {error}") from error
-        # Whoever took over the port of a server that died does not know its name.
+        # Another program may have taken the port of a server that died; it does not know the name.
         if status != 200 or not str(answer.get("link")).startswith(f"{self.url}/"):
             raise NotFound(f"the server on port {self.port} returned no link; stop it and start it again")
         token = answer["link"].rpartition("token=")[2]

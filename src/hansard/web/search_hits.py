@@ -44,7 +44,7 @@ def short_pieces(hit: Hit) -> list[tuple[str, bool]]:
 
 
 def speaker(hit: Hit) -> str:
-    """Who says it: a person, the model, or a tool."""
+    """The speaker: a person, the model, or a tool."""
     if hit.kind in ("call", "result"):
         name = tool_name(hit.tool) if hit.tool else hit.kind
         return name if hit.kind == "call" else f"{name} result"
@@ -56,11 +56,11 @@ def speaker(hit: Hit) -> str:
 
 
 def place_of(hit: Hit, q: str = "") -> str:
-    """Where it opens: at its line, or the session where that is no line of its threads."""
+    """Its address: its line, or the session if the line is in none of its threads."""
     if not hit.session_id or not (hit.project or hit.title):  # only the prompt history remembers it
         return place("/prompts", q=hit.snippet[:80].replace('"', " "))
     name = hit.transcript.replace("\\", "/").rpartition("/")[2]
-    # Titles may stand in another session's file, and outputs in files of their own.
+    # Titles may be in another session's file, and outputs in files of their own.
     if hit.kind != "title" and hit.is_current and name in (f"{hit.session_id}.jsonl", f"agent-{hit.agent_id}.jsonl"):
         return session_place(hit.session_id, hit.offset, hit.agent_id or "", q)
     return session_place(hit.session_id)
@@ -77,7 +77,7 @@ def stamp(moment: datetime | None, day: datetime | None = None) -> str:
 
 
 def corrected(query: str, notes: Iterable[str]) -> Iterator[tuple[str, str | None]]:
-    """What is said where nothing was found, each with the query as it may have been meant."""
+    """Notes on an empty result, each with a corrected query if there is one."""
     for note in notes:
         about, _, right = note.removesuffix("?").rpartition("; did you mean ")
         wrong = about.partition("'")[2].rpartition("'")[0]

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 DEFAULT_PORT = 4567
-UNSEEN_SECONDS = 20.0  # after which it is told that no browser came
+UNSEEN_SECONDS = 20.0  # without a browser, before a warning
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
 _TRIES = 20
 _MOST_HEADERS = 32_768  # bytes
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which sleeps until it is told to stop: nothing is to be done ten times a second."""
+    """uvicorn's server without its ten wake-ups a second: it sleeps until it is stopped."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
         self._over = asyncio.Event()
         self._wake: Callable[[], object] | None = None
-        self.failure: Exception | None = None  # nobody could be told that it is there
+        self.failure: Exception | None = None  # raised when the start was announced
 
     async def main_loop(self) -> None:
         """Wait for the end."""
@@ -65,7 +65,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: object) -> None:  # noqa: ARG002 - the signature of handlers
-        """End by a signal, which is no failure; a second Ctrl-C waits for nobody."""
+        """Exit cleanly on a signal; a second Ctrl-C does not wait for open requests."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.stop()
 
@@ -129,7 +129,7 @@ def serve(
     path: str = "/",
     browser: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until told to stop. The server's own files go to `folder`; `browser` opens the address of a file."""
+    """Serve until stopped. The server's own files go to `folder`; `browser` opens the address of a file."""
     listener = listen(host, port)
     auth = make_auth(
         listener.getsockname()[1], host, host_name, LoginFile(f"{folder}-login.json", keep_logins=settings.keep_login)
@@ -252,7 +252,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's words are not ours
-        """Refuse what is no request, as everything else is refused."""
+        """Refuse an invalid request in the same form as every other refusal."""
         content = encoded(_NONSENSE)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         try:

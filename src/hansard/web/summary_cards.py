@@ -1,4 +1,4 @@
-"""Where things stand, each in a few figures: today, this week, all of the history, the current five-hour block, the budgets."""
+"""Cards with a few figures each: today, this week, all time, the current five-hour block, the budgets."""
 
 from __future__ import annotations
 

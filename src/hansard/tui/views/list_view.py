@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TYPING_SECONDS = 0.03  # without a key before the list is asked for
 _PREVIEW_SECONDS = 0.05
-_WITH_PREVIEW = 90  # columns of the screen below which there is no room for one
+_WITH_PREVIEW = 90  # columns of the narrowest screen with one
 
 
 class QueriedList(SessionActions):
@@ -145,7 +145,7 @@ class ListView(QueriedList):
         raise NotImplementedError
 
     def open_item(self, item: Any, session: Session) -> None:  # noqa: ARG002 - of the others
-        """Read where an item stands."""
+        """Open the reader at an item."""
         self.hansard.choose(session)
 
     # -- parts
@@ -165,14 +165,14 @@ class ListView(QueriedList):
         self.refill(wait=False)
 
     def on_resize(self, event: Resize) -> None:
-        """Make room for the preview, or do without."""
+        """Show the preview if the screen is wide enough."""
         self.query_one("#preview").display = event.size.width >= _WITH_PREVIEW
 
     # -- the list
 
     @work(exclusive=True, group="list")
     async def refill(self, *, wait: bool = True, keep: bool = False, cursor: int = 0) -> None:
-        """Ask for the list anew; with `keep` the cursor stays where it is, else it goes to `cursor`."""
+        """Reload the list; with `keep` the cursor stays where it is, else it goes to `cursor`."""
         if wait:
             await asyncio.sleep(_TYPING_SECONDS)
         text = self.query_one(QueryInput).value
@@ -254,7 +254,7 @@ class ListView(QueriedList):
 
     @asking("act")
     async def action_open(self) -> None:
-        """Read where the item under the cursor stands."""
+        """Open the reader at the item under the cursor."""
         item = self.query_one(LineList).current
         session_id = self.session_of(item) if item is not None else None
         if item is None or not session_id:

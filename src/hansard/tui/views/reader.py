@@ -316,7 +316,7 @@ class ReaderView(ThreadScreen):
         else:
             self.say("no pictures here that can be shown")
 
-    # -- what is at hand
+    # -- the session
 
     def current_session(self) -> Session | None:
         """The session that is read."""

@@ -79,7 +79,7 @@ class SearchView(ListView):
         return item.session_id
 
     def preview_of(self, h: Hansard, item: Hit, columns: int) -> tuple[Sequence[str], int]:
-        """What stands around it."""
+        """The thread around it."""
         return hit_preview(h, ThreadKey(item.session_id, item.agent_id or None), item.offset, columns)
 
     def open_item(self, item: Hit, session: Session) -> None:
@@ -90,7 +90,7 @@ class SearchView(ListView):
         )
 
     def current_place(self) -> tuple[str | None, int | None]:
-        """Where the hit under the cursor stands."""
+        """The subagent and the offset of the hit under the cursor."""
         item = self.query_one(LineList).current
         return (item.agent_id or None, item.offset) if isinstance(item, Hit) else (None, None)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _TYPING_SECONDS = 0.03  # without a key before the list is asked for
 _PREVIEW_SECONDS = 0.06
 _LIVE = timedelta(minutes=5)
-_WITH_PREVIEW = 100  # columns of the screen below which there is no room for one
+_WITH_PREVIEW = 100  # columns of the narrowest screen with one
 _SORT_NAMES = {"ended": "last active", "started": "started", "prompts": "turns"}
 
 
@@ -171,7 +171,7 @@ class SessionsView(QueriedList):
         found.fill(rows, has_more=page.next_cursor is not None, cursor=cursor)
 
     def _rows(self, page: SessionPage, before: Session | None) -> list[Session | Group]:
-        """Sessions with a heading before each group; `before` stands above the first."""
+        """Sessions with a heading before each group; `before` is the session above the first."""
         if not self._filter.group:
             return list(page.sessions)
         rows: list[Session | Group] = []
@@ -201,7 +201,7 @@ class SessionsView(QueriedList):
         except HansardError as error:
             self.show_problem(error)
             return
-        if cursor == self._next and wanted == self._listed:  # the list is still the one that it goes on
+        if cursor == self._next and wanted == self._listed:  # the list has not changed meanwhile
             self._next = page.next_cursor
             found = self.query_one(LineList)
             last = found.items[-1] if found.items else None
@@ -239,7 +239,7 @@ class SessionsView(QueriedList):
         self.query_one("#head", Static).update(Content(fit(one_line(line), max(20, self.size.width - 2))))
 
     def on_resize(self, event: Resize) -> None:
-        """Make room for the preview, or do without."""
+        """Show the preview if the screen is wide enough."""
         self._place_preview(event.size.width)
 
     def _place_preview(self, columns: int) -> None:

@@ -48,8 +48,8 @@ class Call:
 class Endpoint:
     """A method at a path.
 
-    `handler` takes a `Call` and runs on the engines's threads, in one state of the store unless it writes. What is no JSON (`kind`),
-    or asks the store nothing, is answered by a coroutine, which takes the request and what was given.
+    `handler` takes a `Call` and runs on the threads of the engine pool, in one state of the store unless it writes. Answers that
+    are not JSON (`kind`), or do not need the store, come from a coroutine, which takes the request and the parameters.
     """
 
     method: str
@@ -60,7 +60,7 @@ class Endpoint:
     request: type[Struct] = Nothing
     names: str = ""  # of the fields of the request that can be given; empty: all
     writes: bool = False
-    steady: bool = False  # the same answer as long as the store is the same, whatever time it is
+    steady: bool = False  # the answer depends on the store only, not on the time
     kind: str = JSON
 
     @cached_property

@@ -28,7 +28,7 @@ _COUNTED = "query project model since until timezone"
 
 
 class UsageParameters(UsageRequest, frozen=True, kw_only=True):
-    """A report of so many rows."""
+    """A report with a limited number of rows."""
 
     limit: Annotated[int, about("Maximum number of rows; totals are of all.", ge=1, le=10_000)] = 1_000
 

@@ -50,7 +50,7 @@ async def _events(request: Request, given: Nothing) -> Response:  # noqa: ARG001
     if request.method == "HEAD":
         return Response(media_type=_KIND)
     news = live.events()
-    first = await anext(news, None)  # what hinders it is still told by the status
+    first = await anext(news, None)  # an error here still sets the status
 
     async def stream() -> AsyncIterator[bytes]:
         yield _event(first)

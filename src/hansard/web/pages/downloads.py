@@ -55,7 +55,7 @@ async def download_one(request: Request) -> Response:
     def found(h: Hansard) -> Session:
         session = find_by_id(h, session_id)
         if form == "jsonl":
-            _ = h.read(session).transcript  # an error where there is none
+            _ = h.read(session).transcript  # raises if there is none
         return session
 
     session = await engines.read(found)

@@ -1,4 +1,4 @@
-"""Explain: a figure of the ledger down to its messages, the lines they stand on, the rates and the arithmetic."""
+"""Explain: a figure of the ledger down to its messages, their lines, the rates and the arithmetic."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MANY_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A line of arithmetic: so many of something, at a price, come to so much."""
+    """A line of arithmetic: a count, a price, an amount."""
 
     name: str
     count: str

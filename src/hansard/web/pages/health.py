@@ -108,7 +108,7 @@ async def check(request: Request) -> Response:
         findings = sorted(found.findings, key=lambda finding: _LEVELS.get(finding.level, 0))
         return html(request, "health_check.html", findings=findings, verdict=_verdict(findings))
 
-    async with state.checking:  # whoever comes meanwhile gets the same answer, and leaves the engines to others
+    async with state.checking:  # concurrent requests share one check, and leave the engines to others
         page: Response = await state.engines.read(answer)
     return page
 

@@ -1,4 +1,4 @@
-"""Overview: today, this week and all time, what goes on just now, a year and a week at a glance, where the money went."""
+"""Overview: today, this week and all time, live sessions, a year and a week at a glance, where the money went."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usage: the ledger's reports as a chart and a table, every figure of which can be followed to its messages."""
+"""Usage: the ledger's reports as a chart and a table whose figures link to their messages."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _step(wish: Wish, report: UsageReport) -> str:
     return "day"
 
 
-# -- what stands beside it
+# -- beside the report
 
 
 def _blocks(h: Hansard, wish: Wish, request: Request) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the page fetches while it is read: further windows, subagents, what is new, what was found."""
+"""Pieces that an open page fetches: more windows, subagents, news, search hits."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ async def matches(request: Request) -> Response:
 
 
 def _within(session_id: str, text: str) -> str:
-    """A query for one session only, whatever alternatives are in it."""
+    """A query limited to one session, including all its alternatives."""
     return f"session:{session_id} ({text})" if text.strip() else f"session:{session_id}"
 
 
@@ -219,7 +219,7 @@ def marked(snippet: str, highlights: tuple[tuple[int, int], ...]) -> list[tuple[
 
 
 async def _answer(request: Request, draw: Callable[[Hansard, tzinfo], str | None]) -> Response:
-    """A piece of HTML; nothing new is no content."""
+    """A piece of HTML; 204 if there is nothing new."""
     zone = zone_of(request)
     drawn = await request.app.state.engines.read(lambda h: draw(h, zone))
     return HTMLResponse(drawn) if drawn is not None else Response(status_code=204)

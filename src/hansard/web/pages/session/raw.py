@@ -52,7 +52,7 @@ class TextRequest(ThreadRequest, frozen=True, kw_only=True):
 
 
 async def raw(request: Request) -> Response:
-    """A line as it stands in its log: as a page, as the piece of one, or its bytes."""
+    """A verbatim line: as a page, as a piece of one, or as bytes."""
     asked = read_params(request, RawLineRequest)
     engines: EnginePool = request.app.state.engines
     session_id = str(request.path_params["session_id"])
@@ -117,7 +117,7 @@ def _bytes(engines: EnginePool, session_id: str, line: RawLine) -> Iterator[byte
 
 
 def _pretty(data: bytes) -> str:
-    """A line with one value on each row; numbers, escapes and keys that stand twice are as they are."""
+    """A line indented; numbers, escapes and duplicate keys stay as they are."""
     try:
         ordered = msgspec.json.format(data, indent=2)
     except (msgspec.DecodeError, RecursionError):

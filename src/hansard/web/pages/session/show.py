@@ -58,7 +58,7 @@ _RELATIONS = {
 
 
 def zone_of(request: Request) -> tzinfo:
-    """The zone that times are told in; the system's own is None, as `astimezone` wants it."""
+    """The zone of displayed times; None is the system's own, as `astimezone` takes it."""
     return cast("tzinfo", request.app.state.zone.info)
 
 
@@ -84,7 +84,7 @@ class ThreadRequest(Struct, frozen=True, kw_only=True):
         return wanted
 
     def thread(self, h: Hansard) -> Thread:
-        """The thread; an error where there is none."""
+        """The thread; raises if there is none."""
         thread = self.thread_of(h, find_by_id(h, self.session_id))
         if not thread.has_log:
             raise NotFound("only subagents of this session remain; name one with agent=ID")
@@ -95,7 +95,7 @@ class ThreadRequest(Struct, frozen=True, kw_only=True):
         return read_thread(h, session, self.agent, self.branch)
 
     def target(self, thread: Thread) -> int:
-        """The place that is asked for, -1 where it is none; that of a result is where its call stands."""
+        """The requested offset, -1 without one; a result is shown at its call."""
         return -1 if self.at < 0 else thread.call_of(self.at)
 
     def window(self, thread: Thread, budget: Budget) -> Window:
@@ -182,7 +182,7 @@ def _values(h: Hansard, wanted: SessionPageRequest, zone: tzinfo) -> dict[str, A
 
 
 def head_values(h: Hansard, session: Session, zone: tzinfo) -> dict[str, Any]:
-    """What the head says, which is also what is new about a session that grows."""
+    """Values of the head, which is also what changes as a session grows."""
     started = local(session.started_at, zone) if session.started_at else None
     ended = local(session.ended_at, zone) if session.ended_at else started
     return {

@@ -81,7 +81,7 @@ class SessionDrawing(Drawing):
 
     address: ThreadAddress = field(default_factory=lambda: ThreadAddress(""))
     forks: dict[str, Fork] = field(default_factory=dict)  # by the ids of their first records
-    places: dict[str, int] = field(default_factory=dict)  # where these stand
+    places: dict[str, int] = field(default_factory=dict)  # their offsets
     cut: int = 0  # the number of the turn that began in the window before
 
     def inner(self, turns: Iterable[Turn], agent_id: str) -> Iterator[str]:
@@ -232,7 +232,7 @@ def draw_window(thread: Thread, window: Window, zone: tzinfo, target: int = -1) 
 
 
 def outlined(thread: Thread, around: int) -> tuple[int, int]:
-    """The numbers of the turns that a page names: all, or so many around one."""
+    """Turn numbers listed on a page: all of them, or a window around one."""
     count = len(thread.starts)
     if count <= OUTLINED:
         return 1, count
@@ -303,7 +303,7 @@ class Timeline(NamedTuple):
 
     svg: str
     largest: int
-    scale: int  # the tokens that its height stands for
+    scale: int  # tokens at its full height
     requests: int
     compactions: int
 
@@ -349,7 +349,7 @@ def _size(request: Request) -> int:
 
 
 def _thinned(requests: Sequence[Request]) -> list[Request]:
-    """So many requests that they can be drawn: the largest of every so many, in order, and the last."""
+    """Few enough requests to draw: the largest of each stretch, in order, and the last."""
     if len(requests) <= _MOST_STEPS:
         return list(requests)
     bounds = [round(place * len(requests) / _MOST_STEPS) for place in range(_MOST_STEPS + 1)]
