@@ -166,7 +166,7 @@ class RowIndex(Disposable):
     """The writer of `index.db`."""
 
     def __init__(self, path: str, origin: Origin) -> None:
-        super().__init__(path, schema.tables(), schema.VERSION, origin)
+        super().__init__(path, schema.tables, schema.VERSION, origin)
         # Indexes cost most while a table grows from nothing, so a first sync makes them at its end.
         self.bulk = self.fresh
         if not self.bulk:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import apsw
@@ -86,7 +86,7 @@ class Origin(Protocol):
 class Disposable:
     """A database that can be made again from the record at any time."""
 
-    def __init__(self, path: str, tables: str, version: int, origin: Origin) -> None:
+    def __init__(self, path: str, tables: Callable[[], str], version: int, origin: Origin) -> None:
         self.path = path
         self.fresh = False
         self._has_quarantine: bool | None = None
@@ -96,7 +96,7 @@ class Disposable:
             self._discard()
             self._open(tables, version, origin)
 
-    def _open(self, tables: str, version: int, origin: Origin) -> None:
+    def _open(self, tables: Callable[[], str], version: int, origin: Origin) -> None:
         with telling(self.path):
             if not os.path.exists(self.path):
                 self._create(tables, version, origin.store_id)
@@ -142,12 +142,12 @@ class Disposable:
             known == 0 or origin.has_revision(known, self.meta("lineage"))
         )
 
-    def _create(self, tables: str, version: int, store_id: str) -> None:
+    def _create(self, tables: Callable[[], str], version: int, store_id: str) -> None:
         self.fresh = True
 
         def prepare(db: apsw.Connection) -> None:
             with db:
-                db.execute(tables)
+                db.execute(tables())
                 db.execute("INSERT INTO meta VALUES ('store_id', ?), ('revision', 0)", (store_id,))
                 db.execute(f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {version}")
 

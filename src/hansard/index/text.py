@@ -40,7 +40,7 @@ class TextIndex(Disposable):
     """The writer of `text.db`."""
 
     def __init__(self, path: str, origin: Origin) -> None:
-        super().__init__(path, schema.text_tables(), schema.VERSION, origin)
+        super().__init__(path, schema.text_tables, schema.VERSION, origin)
         self._batch: dict[str, list[tuple[int, bytes, str]]] = {table: [] for table in _HASH_BYTES}
         self._batch_size = 0
 
