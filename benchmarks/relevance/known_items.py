@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import TextFold
-from hansard.clients.lines import Lines
-from hansard.clients.records import ParsedLine, unfinished
+from hansard.clients.lines import Lines, ParsedLine, unfinished
 from hansard.clients.texts import Text
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from msgspec import Struct
 from benchmarks.relevance.known_items import CLASSES, NAMED, SESSIONS, TITLED, KnownItem, known_items
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import texts
-from hansard.clients.lines import Lines
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import Lines, ParsedLine
 from hansard.clients.texts import leaf_strings
 from hansard.errors import UsageError
 from hansard.model.search import Hit, SessionHits

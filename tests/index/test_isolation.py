@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 import hansard
-from hansard.clients.records import Issue
+from hansard.clients.lines import Issue
 from hansard.errors import StoreCorrupt
 from hansard.index.store import internal_error
 from tests.sync.making import Tree, ask, assistant, main_path, raw, session, user

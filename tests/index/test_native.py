@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import hansard
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import TextFold
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import ParsedLine
 from hansard.index import tokens
 from hansard.sync import text as sync_text
 from tests.sync.hard import files

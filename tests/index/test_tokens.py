@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.texts import TextFold
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import ParsedLine
 from hansard.index.tokens import fold, searchable, tokens
 
 FTS5 = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hansard.clients.records import UNREAD, Issue
+from hansard.clients.lines import UNREAD, Issue
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -22,9 +22,8 @@ from hansard.clients.entries import (
     Skipped,
     read_lines,
 )
-from hansard.clients.lines import Lines
+from hansard.clients.lines import Issue, Lines, ParsedLine, unfinished
 from hansard.clients.protocol import NEVER_DELETED, LateTool, ListedSession, PathInfo, SideContent
-from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.state import MAX_OPEN_CALLS, NAME_LENGTH, digest
 from hansard.clients.texts import RecordTexts, Text, leaf_strings, without_base64
 from hansard.clients.tools import ToolUse

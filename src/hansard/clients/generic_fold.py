@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.entries import Change, Content, Hunk
 from hansard.clients.generic import CALL, IMAGE, PROMPT_KINDS, RESULT, TEXT, stated
+from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
-from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import RowFold
 from hansard.clients.state import NAME_LENGTH, PATH_LENGTH, OpenCall, Result, countable, digest, preview
 from hansard.clients.usage import SIDECHAIN, dated

@@ -1,7 +1,8 @@
-"""Lines of a transcript: pieces of bytes split on 0x0A only, with bounded copying, and how much of one line is read.
+"""Lines of a transcript, split on 0x0A only and with bounded copying; how much of a line is read, and what decoding it gives.
 
-Beyond a limit its bytes are kept, an issue names the limit, and it is shown as it is. The limits bound what a damaged or hostile file costs: in memory 300 MB and three times the line, in time a small multiple of
-its length. No line that a client writes comes near one, except that a PDF of 32 MB in it makes a line of 43 MB.
+The bytes of a line beyond a limit are kept and shown as they are, and an issue names the limit. The limits bound what a damaged or
+hostile file costs: 300 MB and three times the line in memory, and time proportional to its length. No line that a client writes
+comes near one, except that a PDF of 32 MB makes a line of 43 MB.
 """
 
 from __future__ import annotations
@@ -9,8 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from hansard.lazy_regex import lazy_compile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_LINE = 128 << 20
 """Bytes; a longer line is never in memory as a whole."""
@@ -232,3 +239,44 @@ def _border(line: bytes, start: int, end: int) -> int:
     sync = start + len(line[start : end - _SYNC].rstrip(b"\\"))
     found = _CHARACTERS.match(line, sync, end)
     return found.end() if found is not None else sync
+
+
+# -- what decoding a line gives
+
+# What msgspec raises on bytes that it cannot read. Nesting of a thousand levels is a RecursionError even where it only skips.
+REFUSED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREAD = frozenset({"not_json", "too_deep", "too_long", "too_many_values", "torn", "not_an_object", "unknown_shape"})
+"""The reasons of issues about bytes that nothing could be made of."""
+_BLANK_END = 64  # bytes at the end of a line that are looked at
+
+
+class ParsedLine(NamedTuple):
+    """One decoded record: its place, its kind, its wire struct, and the names of unknown fields."""
+
+    offset: int
+    length: int
+    kind: str
+    body: Any
+    strange: tuple[str, ...] = ()
+
+
+class Issue(NamedTuple):
+    """Something in a transcript that could not be read as it should: kept, counted, reported."""
+
+    offset: int
+    length: int
+    reason: str
+    detail: str = ""
+
+
+def unfinished(
+    rest: bytes, offset: int, read: Callable[[bytes, int], Iterable[ParsedLine | Issue]]
+) -> list[ParsedLine | Issue]:
+    """What a last line without a newline is: whole records where it is complete, otherwise an issue until more comes."""
+    if not isinstance(rest, LongLine) and not rest.strip():
+        return []
+    # Whole records end like an object; without looking at the end all of a long line that is still coming would be searched for some.
+    found = list(read(rest, offset)) if rest[-_BLANK_END:].rstrip(BLANK)[-1:] in (b"", b"}") else []
+    if found and all(isinstance(item, ParsedLine) for item in found):
+        return found
+    return [Issue(offset, length_of(rest), "unfinished", "the last line has no end yet")]

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hansard.clients.entries import Readable, Skipped
-    from hansard.clients.lines import Lines
-    from hansard.clients.records import Issue
+    from hansard.clients.lines import Issue, Lines
     from hansard.clients.rows import Rows
     from hansard.clients.state import IssueRows, State
     from hansard.clients.texts import RecordTexts

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from hansard.clients.records import Issue
+    from hansard.clients.lines import Issue
     from hansard.clients.rows import IssueRow
 
 PREVIEW = 400

@@ -15,7 +15,7 @@ from hansard.storage import sqlite
 from hansard.storage.sqlite import connect_readonly, store_error
 
 if TYPE_CHECKING:
-    from hansard.clients.records import Issue
+    from hansard.clients.lines import Issue
 
 _APPLICATION_ID = 0x48416E78  # "HAnx"
 
@@ -245,8 +245,7 @@ def internal_error(error: Exception, line: bytes, offset: int) -> Issue:
     """The issue about a line on which our own code failed; it is raised again where the line is not at fault."""
     if isinstance(error, (MemoryError, HansardError, apsw.Error)):
         raise error
-    from hansard.clients.lines import length_of
-    from hansard.clients.records import Issue
+    from hansard.clients.lines import Issue, length_of
 
     if isinstance(error, RecursionError):
         return Issue(offset, length_of(line), "too_deep")

@@ -18,9 +18,8 @@ from hansard.index.tokens import searchable
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
-    from hansard.clients.lines import Lines
+    from hansard.clients.lines import Issue, Lines
     from hansard.clients.protocol import LateTool, TextFold
-    from hansard.clients.records import Issue
     from hansard.clients.texts import RecordTexts
 
 _SAID = frozenset({"prompt", "reply", "command"})

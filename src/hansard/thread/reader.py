@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, QueuedPrompt, Readable, Said, Skipped
-from hansard.clients.records import Issue
+from hansard.clients.lines import Issue
 from hansard.errors import NotFound
 from hansard.model.handles import shown_id
 from hansard.model.sessions import Session

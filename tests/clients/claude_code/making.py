@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.fold import Fold
 from hansard.clients.claude_code.texts import texts
-from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.lines import Issue, Lines, ParsedLine
 from hansard.clients.state import State
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import items, salvage
 from hansard.clients.claude_code.texts import texts
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import ParsedLine
 from tests.clients.claude_code.making import assert_storable, folding, line, uncovered, user
 
 GOOD = line(user("before"))

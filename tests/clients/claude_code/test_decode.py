@@ -13,7 +13,7 @@ from msgspec.structs import fields
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import decode, items, survivors, text_of
 from hansard.clients.claude_code.texts import texts
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.lines import Issue, ParsedLine
 from tests.clients.claude_code.making import (
     SESSION,
     assert_storable,

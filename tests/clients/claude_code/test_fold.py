@@ -9,8 +9,7 @@ import pytest
 
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.fold import Fold
-from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.lines import Issue, Lines, ParsedLine
 from hansard.clients.rows import AgentRef
 from hansard.clients.state import State, dump, load
 from tests.clients.claude_code.making import (

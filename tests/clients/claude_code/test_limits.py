@@ -14,9 +14,20 @@ from hansard.clients import lines as limits
 from hansard.clients.claude_code import decode as decoding
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.history import HistoryFold
-from hansard.clients.lines import LONG_LINE, MAX_PIECES, MAX_VALUES, Lines, LongLine, fit, is_ordinary, length_of
+from hansard.clients.lines import (
+    LONG_LINE,
+    MAX_PIECES,
+    MAX_VALUES,
+    Issue,
+    Lines,
+    LongLine,
+    ParsedLine,
+    fit,
+    is_ordinary,
+    length_of,
+    unfinished,
+)
 from hansard.clients.objects import Objects
-from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.state import dump
 from tests.clients.claude_code.making import (
     assistant,

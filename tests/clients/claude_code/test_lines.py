@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.clients.claude_code.decode import items
-from hansard.clients.lines import BLANK, Lines
-from hansard.clients.records import Issue, ParsedLine, unfinished
+from hansard.clients.lines import BLANK, Issue, Lines, ParsedLine, unfinished
 from tests.counting import lines_run
 
 

@@ -10,8 +10,7 @@ import pytest
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import decode, items
 from hansard.clients.claude_code.texts import texts
-from hansard.clients.lines import Lines
-from hansard.clients.records import Issue, ParsedLine
+from hansard.clients.lines import Issue, Lines, ParsedLine
 from hansard.clients.state import dump, load
 from hansard.demo import write_history
 from tests.clients.claude_code.making import assert_storable, folding, uncovered

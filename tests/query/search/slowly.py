@@ -17,7 +17,7 @@ from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.history import HistoryFold
 from hansard.clients.claude_code.meaning import milliseconds
 from hansard.clients.claude_code.texts import TextFold
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import ParsedLine
 from hansard.index.tokens import fold, tokens
 from hansard.query import language as q
 from hansard.query.search.spellings import COMMON, STOP_WORDS, inflections, is_part

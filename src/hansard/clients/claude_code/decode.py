@@ -17,9 +17,19 @@ import msgspec
 from msgspec import Raw
 
 from hansard.clients.claude_code import wire
-from hansard.clients.lines import BLANK, LONG_LINE, MAX_PIECES, MAX_SALVAGED, LongLine, fit, is_ordinary
+from hansard.clients.lines import (
+    BLANK,
+    LONG_LINE,
+    MAX_PIECES,
+    MAX_SALVAGED,
+    REFUSED,
+    Issue,
+    LongLine,
+    ParsedLine,
+    fit,
+    is_ordinary,
+)
 from hansard.clients.objects import Objects
-from hansard.clients.records import REFUSED, Issue, ParsedLine
 from hansard.lazy_regex import lazy_compile
 
 _strict = msgspec.json.Decoder(wire.StrictEntry).decode

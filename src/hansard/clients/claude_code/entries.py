@@ -13,7 +13,7 @@ from hansard.clients.claude_code.decode import decode, is_main_progress, is_prog
 from hansard.clients.claude_code.edits import command, planned, written
 from hansard.clients.claude_code.usage import CALL_BLOCKS
 from hansard.clients.entries import Answered, Called, Part, QueuedPrompt, Readable, Said, Skipped, read_lines
-from hansard.clients.records import Issue, ParsedLine, unfinished
+from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ from hansard.clients.claude_code.usage import (
     stated,
     streamed_answer,
 )
+from hansard.clients.lines import Issue, ParsedLine, unfinished
 from hansard.clients.protocol import Taken
-from hansard.clients.records import Issue, ParsedLine, unfinished
 from hansard.clients.rows import AgentRef, RowFold
 from hansard.clients.state import (
     NAME_LENGTH,

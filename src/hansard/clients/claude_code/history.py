@@ -9,9 +9,8 @@ import msgspec
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.meaning import milliseconds
-from hansard.clients.lines import fit, length_of
+from hansard.clients.lines import REFUSED, Issue, ParsedLine, fit, length_of, unfinished
 from hansard.clients.protocol import LateTool, SeenMessage, Taken
-from hansard.clients.records import REFUSED, Issue, ParsedLine, unfinished
 from hansard.clients.rows import Rows
 from hansard.clients.state import IssueRows, State
 from hansard.clients.texts import RecordTexts, Text

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import survivors, text_of
-from hansard.clients.records import REFUSED
+from hansard.clients.lines import REFUSED
 from hansard.clients.texts import leaf_strings
 from hansard.lazy_regex import lazy_compile
 

@@ -25,8 +25,8 @@ from hansard.clients.claude_code.meaning import (
     string,
     user_text,
 )
+from hansard.clients.lines import ParsedLine, unfinished
 from hansard.clients.protocol import LateTool
-from hansard.clients.records import ParsedLine, unfinished
 from hansard.clients.state import MAX_EARLY_RESULTS, MAX_OPEN_CALLS, NAME_LENGTH, digest
 from hansard.clients.texts import RecordTexts, Text, without_base64
 from hansard.lazy_regex import lazy_compile

@@ -9,7 +9,7 @@ import msgspec
 from hansard.clients.claude_code import wire
 from hansard.clients.claude_code.decode import items
 from hansard.clients.claude_code.meaning import SYNTHETIC, lenient, milliseconds, progress_of
-from hansard.clients.records import ParsedLine
+from hansard.clients.lines import ParsedLine
 from hansard.clients.state import NAME_LENGTH, digest
 from hansard.clients.usage import MOST_TOKENS, Answer, Stated, dated, token_count
 

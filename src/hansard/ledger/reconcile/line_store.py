@@ -21,7 +21,7 @@ from hansard.clients.claude_code.decode import entry, items
 from hansard.clients.claude_code.layout import agent_of, session_of
 from hansard.clients.claude_code.meaning import SYNTHETIC, milliseconds
 from hansard.clients.claude_code.usage import embedded_answer, message_key, stated, streamed_answer
-from hansard.clients.records import ParsedLine, unfinished
+from hansard.clients.lines import ParsedLine, unfinished
 from hansard.clients.usage import dated
 from hansard.grep.file_search import FileLocation, Tally
 from hansard.grep.matching_lines import whole_lines
