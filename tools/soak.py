@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hansard.clients.roots import open_roots
+from hansard.model.requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.sync.verify import verify as verify_store
@@ -149,7 +150,7 @@ class Soak:
             lost = states - {state for content in kept[name] for state in _prefixes(content, sizes)}
             if lost:
                 raise SystemExit(f"{name}: {min(lost)[0]} bytes that stood there at a sync are lost")
-        report = verify_store(str(self.home), open_roots([str(self.config)]), full=full)
+        report = verify_store(str(self.home), open_roots([str(self.config)]), VerifyRequest(full=full))
         if report.mismatches:
             raise SystemExit(f"the indexes are not what the record gives: {report.mismatches[0]}")
 

@@ -1,4 +1,4 @@
-"""The library's public face: open a store, keep it current, ask it anything. Every front end goes through here.
+"""The library's public API: open a store, keep it current, ask it anything. Every front end goes through here.
 
     >>> import hansard
     >>> with hansard.open(home, roots=["~/.claude"]) as h:  # doctest: +SKIP
@@ -6,7 +6,8 @@
     ...     for session in h.sessions(since=yesterday).sessions:
     ...         print(session.started_at, session.title, session.output_tokens)
 
-The engine reads no environment and no configuration: whoever opens it passes what it needs.
+The engine reads no environment and no configuration: its caller passes what it needs. A question is a request of `model.requests`, or
+its fields as keywords; the package that owns the question answers it, and is imported only then.
 """
 
 from __future__ import annotations
@@ -14,31 +15,36 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
+from hansard import __version__
+from hansard.clients import client_of
 from hansard.clients.roots import open_roots
-from hansard.errors import NotFound, StoreCorrupt, StoreUnusable, UsageError
+from hansard.errors import NotFound, StoreCorrupt
 from hansard.model.gate import Redact, gated, verbatim
 from hansard.model.requests import (
+    BlameRequest,
     BlocksRequest,
     CallsRequest,
     CommitsRequest,
-    Dated,
     ExplainRequest,
+    ExportRequest,
     FacetsRequest,
     FileHistoryRequest,
     FilesRequest,
     FolderRequest,
     GrepRequest,
+    LedgerRequest,
     LostSessionsRequest,
     ProjectsRequest,
     PromptsRequest,
+    RestoreRequest,
     SearchRequest,
     SessionGroupsRequest,
     SessionsRequest,
@@ -52,15 +58,65 @@ from hansard.sources.roots import Root
 from hansard.sync.report import DEFAULT_MAX_FILE, Listener, SyncReport, SyncRequest
 
 if TYPE_CHECKING:
-    from datetime import tzinfo
-
+    import hansard.changes.journal
+    import hansard.export.run
+    import hansard.git.blame
+    import hansard.git.cache
+    import hansard.git.commit_message
+    import hansard.git.commits
+    import hansard.git.notes
+    import hansard.git.recovery
+    import hansard.git.repository
+    import hansard.grep.search
+    import hansard.guard.redaction
+    import hansard.index.schema
+    import hansard.ledger.blocks
+    import hansard.ledger.budgets
+    import hansard.ledger.current
+    import hansard.ledger.explain
+    import hansard.ledger.reconcile.run
+    import hansard.ledger.report
+    import hansard.ledger.tool_usage
+    import hansard.move
+    import hansard.pricing.cost
+    import hansard.pricing.settle
+    import hansard.query.activity
+    import hansard.query.coverage
+    import hansard.query.files
+    import hansard.query.health
+    import hansard.query.messages
+    import hansard.query.problems
+    import hansard.query.prompts
+    import hansard.query.related
+    import hansard.query.remarks
+    import hansard.query.restoring
+    import hansard.query.resuming
+    import hansard.query.search.blocks
+    import hansard.query.search.pages
+    import hansard.query.search.values
+    import hansard.query.session_groups
+    import hansard.query.sessions
+    import hansard.query.suggestions
+    import hansard.query.tool_calls
+    import hansard.query.transcripts
+    import hansard.record.restore
+    import hansard.record.salvage
+    import hansard.record.schema
+    import hansard.record.store
+    import hansard.record.verify
+    import hansard.sources.discover
+    import hansard.sources.watch
+    import hansard.storage.heartbeat
+    import hansard.storage.sqlite
+    import hansard.sync.rebuild
+    import hansard.sync.remarking
+    import hansard.sync.run
+    import hansard.sync.verify
+    import hansard.thread.locate
+    import hansard.thread.reader
+    import hansard.thread.store
     from hansard.changes.journal import Journal, Undone
     from hansard.export import Exported
-    from hansard.git.blame import Blamer
-    from hansard.git.cache import EditCache
-    from hansard.git.commit_message import SessionWords
-    from hansard.git.commits import CommitMap
-    from hansard.git.repository import Repository
     from hansard.grep.search import Grep
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitPage, CommitReport
@@ -89,22 +145,29 @@ if TYPE_CHECKING:
     from hansard.model.threads import Agent, Conversation, ToolCall
     from hansard.move import MovePlan
     from hansard.pricing.settle import Prices
-    from hansard.query.activity import PeriodActivity
-    from hansard.query.health import Diagnosis, Status
-    from hansard.query.language import Node
-    from hansard.query.messages import MessagePlace
-    from hansard.record.restore import Restored
-    from hansard.record.salvage import SalvageReport
     from hansard.record.store import Record
-    from hansard.record.verify import VerifyReport
-    from hansard.sources.discover import Walk
-    from hansard.storage.heartbeat import SyncProgress
     from hansard.sync.report import Change, Progress
-    from hansard.thread.store import ThreadCache, ThreadStore
+    from hansard.thread.store import ThreadStore
     from hansard.thread.thread import Thread
+else:
+
+    class _Lazily:
+        """A package whose modules are imported when they are first used: commands start faster."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> Any:
+            path = f"{self._name}.{name}"
+            module = import_module(path)
+            value = _Lazily(path) if hasattr(module, "__path__") else module
+            setattr(self, name, value)
+            return value
+
+    hansard = _Lazily("hansard")
 
 
-def open(  # noqa: A001 - `hansard.open()` is the library's door
+def open(  # noqa: A001 - `hansard.open()` is how the library is entered
     home: str | os.PathLike[str],
     roots: Iterable[str | os.PathLike[str]] = (),
     *,
@@ -127,12 +190,6 @@ def open(  # noqa: A001 - `hansard.open()` is the library's door
     return Hansard(home, found, max_file=max_file, prices=tuple(prices), redact=redact)
 
 
-def _redact() -> Redact:
-    from hansard.guard.redaction import redact
-
-    return redact
-
-
 class _WatchStoppedError(Exception):
     """A watch was stopped in the middle of a sync."""
 
@@ -150,16 +207,17 @@ class Hansard:
         prices: Sequence[PriceOverride] = (),
         redact: bool = False,
     ) -> None:
-        self.redact: Redact | None = _redact() if redact else None
+        self.redact: Redact | None = hansard.guard.redaction.redact if redact else None
         self.home = os.path.abspath(os.path.expanduser(home))
         self.roots = tuple(roots)
         self.max_file = max_file
         self.overrides = tuple(prices)
-        self.thread_cache: ThreadCache | None = None  # for servers: opened threads, shared by the engines of one store
+        # For servers: opened threads, shared by the engines of one store.
+        self.thread_cache: hansard.thread.store.ThreadCache | None = None
         self._reader: Reader | None = None
         self._record: Record | None = None
-        self._edits: EditCache | None = None
-        self._walks: dict[str, Walk] = {}  # of the last sync, where it found nothing new
+        self._edits: hansard.git.cache.EditCache | None = None
+        self._walks: dict[str, hansard.sources.discover.Walk] = {}  # of the last sync, if it found nothing new
 
     def __enter__(self) -> Self:
         return self
@@ -170,16 +228,11 @@ class Hansard:
         self.close()
 
     def close(self) -> None:
-        """Let go of the databases."""
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-        if self._record is not None:
-            self._record.close()
-            self._record = None
-        if self._edits is not None:
-            self._edits.close()
-            self._edits = None
+        """Close the databases."""
+        for opened in (self._reader, self._record, self._edits):
+            if opened is not None:
+                opened.close()
+        self._reader = self._record = self._edits = None
 
     def close_unshared(self) -> None:
         """Close the databases if they had to be opened without shared memory, as on a full disk.
@@ -187,55 +240,37 @@ class Hansard:
         Such a connection keeps this process from writing. A program that keeps an engine open calls this after each question, so
         that it can write as soon as there is space.
         """
-        from hansard.storage.sqlite import has_shared_memory
-
-        if not all(has_shared_memory(os.path.join(self.home, name)) for name in self._open_files()):
-            self.close()
-
-    def _open_files(self) -> Iterator[str]:
-        if self._reader is not None and self._reader.is_open:
-            yield "index.db"
-        if self._record is not None:
-            yield "record.db"
+        opened = {"index.db": self._reader is not None and self._reader.is_open, "record.db": self._record is not None}
+        for name, is_open in opened.items():
+            if is_open and not hansard.storage.sqlite.has_shared_memory(os.path.join(self.home, name)):
+                self.close()
+                return
 
     # -- keeping current
 
     @takes(SyncRequest)
     def sync(self, request: SyncRequest) -> SyncReport:
-        """Store and index whatever is new in the source roots."""
-        from hansard.sync.run import sync
-
-        try:
-            os.makedirs(self.home, mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise StoreUnusable(
-                f"{self.home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
-            ) from error
+        """Store and index what is new in the source roots."""
         self._walks = {}
-        prices = self._prices()
-        report = sync(self.home, self.roots, request, max_file=self.max_file, prices=prices, walks=self._walks)
+        report = hansard.sync.run.sync(
+            self.home, self.roots, request, max_file=self.max_file, prices=self._prices(), walks=self._walks
+        )
         if not report.busy:
-            self.close()  # an index may have been made again, in another file of the same name
+            self.close()  # an index may have been rebuilt in another file of the same name
         return report
 
-    def sync_progress(self) -> SyncProgress | None:
-        """How far the sync of this store is that is going on, in whatever process; None when none takes long."""
-        from hansard.storage.heartbeat import sync_progress
-
-        return sync_progress(self.home)
+    def sync_progress(self) -> hansard.storage.heartbeat.SyncProgress | None:
+        """Progress of the sync that runs on this store, in any process; None if there is none, or it has only begun."""
+        return hansard.storage.heartbeat.sync_progress(self.home)
 
     def coverage(self) -> Coverage | None:
-        """How much of a large history can be asked for while its first sync is not complete; None when all of it can."""
-        from hansard.query.coverage import find_coverage
-
-        return find_coverage(self.reader)
+        """How much of a large history is indexed during its first sync; None once it is complete."""
+        return hansard.query.coverage.find_coverage(self.reader)
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
-        """Make both indexes again from the record alone."""
-        from hansard.sync.rebuild import rebuild
-
+        """Rebuild both indexes from the record alone."""
         self.close()
-        return rebuild(self.home, listener=listener, prices=self._prices())
+        return hansard.sync.rebuild.rebuild(self.home, listener=listener, prices=self._prices())
 
     def watch(
         self,
@@ -246,11 +281,10 @@ class Hansard:
         listener: Listener | None = None,
         wait_seconds: float = 60.0,
     ) -> Iterator[SyncReport]:
-        """Stay current: sync whenever something changes, and give each report, until `stop` is set, even during a sync.
+        """Stay current: sync whenever something changes, and yield each report, until `stop` is set, even during a sync.
 
         With `early` the newest part of a large first sync has a report of its own, which is `partial`.
         """
-        from hansard.sources.watch import watch
 
         def tell(progress: Progress) -> None:
             if stop.is_set():
@@ -261,143 +295,122 @@ class Hansard:
         with contextlib.suppress(_WatchStoppedError):
             if early and (report := self.sync(newest_only=True, listener=tell)).partial:
                 yield report
-            changes = watch(self.roots, stop, poll=poll)
+            changes = hansard.sources.watch.watch(self.roots, stop, poll=poll)
             report = self.sync(listener=tell, wait_seconds=wait_seconds)
             yield report
             for paths in changes:
-                # After a sync that another process did not let in, everything is looked at: its paths are not told again.
+                # A sync that found the store busy did not look at its paths, so look at everything.
                 only = None if report.busy else paths
                 report = self.sync(listener=tell, only=only, wait_seconds=wait_seconds)
                 if report.changed or report.gone or report.busy:
                     yield report
 
     def _prices(self) -> Prices:
-        from hansard.pricing.settle import Prices
+        return hansard.pricing.settle.Prices(self.home, self.overrides)
 
-        return Prices(self.home, self.overrides)
-
-    # -- questions
+    # -- the databases
 
     @property
     def reader(self) -> Reader:
-        """The reading side of the index, for rooms that ask their own questions."""
+        """The index, for packages that ask their own questions."""
         if self._reader is None:
             self._reader = Reader(self.home)
         return self._reader
 
+    @property
+    def record(self) -> Record:
+        """The verbatim record, for reading."""
+        if self._record is None:
+            path = os.path.join(self.home, "record.db")
+            if not os.path.exists(path):
+                raise NotFound(f"nothing has been synced to {self.home} yet: run `hansard sync` first")
+            self._record = hansard.record.store.Record.open(path, readonly=True)
+        return self._record
+
+    def _record_or_none(self) -> Record | None:
+        return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
+
+    def _threads(self, redact: Redact | None = None) -> ThreadStore:
+        return hansard.thread.store.ThreadStore(self.reader, self.record, self.thread_cache, redact)
+
     def at_once(self) -> contextlib.AbstractContextManager[object]:
-        """One state of the index for all questions inside, whoever writes meanwhile."""
+        """One state of the index for all questions inside, even if another process syncs."""
         return self.reader.at_once()
 
     def has_text(self) -> bool:
         """Whether the full text can be searched."""
         return self.reader.has_text
 
-    @property
-    def record(self) -> Record:
-        """The verbatim record, for reading."""
-        if self._record is None:
-            from hansard.record.store import Record
+    def revision(self) -> int:
+        """The revision of the record that the index was built from: it grows with every sync that finds something new."""
+        return self.reader.revision()
 
-            path = os.path.join(self.home, "record.db")
-            if not os.path.exists(path):
-                raise NotFound(f"nothing has been synced to {self.home} yet: run `hansard sync` first")
-            self._record = Record.open(path, readonly=True)
-        return self._record
+    def state(self) -> str:
+        """A fingerprint of everything that answers depend on: it changes when a sync finds something new or prices change."""
+        return self.reader.state()
+
+    # -- sessions and projects
 
     @takes(SessionsRequest)
     def sessions(self, request: SessionsRequest) -> SessionPage:
-        """Sessions that fit the query and every other condition given, the newest first unless told otherwise."""
-        from hansard.query.sessions import SessionFilter, list_sessions
-
-        group = None
-        if request.within is not None:
-            from hansard.query.session_groups import of_group
-
-            group = of_group(*request.within, _zone(request.timezone))
-        wanted = SessionFilter(_node(request.query, request), request.text, request.debris, group)
-        return list_sessions(self.reader, wanted, request)
+        """Sessions that match the query and every other condition, newest first by default."""
+        return hansard.query.sessions.list_sessions(self.reader, request)
 
     @takes(SessionGroupsRequest)
     def session_groups(self, request: SessionGroupsRequest) -> SessionGroups:
         """Sessions by project or by day, the latest first, each group with its sums and the first of its sessions."""
-        from hansard.query.session_groups import list_groups
-        from hansard.query.sessions import SessionFilter
-
-        wanted = SessionFilter(_node(request.query, request))
-        return list_groups(self.reader, wanted, request, zone=_zone(request.timezone))
+        return hansard.query.session_groups.list_groups(self.reader, request)
 
     def session(self, name: str, *, folder: str | None = None) -> Session:
-        """The session with that id, beginning of an id, title, or `@last`; with `folder` only of projects at or below it."""
-        from hansard.query.sessions import find_session
+        """The session with that id, id prefix, title, or `@last`; with `folder` only in projects at or below it."""
+        return hansard.query.sessions.find_session(self.reader, name, folder)
 
-        return find_session(self.reader, name, folder)
+    def _id(self, name: str | None) -> str | None:
+        return None if name is None else self.session(name).session_id
 
     def session_with_id(self, session_id: str, *, folder: str | None = None) -> Session | None:
         """The session with exactly that id, of a project at or below `folder`."""
-        from hansard.query.sessions import session_with_id
+        return hansard.query.sessions.session_with_id(self.reader, session_id, folder)
 
-        return session_with_id(self.reader, session_id, folder)
-
-    def find_message(self, uuid: str, *, folder: str | None = None) -> MessagePlace:
-        """Where the message with that uuid, or a beginning of it, stands; the session that wrote it goes before copies."""
-        from hansard.query.messages import find_message
-
-        return find_message(self.reader, uuid, folder)
+    def find_message(self, uuid: str, *, folder: str | None = None) -> hansard.query.messages.MessagePlace:
+        """The location of the message with that uuid or uuid prefix; the session that wrote it goes before copies."""
+        return hansard.query.messages.find_message(self.reader, uuid, folder)
 
     def suggestions(self, kind: str, beginning: str = "", *, limit: int = 100) -> list[tuple[str, str]]:
-        """Values in the history that begin so, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
-        from hansard.query.suggestions import KINDS, suggest
-
-        if kind not in KINDS:
-            raise UsageError(f"no suggestions for {kind!r}; choose one of {', '.join(KINDS)}")
-        return suggest(self.reader, kind, beginning, limit)
+        """Values with this prefix, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
+        return hansard.query.suggestions.suggest(self.reader, kind, beginning, limit)
 
     @takes(ProjectsRequest)
     def projects(self, request: ProjectsRequest) -> list[Project]:
         """Projects and what happened in them, the most recent first."""
-        from hansard.query.sessions import SessionFilter, list_projects
-
-        wanted = Dated(project=request.text, since=request.since, until=request.until)
-        return list_projects(self.reader, SessionFilter(_node(None, wanted)))
+        return hansard.query.sessions.list_projects(self.reader, request)
 
     def project_names(self) -> dict[str, str]:
-        """What each project of the store is called: the last parts of its path that no other project ends in."""
-        from hansard.query.sessions import project_names
-
-        return project_names(self.reader)
+        """The display name of each project by its path: the shortest unique suffix."""
+        return hansard.query.sessions.project_names(self.reader)
 
     def activity(self, *, since: datetime | None = None, until: datetime | None = None) -> Activity:
         """How much happened between two times."""
-        from msgspec.structs import replace
+        with self.at_once():
+            return hansard.ledger.report.count_activity(self.reader, since, until)
 
-        from hansard.query.activity import count_activity
-
-        used = self.usage(by="total", since=since, until=until).totals
-        return replace(
-            count_activity(self.reader, since, until),
-            cost_usd=used.cost_usd,
-            lower_bound_messages=used.lower_bound_messages,
-            unpriced_messages=used.unpriced_messages,
-        )
-
-    def activity_by_period(self, *periods: tuple[datetime, datetime]) -> list[PeriodActivity]:
+    def activity_by_period(self, *periods: tuple[datetime, datetime]) -> list[hansard.query.activity.PeriodActivity]:
         """What happened in each of these periods: sessions, prompts, tool calls, errors, active time."""
-        from hansard.query.activity import activity_by_period
-
-        return activity_by_period(self.reader, periods)
+        return hansard.query.activity.activity_by_period(self.reader, periods)
 
     def session_counts(self, bounds: Sequence[datetime]) -> list[int]:
-        """How many sessions were going on between each of these times and the next."""
-        from hansard.query.activity import count_sessions
-
-        return count_sessions(self.reader, bounds)
+        """How many sessions were active between each of these times and the next."""
+        return hansard.query.activity.count_sessions(self.reader, bounds)
 
     def live(self, since: datetime) -> dict[str, datetime]:
         """The sessions whose files changed after a time, and when; the newest first."""
-        from hansard.query.activity import list_live
+        return hansard.query.activity.list_live(self.reader, since)
 
-        return list_live(self.reader, since)
+    def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
+        """Similar sessions, the most similar first, each with what they have in common."""
+        return hansard.query.related.list_related(self.reader, self.session(name), limit=limit)
+
+    # -- one session
 
     def read(
         self,
@@ -409,10 +422,10 @@ class Hansard:
         subagents: bool = True,
         long_lines: bool = True,
     ) -> Thread:
-        """A session's thread, or a subagent's: its turns, windows of them, its outline, its raw lines, what it used.
+        """A session's thread, or a subagent's: its turns, windows of them, its outline, its raw lines, its usage.
 
-        `agent` is the beginning of a subagent's id; windows show `branch` as the line that the session went on with. Without
-        `pictures` their data is left out, without `subagents` what they did. Without `long_lines` a line of more than 8 MiB says only so.
+        `agent` is the prefix of a subagent's id; windows show `branch` as the path that the session took. Without `pictures` their data
+        is left out, without `subagents` what they did. Without `long_lines` a line of more than 8 MiB says only so.
         """
         about = self.session(session) if isinstance(session, str) else session
         threads = self._threads(self.redact)
@@ -424,71 +437,60 @@ class Hansard:
 
     def agents(self, name: str) -> tuple[Agent, ...]:
         """A session's subagents."""
-        from hansard.thread.reader import list_agents
-
-        return list_agents(self.reader, self.session(name).session_id)
+        return hansard.thread.reader.list_agents(self.reader, self.session(name).session_id)
 
     def links(self, name: str) -> list[Link]:
         """How a session relates to others."""
-        from hansard.query.transcripts import list_links
-
-        return list_links(self.reader, self.session(name).session_id)
+        return hansard.query.transcripts.list_links(self.reader, self.session(name).session_id)
 
     def transcripts(self, name: str | None = None) -> list[Transcript]:
         """The logs of a session, or of the whole store, former generations included."""
-        from hansard.query.transcripts import list_transcripts
+        return hansard.query.transcripts.list_transcripts(self.reader, self._id(name))
 
-        return list_transcripts(self.reader, self._id(name))
+    def todos(self, name: str) -> list[Todo]:
+        """A session's todos and tasks, from the latest version of their files."""
+        return hansard.query.transcripts.list_todos(self.reader, self.session(name).session_id)
+
+    def side_files(self, *, kind: str | None = None, name: str | None = None) -> list[SideFile]:
+        """Small files that are stored whole: of one kind (plan, memory, tool_result, ...), of one session, or all."""
+        return hansard.query.transcripts.list_side_files(self.reader, kind, self._id(name))
+
+    def read_side_file(self, file: SideFile) -> bytes:
+        """The latest content of a small file."""
+        return hansard.query.transcripts.read_side_file(self.reader, self.record, file)
+
+    def plan_resume(self, name: str) -> Resumption:
+        """What the client needs to resume a session; raises if it cannot be resumed."""
+        return hansard.query.resuming.plan_resume(self.reader, name, self.roots)
+
+    # -- calls, files, prompts
 
     def file_changes(self, name: str | None = None, *, path: str | None = None) -> list[FileChange]:
-        """What tool calls did to files: in one session, to paths that contain `path`, or everywhere."""
-        from hansard.query.prompts import list_file_changes
-
-        return list_file_changes(self.reader, self._id(name), path)
+        """Changes that tool calls made to files: in one session, to paths that contain `path`, or everywhere."""
+        return hansard.query.prompts.list_file_changes(self.reader, self._id(name), path)
 
     @takes(FilesRequest)
     def files(self, request: FilesRequest) -> FilePage:
-        """Files that tool calls changed, the last changed first unless told otherwise."""
-        from hansard.query.files import list_files
-        from hansard.query.tool_calls import CallFilter
-
-        wanted = CallFilter(_node(None, request), text=request.text, under=request.under)
-        return list_files(self.reader, wanted, request)
+        """Files that tool calls changed, the last changed first by default."""
+        return hansard.query.files.list_files(self.reader, request)
 
     @takes(FolderRequest)
     def folder(self, request: FolderRequest) -> FolderPage:
-        """The changed files of one folder, and the folders in it."""
-        from hansard.query.files import list_folder
-        from hansard.query.tool_calls import CallFilter
-
-        wanted = CallFilter(_node(None, request), text=request.text, under=request.under)
-        return list_folder(self.reader, wanted)
+        """The changed files of one folder, and its subfolders."""
+        return hansard.query.files.list_folder(self.reader, request)
 
     @takes(FileHistoryRequest)
     def file_history(self, request: FileHistoryRequest) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
-        from hansard.query.files import read_history
-        from hansard.query.tool_calls import CallFilter
-
-        return read_history(self.reader, CallFilter(_node(None, request), path=request.path), request)
+        return hansard.query.files.read_history(self.reader, request)
 
     @takes(CallsRequest)
     def calls(self, request: CallsRequest) -> CallPage:
-        """Tool calls, the newest first unless told otherwise.
-
-        `subjects` also says what each is about, and `outputs` how its result begins, which is read from the record.
-        """
-        from hansard.query.tool_calls import CallFilter, list_calls
-
-        wanted = CallFilter(
-            _node(request.query, request), request.kind, request.name, text=request.text, under=request.under
-        )
-        page = list_calls(self.reader, wanted, sort=request.sort, limit=request.limit, cursor=request.cursor)
+        """Tool calls, newest first by default; `subjects` adds what each is about, `outputs` how its result begins."""
+        page = hansard.query.tool_calls.list_calls(self.reader, request)
         if not (request.subjects or request.outputs) or not page.calls:
             return page
-        from hansard.thread.locate import with_subjects
-
-        return with_subjects(self.reader, self.record, page, outputs=request.outputs)
+        return hansard.thread.locate.with_subjects(self.reader, self.record, page, outputs=request.outputs)
 
     def tool_call(
         self,
@@ -500,10 +502,8 @@ class Hansard:
         root: str | None = None,
         generation: int | None = None,
     ) -> ToolCall:
-        """One call with its input and its result, by the place of its block: a transcript's path and a byte offset."""
-        from hansard.thread.locate import read_call
-
-        return read_call(
+        """One call with its input and its result, by the location of its block: a transcript's path and a byte offset."""
+        return hansard.thread.locate.read_call(
             self.reader,
             self.record,
             transcript,
@@ -515,348 +515,186 @@ class Hansard:
         )
 
     def listed_call(self, call: Call) -> ToolCall | None:
-        """A call of a list with its input and its result; None where the record has it no more."""
-        from hansard.thread.locate import read_listed
-
-        return read_listed(self.reader, self.record, call)
+        """A listed call with its input and its result; None if the record no longer has it."""
+        return hansard.thread.locate.read_listed(self.reader, self.record, call)
 
     @takes(PromptsRequest)
     def prompts(self, request: PromptsRequest) -> PromptPage:
-        """Everything typed, newest first, also where only history.jsonl remembers it; `unique` gives equal texts once."""
-        from hansard.query.prompts import PromptFilter, list_prompts
-
-        return list_prompts(self.reader, PromptFilter(_node(request.query, request), request.source), request)
+        """Everything typed, newest first, including what only history.jsonl has; `unique` lists equal texts once."""
+        return hansard.query.prompts.list_prompts(self.reader, request)
 
     def prompt_text(self, transcript: str, offset: int) -> str | None:
-        """The prompt whose line begins at a byte of a transcript, which a `Prompt` names; None where there is none."""
-        from hansard.query.prompts import read_prompt
+        """The text of the prompt at the location that a `Prompt` names, or None."""
+        return hansard.query.prompts.read_prompt(self.reader, transcript, offset)
 
-        return read_prompt(self.reader, transcript, offset)
-
-    # -- git
-
-    def blame(self, path: str, lines: tuple[int, int] | None = None, rev: str | None = None) -> BlameReport:
-        """For each line of a file the commit, and the session and turn whose edit wrote it; without `rev` as it is in the working tree."""
-        from hansard.git.repository import Repository
-
-        repository = Repository.find(os.path.dirname(os.path.abspath(path)))
-        return self._blamer(repository).file(repository.relative(path), lines, rev)
-
-    def blame_commit(self, commit: str, repository: str) -> CommitReport:
-        """For each line that a commit added the session and turn whose edit wrote it; `repository` is a folder in it."""
-        from hansard.git.repository import Repository
-
-        return self._blamer(Repository.find(repository)).commit(commit)
-
-    def find_commit(self, name: str, repository: str) -> str | None:
-        """The whole hash of a commit; None where the repository has none of that name."""
-        from hansard.git.repository import Repository
-
-        return Repository.find(repository).resolve(name)
-
-    @takes(CommitsRequest)
-    def commits(self, request: CommitsRequest) -> CommitPage:
-        """The commits that a session made or had a part in, or those of all sessions in a repository; the newest first."""
-        from hansard.git.commits import list_commits
-
-        about = self.session(request.session) if request.session is not None else None
-        folders = [request.repository] if request.repository is not None else []
-        if about is not None and not folders:
-            folders = [about.project, about.cwd] if about.cwd != about.project else [about.project]
-        return list_commits(
-            self._threads(),
-            self._edit_cache(),
-            folders,
-            session_id=about.session_id if about is not None else None,
-            pull_requests=about.pull_requests if about is not None else (),
-            limit=request.limit,
-            progress=request.progress,
-        )
-
-    def git_words(self, session: str, *, prefix: str = "") -> SessionWords:
-        """A branch name, a commit message and a trailer for a session; `prefix` stands before the branch name."""
-        from hansard.git.commit_message import words_of
-
-        return words_of(self._threads(), self.session(session), prefix)
-
-    def git_note(self, commit: str, repository: str, *, write: bool = False) -> str:
-        """What recorded edits say of a commit as a note of git-ai; with `write` it is added to `refs/notes/ai`."""
-        from hansard import __version__
-        from hansard.git.notes import NOTES, make_note
-        from hansard.git.repository import Repository
-
-        found = Repository.find(repository)
-        report = self._blamer(found).commit(commit)
-        text = make_note(report, __version__)
-        if write:
-            found.add_note(NOTES, report.commit.commit, text)
-        return text
-
-    @takes(LostSessionsRequest)
-    def lost_sessions(self, request: LostSessionsRequest) -> LostSessions:
-        """Sessions that have no transcript any more, neither in the record nor in a root, and what is left of them; the newest first."""
-        from hansard.git.recovery import list_lost
-
-        return list_lost(self.reader, self._record_or_none(), request)
-
-    def reconstruct(self, name: str) -> Reconstruction:
-        """A lost session as far as other files and the project's repository tell: no transcript, and marked so."""
-        from hansard.git.recovery import reconstruct
-
-        return reconstruct(self.reader, self.record, name)
-
-    def _commit_map(self) -> CommitMap:
-        """The commits of every repository that sessions worked in."""
-        from hansard.git.commits import CommitMap, open_repositories
-        from hansard.query.sessions import edited_projects
-
-        threads = self._threads()
-        return CommitMap(open_repositories(threads, self._edit_cache(), edited_projects(self.reader))[0], threads)
-
-    def _blamer(self, repository: Repository) -> Blamer:
-        from hansard.git.blame import Blamer
-
-        return Blamer(self._threads(), self._edit_cache(), repository)
-
-    def _edit_cache(self) -> EditCache:
-        from hansard.git.cache import EditCache
-
-        if self._edits is None:
-            self._edits = EditCache(self.home)
-        return self._edits
-
-    def _threads(self, redact: Redact | None = None) -> ThreadStore:
-        from hansard.thread.store import ThreadStore
-
-        return ThreadStore(self.reader, self.record, self.thread_cache, redact)
-
-    def related(self, name: str, *, limit: int | None = 10) -> list[Related]:
-        """Sessions like this one, the most alike first, each with what they have in common."""
-        from hansard.query.related import list_related
-
-        return list_related(self.reader, self.session(name), limit=limit)
+    # -- search
 
     @takes(SearchRequest)
     def search(self, request: SearchRequest) -> SearchPage:
-        """What was ever said or done that answers a query, the best first; with `group` the best sessions."""
-        from hansard.query.search.pages import Search
-
-        return Search(self.reader, request, _zone(request.timezone)).page(self._record_or_none())
-
-    def command_outputs(self, uuids: Collection[str]) -> set[str]:
-        """Which of these messages are the output of a command that a person typed."""
-        from hansard.query.search.blocks import command_outputs
-
-        return command_outputs(self.reader, uuids)
+        """The matches of a query, the best first; with `group` the best sessions."""
+        return hansard.query.search.pages.Search(self.reader, request).page(self._record_or_none())
 
     @takes(SearchRequest)
     def count(self, request: SearchRequest) -> int:
-        """How many places answer a query, copies in forks and former generations included."""
-        from hansard.query.search.pages import Search
-
-        return Search(self.reader, request, _zone(request.timezone), exact=True).finder.count()
+        """The number of matches, copies in forks and former generations included."""
+        return hansard.query.search.pages.Search(self.reader, request, exact=True).finder.count()
 
     @takes(FacetsRequest)
     def facets(self, request: FacetsRequest) -> Facets:
-        """How the newest matches of a query spread over projects, tools, kinds, models, days and months."""
-        from msgspec.structs import replace
+        """The newest matches of a query counted by project, tool, kind, model, day and month."""
+        return hansard.query.search.pages.Search(self.reader, request).facets(request.most)
 
-        from hansard.query.search.facets import count_facets
-        from hansard.query.search.pages import Search
-
-        zone = _zone(request.timezone)
-        search = Search(self.reader, request, zone)
-        found = count_facets(self.reader, search.finder, most=request.most, zone=zone)
-        return replace(found, truncated=True) if search.plan.is_cut else found
+    def command_outputs(self, uuids: Collection[str]) -> set[str]:
+        """Which of these messages are the output of a command that a person typed."""
+        return hansard.query.search.blocks.command_outputs(self.reader, uuids)
 
     def field_values(self, field: str, *, limit: int = 200) -> list[str]:
-        """What a field of the query language can be asked for in this history, the most useful first."""
-        from hansard.query.search.values import list_values
+        """The values of a field of the query language in this history, the most useful first."""
+        return hansard.query.search.values.list_values(self.reader, field, limit)
 
-        return list_values(self.reader, field, limit)
+    # -- git
 
-    def todos(self, name: str) -> list[Todo]:
-        """A session's todos and tasks, as their files last said."""
-        from hansard.query.transcripts import list_todos
+    @takes(BlameRequest)
+    def blame(self, request: BlameRequest) -> BlameReport:
+        """For each line of a file the commit, and the session and turn whose edit wrote it."""
+        return hansard.git.blame.blame_file(self._threads(), self._edit_cache(), request)
 
-        return list_todos(self.reader, self.session(name).session_id)
+    def blame_commit(self, commit: str, repository: str) -> CommitReport:
+        """For each line that a commit added the session and turn whose edit wrote it; `repository` is a folder in it."""
+        return hansard.git.blame.blame_commit(self._threads(), self._edit_cache(), commit, repository)
 
-    def side_files(self, *, kind: str | None = None, name: str | None = None) -> list[SideFile]:
-        """Small files that are kept whole: of one kind (plan, memory, tool_result, ...), of one session, or all."""
-        from hansard.query.transcripts import list_side_files
+    def find_commit(self, name: str, repository: str) -> str | None:
+        """The full hash of a commit; None if the repository has no such commit."""
+        return hansard.git.repository.Repository.find(repository).resolve(name)
 
-        return list_side_files(self.reader, kind, self._id(name))
+    @takes(CommitsRequest)
+    def commits(self, request: CommitsRequest) -> CommitPage:
+        """The commits that a session contributed to, or those of all sessions in a repository; the newest first.
 
-    def read_side_file(self, file: SideFile) -> bytes:
-        """The content of a small file as it was last seen."""
-        from hansard.query.transcripts import read_side_file
-
-        return read_side_file(self.reader, self.record, file)
-
-    def _id(self, name: str | None) -> str | None:
-        return None if name is None else self.session(name).session_id
-
-    def problems(self) -> tuple[Problem, ...]:
-        """What could not be kept or indexed, and why; it is tried again when it changes."""
-        from hansard.query.problems import list_problems
-
-        return list_problems(self.reader, self._record_or_none())
-
-    def status(self, *, as_synced: bool = False) -> Status:
-        """The store at a glance, and what the client's clean-up will delete next.
-
-        `as_synced`: the sources as the last `sync()` found them, if that was all it found; otherwise they are walked again.
+        `repository` is a folder in it; without it the session's project is used. `progress` is called with the number of commits
+        read and the number to read.
         """
-        from hansard.query.health import read_status
+        about = self.session(request.session) if request.session is not None else None
+        return hansard.git.commits.list_commits(self._threads(), self._edit_cache(), about, request)
 
-        walks = self._walks if as_synced else {}
-        return read_status(self.reader, self._record_or_none(), self.home, self.roots, walks=walks)
+    def git_words(self, session: str, *, prefix: str = "") -> hansard.git.commit_message.SessionWords:
+        """A branch name, a commit message and a trailer for a session; `prefix` is put before the branch name."""
+        return hansard.git.commit_message.words_of(self._threads(), self.session(session), prefix)
 
-    def doctor(self) -> Diagnosis:
-        """The store's health, permissions, issues and drift."""
-        from hansard.query.health import diagnose
+    def git_note(self, commit: str, repository: str, *, write: bool = False) -> str:
+        """Which lines of a commit sessions wrote, as a git-ai note; with `write` it is added to `refs/notes/ai`."""
+        threads, cache = self._threads(), self._edit_cache()
+        return hansard.git.notes.note_commit(threads, cache, commit, repository, __version__, write=write)
 
-        return diagnose(self.reader, self._record_or_none(), self.home, self.roots)
+    @takes(LostSessionsRequest)
+    def lost_sessions(self, request: LostSessionsRequest) -> LostSessions:
+        """Sessions whose transcript is gone from the record and every root, and what is left of them; the newest first."""
+        return hansard.git.recovery.list_lost(self.reader, self._record_or_none(), request)
 
-    def issues(self) -> tuple[IssueKind, ...]:
-        """What could not be read as it should, by kind, with examples; `doctor` tells the same and more, and takes longer."""
-        from hansard.query.health import list_issues
+    def reconstruct(self, name: str) -> Reconstruction:
+        """A lost session as far as other files and the project's repository have it: not a transcript, and marked so."""
+        return hansard.git.recovery.reconstruct(self.reader, self.record, name)
 
-        return list_issues(self.reader)
+    def _commit_map(self) -> hansard.git.commits.CommitMap:
+        return hansard.git.commits.map_all(self._threads(), self._edit_cache())
 
-    def drift(self) -> tuple[Drift, ...]:
-        """Records and fields that Hansard does not know, by client version, each with its first place."""
-        from hansard.query.health import list_drift
+    def _edit_cache(self) -> hansard.git.cache.EditCache:
+        if self._edits is None:
+            self._edits = hansard.git.cache.EditCache(self.home)
+        return self._edits
 
-        return list_drift(self.reader)
-
-    def revision(self) -> int:
-        """The state of the record that the index was last made from in full: a number that grows with every sync that brings something."""
-        return self.reader.revision()
-
-    def state(self) -> str:
-        """What every answer depends on, as one text: it changes with a sync that brought something, and with prices."""
-        return self.reader.state()
-
-    def _record_or_none(self) -> Record | None:
-        return self.record if os.path.exists(os.path.join(self.home, "record.db")) else None
-
-    # -- what the user says about sessions
+    # -- the user's remarks on sessions
 
     def remarks(self, name: str) -> Remarks:
         """A session's pin, tags, title and notes; the session may be one that only history.jsonl knows."""
-        from hansard.query.remarks import find_remarkable, read_remarks
-
-        return read_remarks(self.reader, find_remarkable(self.reader, name))
+        remarks = hansard.query.remarks
+        return remarks.read_remarks(self.reader, remarks.find_remarkable(self.reader, name))
 
     def tags(self) -> list[Tagged]:
         """Every tag and how many sessions have it, the most used first."""
-        from hansard.query.remarks import list_tags
-
-        return list_tags(self.reader)
+        return hansard.query.remarks.list_tags(self.reader)
 
     def pin(self, *names: str, remove: bool = False) -> list[Remarks]:
-        """Pin sessions, or take their pins away: all of them or, where one is not known, none."""
-        from hansard.sync.remarking import pinning, unpinning
-
+        """Pin sessions, or remove their pins: all of them or, if one is unknown, none."""
         ids = [self.remarks(name).session_id for name in names]
-        self._remark(*map(unpinning if remove else pinning, ids))
+        remarking = hansard.sync.remarking
+        self._write(*map(remarking.unpinning if remove else remarking.pinning, ids))
         return [self.remarks(id_) for id_ in ids]
 
     def tag(self, name: str, *tags: str, remove: bool = False) -> Remarks:
-        """Give a session tags, or take them away; case and accents make no other tag."""
-        from hansard.sync.remarking import tagging, untagging
-
-        session_id = self.remarks(name).session_id
-        self._remark((untagging if remove else tagging)(session_id, tags))
-        return self.remarks(session_id)
+        """Add tags to a session, or remove them; case and accents are ignored."""
+        remarking = hansard.sync.remarking
+        change = remarking.untagging if remove else remarking.tagging
+        return self._remark(name, lambda known: change(known.session_id, tags))
 
     def rename(self, name: str, title: str | None) -> Remarks:
-        """Give a session a title that goes before all others; None gives it back the one it had."""
-        from hansard.sync.remarking import naming, unnaming
-
-        session_id = self.remarks(name).session_id
-        self._remark(unnaming(session_id) if title is None else naming(session_id, title))
-        return self.remarks(session_id)
+        """Give a session a title that takes precedence over all others; None removes it."""
+        remarking = hansard.sync.remarking
+        if title is None:
+            return self._remark(name, lambda known: remarking.unnaming(known.session_id))
+        return self._remark(name, lambda known: remarking.naming(known.session_id, title))
 
     def note(self, name: str, text: str) -> Remarks:
         """Add a note to a session."""
-        from hansard.sync.remarking import noting
-
-        session_id = self.remarks(name).session_id
-        self._remark(noting(session_id, text))
-        return self.remarks(session_id)
+        return self._remark(name, lambda known: hansard.sync.remarking.noting(known.session_id, text))
 
     def unnote(self, name: str, number: int) -> Remarks:
-        """Take a note of a session back; the first one is number 1."""
-        from hansard.sync.remarking import unnoting
+        """Remove a note of a session; the first one is number 1."""
+        remarking = hansard.sync.remarking
+        return self._remark(name, lambda known: remarking.unnoting(known.session_id, known.notes, number))
 
+    def _remark(self, name: str, make: Callable[[Remarks], Change]) -> Remarks:
         known = self.remarks(name)
-        self._remark(unnoting(known.session_id, known.notes, number))
+        self._write(make(known))
         return self.remarks(known.session_id)
 
-    def _remark(self, *changes: Change) -> None:
-        from hansard.sync.remarking import remark
-
+    def _write(self, *changes: Change) -> None:
         def change(record: Record) -> None:
             for one in changes:
                 one(record)
 
-        remark(self.home, change, prices=self._prices())
-        self.close()  # an index may have been made again, in another file of the same name
+        hansard.sync.remarking.remark(self.home, change, prices=self._prices())
+        self.close()  # an index may have been rebuilt in another file of the same name
 
     # -- the ledger
 
     @takes(UsageRequest)
     def usage(self, request: UsageRequest) -> UsageReport:
-        """What was used and what it cost, by one dimension or several; the rows add up to the totals."""
-        from hansard.ledger.report import make_report
-
-        with self.reader.at_once():
-            ledger = self._ledger(request, request.query, request.mode)
-            return make_report(
-                ledger,
-                _names(request.by),
-                breakdown=request.breakdown,
-                work=request.work,
-                sort=request.sort,
-                ascending=request.ascending,
-            )
+        """Tokens and cost, by one dimension or several; the rows add up to the totals."""
+        with self._ledger(request) as ledger:
+            return hansard.ledger.report.make_report(ledger, request)
 
     @takes(BlocksRequest)
     def blocks(self, request: BlocksRequest) -> Blocks:
-        """Five-hour blocks in order, with the silences between them with a projection for the current one."""
-        from hansard.ledger.blocks import make_blocks
-
-        with self.reader.at_once():
-            return make_blocks(self._ledger(request, request.query, request.mode))
+        """Five-hour blocks in order and the gaps between them, with a projection for the current one."""
+        with self._ledger(request) as ledger:
+            return hansard.ledger.blocks.make_blocks(ledger)
 
     @takes(ToolsRequest)
     def tools(self, request: ToolsRequest) -> ToolReport:
-        """How often each tool was called, how long that took, how often it failed; calls are counted as in `usage`."""
-        from hansard.ledger.tool_usage import report_tools
-
-        with self.reader.at_once():
-            return report_tools(self._ledger(request, request.query), request.name)
+        """How often each tool was called, how long that took, how often it failed; the same calls as in `usage`."""
+        with self._ledger(request) as ledger:
+            return hansard.ledger.tool_usage.report_tools(ledger, request.name)
 
     @takes(ExplainRequest)
     def explain(self, request: ExplainRequest) -> Explanation:
         """The messages, lines, rates and arithmetic behind a session, a time, a message, or a row of a report."""
-        from hansard.ledger.explain import explain
+        with self._ledger(request) as ledger:
+            return hansard.ledger.explain.explain(ledger, self.record, request)
 
-        names = _names(request.by) if request.by is not None else None
-        with self.reader.at_once():
-            ledger = self._ledger(request, request.query, request.mode)
-            return explain(ledger, self.record, request.target, by=names, key=tuple(request.key), limit=request.limit)
+    @contextlib.contextmanager
+    def _ledger(self, request: LedgerRequest | ExplainRequest) -> Iterator[Ledger]:
+        with self.at_once():
+            yield hansard.ledger.report.Ledger(self.reader, request, self._commit_map)
 
     def reconcile(
         self, *, peer: bytes | None = None, progress: Callable[[int, int], None] | None = None
     ) -> Reconciliation:
-        """Our totals beside what other ways of counting give, each difference split by its causes."""
-        from hansard.ledger.reconcile import reconcile
-
-        with self.reader.at_once():
-            return reconcile(self.reader, self.record, peer=peer, progress=progress, overrides=self.overrides)
+        """Our totals next to those of other ways of counting, each difference split by its causes."""
+        with self.at_once():
+            return hansard.ledger.reconcile.run.reconcile(
+                self.reader, self.record, peer=peer, progress=progress, overrides=self.overrides
+            )
 
     def current(
         self,
@@ -866,116 +704,45 @@ class Hansard:
         timezone: str | None = None,
         now: datetime | None = None,
     ) -> CurrentUsage:
-        """What a session, today and the present block have cost, without reading more than that."""
-        from hansard.ledger.current import current_usage
-        from hansard.model.calendar import find_zone
-
-        with self.reader.at_once():
-            return current_usage(self.reader, session_id, limits=limits, zone=find_zone(timezone), now=now)
+        """The cost of a session, of today and of the current block; it uses lookups only, so it is fast on any history."""
+        with self.at_once():
+            return hansard.ledger.current.current_usage(self.reader, session_id, limits, timezone, now)
 
     def budgets(
         self, limits: Sequence[Limit], *, timezone: str | None = None, now: datetime | None = None
     ) -> list[Budget]:
-        """How much of each limit is spent in the present day, week or month."""
-        from hansard.ledger.budgets import check_budgets
-        from hansard.model.calendar import find_zone
-
-        with self.reader.at_once():
-            return check_budgets(self.reader, limits, zone=find_zone(timezone), now=now)
+        """How much of each limit is spent in the current day, week or month."""
+        with self.at_once():
+            return hansard.ledger.budgets.check_budgets(self.reader, limits, timezone, now)
 
     def rates(self) -> list[Rate]:
         """The dated rates of every model in the history, as they were resolved."""
-        from hansard.pricing.cost import rates_of
-
-        return list(rates_of(self.reader.rows).values())
+        return list(hansard.pricing.cost.rates_of(self.reader.rows).values())
 
     def price_data(self) -> PriceData:
         """Where the rates come from."""
-        from hansard.ledger.report import price_data
-
-        return price_data(self.reader)
+        return hansard.ledger.report.price_data(self.reader)
 
     def update_prices(self, url: str | None = None) -> PriceData:
         """Fetch the newest prices over the network; the next sync prices everything with them."""
-        from hansard.model.ledger import PriceData
-
-        book = self._prices().fetch(url)
-        fetched = datetime.fromisoformat(book.fetched_at) if book.fetched_at else None
-        return PriceData("genai-prices", book.version, book.dated, fetched, len(self.overrides))
-
-    def _ledger(self, request: Dated, query: str | None, mode: str = "auto") -> Ledger:
-        from hansard.ledger.filters import usage_filter
-        from hansard.ledger.report import Ledger
-        from hansard.model.calendar import find_zone
-
-        now = request.now or datetime.now(UTC)
-        wanted = usage_filter(query, request, now=now, zone=_zone(request.timezone))
-        zone = find_zone(request.timezone)
-        return Ledger(self.reader, wanted, zone=zone, mode=mode, now=request.now, commits=self._commit_map)
-
-    # -- files out
-
-    def export(
-        self,
-        sessions: Iterable[Session | str] | None,
-        to: str | os.PathLike[str],
-        *,
-        format: str | None = None,  # noqa: A002 - what everybody calls it
-        tables: Sequence[str] = (),
-        timezone: str | None = None,
-        force: bool = False,
-        prune: bool = False,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Exported:
-        """Write sessions (None: all) to files, one for each or one for each table; what did not change is left alone."""
-        from hansard.export import export
-        from hansard.model.calendar import find_zone
-        from hansard.thread.store import ThreadStore
-
-        chosen = (
-            None if sessions is None else [self.session(item) if isinstance(item, str) else item for item in sessions]
-        )
-        own = [place for root in self.roots for place in (root.path, root.transcripts, root.config) if place]
-        return export(
-            ThreadStore(self.reader, self.record, redact=self.redact),
-            self.sessions(limit=None).sessions if chosen is None else chosen,
-            os.path.expanduser(to),
-            format,
-            home=self.home,
-            roots=[*own, *self.known_roots()],
-            tables=tables,
-            whole=chosen is None,
-            zone=find_zone(timezone),
-            names=self.project_names(),
-            force=force,
-            prune=prune,
-            progress=progress,
-        )
+        return self._prices().fetch(url)
 
     # -- verbatim bytes
 
     @takes(GrepRequest)
     def grep(self, request: GrepRequest) -> Grep:
-        """Search every kept byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
-        from msgspec.structs import replace
-
-        from hansard.grep.search import grep
-
+        """Search every stored byte, line by line; iterate over the answer for lines, or ask it for `counts()`."""
         if request.sessions is not None:
             request = replace(request, sessions={self.session(name).session_id for name in request.sessions})
-        return grep(self.reader, self.record, request, self.redact)
+        return hansard.grep.search.grep(self.reader, self.record, request, self.redact)
 
     def find_transcript(self, name: str, *, generation: int | None = None) -> tuple[int, Transcript]:
         """The transcript that a person means: a session, a subagent's id, a path or the end of one."""
-        from hansard.query.transcripts import find_transcript
-
-        return find_transcript(self.reader, name, generation)
+        return hansard.query.transcripts.find_transcript(self.reader, name, generation)
 
     def read_generation(self, name: str, generation: int) -> None:
-        """Read another generation of a session's file from now on; ask with an engine that is used for nothing else."""
-        from hansard.query.transcripts import read_generation
-
-        read_generation(self.reader, self.session(name).session_id, generation)
+        """Make this engine read another generation of a session's file; use it for nothing else."""
+        hansard.query.transcripts.read_generation(self.reader, self.session(name).session_id, generation)
 
     @verbatim("cat")
     def cat(self, name: str, *, generation: int | None = None) -> Iterator[bytes]:
@@ -992,67 +759,33 @@ class Hansard:
         """The bytes of a transcript, by the id that `find_transcript` gives, from `start` to `end`."""
         return self.record.read(transcript, start, end)
 
-    def unproven_from(self, transcript: int) -> int | None:
-        """The offset from which on a transcript is unproven: read while its file was being written; None if all of it is proven."""
-        return self.record.unproven_from("log", transcript)
-
     def transcript_size(self, transcript: int) -> int:
-        """How many bytes are kept of a transcript."""
+        """How many bytes of a transcript are stored."""
         return self.record.size(transcript)
 
-    @takes(VerifyRequest)
-    def verify(self, request: VerifyRequest) -> VerifyReport:
-        """Check every stored byte against its hash, every write against the chain of revisions, and the indexes against the record.
+    def unproven_from(self, transcript: int) -> int | None:
+        """The offset from which a transcript is unproven: read while its file was being written; None if all of it is proven."""
+        return self.record.unproven_from("log", transcript)
 
-        `deep` also compares with the sources that still exist, `full` derives all transcripts again and not a sample, `repair` puts
-        right what can be, `since` is the revision of an earlier report: nothing may have been changed or removed since then.
-        """
-        from hansard.sync.verify import verify
+    # -- files out
 
-        try:
-            _ = self.record  # says clearly when there is none
-        except StoreCorrupt:
-            if not request.repair:
-                raise
-        if request.repair:
-            self.close()
-        return verify(self.home, self.roots, prices=self._prices(), **asdict(request))
+    @takes(ExportRequest)
+    def export(self, request: ExportRequest) -> Exported:
+        """Write sessions (None: all) to files, one for each or one for each table; unchanged files are left alone."""
+        store = hansard.thread.store.ThreadStore(self.reader, self.record, redact=self.redact)
+        chosen = self.sessions(limit=None).sessions if request.sessions is None else request.sessions
+        sessions = [self.session(item) if isinstance(item, str) else item for item in chosen]
+        return hansard.export.run.export(
+            store, request, sessions, home=self.home, roots=self.roots, names=self.project_names()
+        )
 
-    def salvage(self, to: str) -> SalvageReport:
-        """Write all that is readable of a broken record into a new data directory; what is here is not changed."""
-        from hansard.record.salvage import salvage
-
-        self.close()
-        to = os.path.abspath(os.path.expanduser(to))
-        return salvage(os.path.join(self.home, "record.db"), os.path.join(to, "record.db"))
-
-    def plan_restore(self, names: Iterable[str] | None, to: str, *, all_generations: bool = False) -> list[RestoreItem]:
+    @takes(RestoreRequest)
+    def plan_restore(self, request: RestoreRequest) -> list[RestoreItem]:
         """What a restore of these sessions (None: of everything) would write under `to`.
 
         A config directory that the store knows as a root gets its files where the client looks for them.
         """
-        from hansard.query.restoring import restored_files
-        from hansard.query.transcripts import fuller_generations
-        from hansard.record.restore import Layout, plan
-
-        wanted = None if names is None else {self.session(name).session_id for name in names}
-        selection = restored_files(self.reader, self.record, wanted, moved=all_generations)
-        target = os.path.realpath(os.path.expanduser(to))
-        layout = Layout.AUTO
-        for root in self.record.roots():
-            if os.path.normcase(root.path) == os.path.normcase(target):
-                layout = Layout.FLAT
-                if names is None:
-                    inside = {known.file_id for known in self.record.known(root.id).values()}
-                    selection = [file_id for file_id in selection if file_id in inside]
-        return plan(
-            self.record,
-            selection,
-            os.path.expanduser(to),
-            layout,
-            all_generations=all_generations,
-            fuller=fuller_generations(self.reader, self.record),
-        )
+        return hansard.query.restoring.plan_restore(self.reader, self.record, request)
 
     @verbatim("restore")
     def restore(
@@ -1062,117 +795,97 @@ class Hansard:
         overwrite: bool = False,
         touch: bool = False,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Restored:
-        """Write what `plan_restore` planned; with `touch` files get the present as their date and not the one they had."""
-        from hansard.record.restore import apply
-
-        return apply(self.record, items, overwrite, progress, touch=touch)
-
-    def plan_move(self, old: str, new: str, *, rename: bool = False, rewrite_cwd: bool = False) -> MovePlan:
-        """What tells the client that a project is elsewhere; `rename` moves its history folder and what names its path.
-
-        By default a line in `.session-aliases` names the former history folder, and nothing else is touched.
-        """
-        from hansard.move import plan_move
-        from hansard.query.sessions import list_history_folders
-
-        known = list_history_folders(self.reader) if os.path.exists(os.path.join(self.home, "index.db")) else []
-        return plan_move(self.roots, known, old, new, rename=rename, rewrite_cwd=rewrite_cwd)
-
-    def move(self, plan: MovePlan) -> None:
-        """Make a move that was planned; from now on both places are one project."""
-        from hansard.changes.journal import journals
-
-        known = [(item.facts["old"], item.facts["new"]) for item in self.moves()]
-        if plan.changes.steps or (plan.old, plan.new) not in known:
-            with journals(self.home) as open_journals:
-                open_journals.apply(plan.changes)
-        self._remark(lambda record: record.note_move(plan.old, plan.new))
-
-    def moves(self) -> list[Journal]:
-        """The moves that can be undone, the oldest first."""
-        from hansard.changes.journal import list_journals
-        from hansard.move import PURPOSE
-
-        return list_journals(self.home, PURPOSE)
-
-    def undo_move(self, move: Journal) -> Undone:
-        """Undo a move: every file is as it was, but for what others have changed since."""
-        from hansard.changes.journal import Undone, journals
-
-        with journals(self.home) as open_journals:
-            found = [item for item in open_journals.find(move.purpose) if item.id == move.id]
-            # It is gone where its undo had begun before: then opening the journals has finished it.
-            undone = open_journals.undo(found[0]) if found else Undone(move.title, (), (), ())
-        self._remark(lambda record: record.forget_move(move.facts["old"]))
-        return undone
-
-    def plan_resume(self, name: str) -> Resumption:
-        """What the client needs to go on with a session; raises where it cannot."""
-        from hansard.query.resuming import plan_resume
-
-        return plan_resume(self.reader, name, self.roots)
+    ) -> hansard.record.restore.Restored:
+        """Write what `plan_restore` planned; with `touch` the files are dated now instead of as they were."""
+        return hansard.record.restore.apply(self.record, items, overwrite, progress, touch=touch)
 
     def cleanup_periods(self) -> dict[str, int]:
         """After how many days the client of each root deletes transcripts, by the root's path."""
-        from hansard.clients import client_of
-
         return {root.path: client_of(root.client).cleanup_days(root) for root in self.roots}
 
     def cleanup_days(self, items: Iterable[RestoreItem], to: str) -> int | None:
-        """After how many days the client that uses `to` deletes transcripts, where that would take restored ones again."""
-        from hansard.clients import client_of
+        """The clean-up period of the client that uses `to`, if restored transcripts are older than that."""
+        return hansard.query.restoring.cleanup_days(self.roots, items, to)
 
-        target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
-        for root in self.roots:
-            days = client_of(root.client).cleanup_days(root)
-            limit = time.time_ns() - days * 86_400 * 1_000_000_000
-            if os.path.normcase(root.path) == target and any(
-                item.generation is not None and item.mtime_ns < limit for item in items
-            ):
-                return days
-        return None
+    def plan_move(self, old: str, new: str, *, rename: bool = False, rewrite_cwd: bool = False) -> MovePlan:
+        """The changes that make the client find a moved project; `rename` moves its history folder and what names its path.
 
+        By default a line in `.session-aliases` names the former history folder, and nothing else is touched.
+        """
+        has_index = os.path.exists(os.path.join(self.home, "index.db"))
+        known = hansard.query.sessions.list_history_folders(self.reader) if has_index else []
+        return hansard.move.plan_move(self.roots, known, old, new, rename=rename, rewrite_cwd=rewrite_cwd)
 
-def _node(query: str | None, request: Dated) -> Node | None:
-    """A query and the conditions beside it, parsed; None where nothing is asked."""
-    from hansard.query.language.options import make_query
+    def move(self, plan: MovePlan) -> None:
+        """Apply a planned move; from now on both places are one project."""
+        hansard.move.apply_move(self.home, plan)
+        self._write(lambda record: record.note_move(plan.old, plan.new))
 
-    return make_query(query, request, now=request.now or datetime.now(UTC), zone=_zone(request.timezone))
+    def moves(self) -> list[Journal]:
+        """The moves that can be undone, the oldest first."""
+        return hansard.changes.journal.list_journals(self.home, hansard.move.PURPOSE)
 
+    def undo_move(self, move: Journal) -> Undone:
+        """Undo a move: every file is as it was, except for what others have changed since."""
+        undone = hansard.move.undo_move(self.home, move)
+        self._write(lambda record: record.forget_move(move.facts["old"]))
+        return undone
 
-def _zone(timezone: str | None) -> tzinfo | None:
-    """The zone of that name; None for the system's own."""
-    if timezone is None:
-        return None
-    from hansard.model.calendar import find_zone
+    # -- health
 
-    return find_zone(timezone).info
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be stored or indexed, and why; it is tried again when it changes."""
+        return hansard.query.problems.list_problems(self.reader, self._record_or_none())
+
+    def status(self, *, as_synced: bool = False) -> hansard.query.health.Status:
+        """The store at a glance, and what the client's clean-up will delete next.
+
+        `as_synced`: the sources as the last `sync()` found them, if it found nothing new; otherwise they are walked again.
+        """
+        walks = self._walks if as_synced else {}
+        return hansard.query.health.read_status(self.reader, self._record_or_none(), self.home, self.roots, walks=walks)
+
+    def doctor(self) -> hansard.query.health.Diagnosis:
+        """The store's health, permissions, issues and drift."""
+        return hansard.query.health.diagnose(self.reader, self._record_or_none(), self.home, self.roots)
+
+    def issues(self) -> tuple[IssueKind, ...]:
+        """Unreadable data by kind, with examples: a fast part of `doctor`."""
+        return hansard.query.health.list_issues(self.reader)
+
+    def drift(self) -> tuple[Drift, ...]:
+        """Records and fields that Hansard does not know, by client version, each with its first location."""
+        return hansard.query.health.list_drift(self.reader)
+
+    @takes(VerifyRequest)
+    def verify(self, request: VerifyRequest) -> hansard.record.verify.VerifyReport:
+        """Check every stored byte against its hash, every write against the hash chain, and the indexes against the record."""
+        try:
+            _ = self.record  # raises a clear error if there is none
+        except StoreCorrupt:
+            if not request.repair:
+                raise
+        if request.repair:
+            self.close()
+        return hansard.sync.verify.verify(self.home, self.roots, request, prices=self._prices())
+
+    def salvage(self, to: str) -> hansard.record.salvage.SalvageReport:
+        """Write everything readable of a broken record into a new data directory; this one is not changed."""
+        self.close()
+        to = os.path.abspath(os.path.expanduser(to))
+        return hansard.record.salvage.salvage(os.path.join(self.home, "record.db"), os.path.join(to, "record.db"))
 
 
 def index_version() -> int:
-    """The version of the index that this Hansard makes; another one is made again from the record."""
-    from hansard.index.schema import VERSION
-
-    return VERSION
+    """The version of the index that this Hansard makes; an index of another version is rebuilt from the record."""
+    return hansard.index.schema.VERSION
 
 
 def schemas() -> dict[str, str]:
     """The documented schema of each database, comments and all."""
-    from hansard.index import schema as index
-    from hansard.record import schema as record
-
+    index = hansard.index.schema
     return {
-        "record.db": record.SCHEMA.strip(),
+        "record.db": hansard.record.schema.SCHEMA.strip(),
         "index.db": f"{index.tables().strip()}\n\n{index.INDEXES.strip()}",
         "text.db": index.text_tables().strip(),
     }
-
-
-def _names(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Dimensions as a list, or as words with commas."""
-    names = by.split(",") if isinstance(by, str) else by
-    found = tuple(name.strip() for name in names if name.strip())
-    if not found:
-        raise UsageError("give a dimension to group by, for example day, model or total")
-    return found

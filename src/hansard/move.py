@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from hansard.changes.journal import Journal, Undone, journals, list_journals
 from hansard.changes.json_text import dump_like, load_object
 from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, preview, read_file
 from hansard.clients.claude_code.layout import encode_project
@@ -134,6 +135,22 @@ class MovePlan(Struct, frozen=True):
     changes: ChangeSet
     lines: tuple[str, ...]  # the changes, for people
     warnings: tuple[str, ...]
+
+
+def apply_move(home: str, plan: MovePlan) -> None:
+    """Apply a planned move, unless it was made before and would change nothing."""
+    known = [(item.facts["old"], item.facts["new"]) for item in list_journals(home, PURPOSE)]
+    if plan.changes.steps or (plan.old, plan.new) not in known:
+        with journals(home) as open_journals:
+            open_journals.apply(plan.changes)
+
+
+def undo_move(home: str, move: Journal) -> Undone:
+    """Undo a move: every file is as it was, except for what others have changed since."""
+    with journals(home) as open_journals:
+        found = [item for item in open_journals.find(move.purpose) if item.id == move.id]
+        # An undo that had begun before is finished when the journals are opened, and then the move is gone.
+        return open_journals.undo(found[0]) if found else Undone(move.title, (), (), ())
 
 
 def plan_move(

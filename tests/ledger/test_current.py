@@ -18,8 +18,7 @@ from hansard.engine import Hansard
 from hansard.index.schema import QUARTER
 from hansard.ledger.budgets import check_budgets
 from hansard.ledger.current import current_usage
-from hansard.ledger.filters import UsageFilter
-from hansard.ledger.report import Ledger, make_report
+from hansard.ledger.report import total
 from hansard.model.calendar import find_zone
 from hansard.model.current import CurrentTotal
 from hansard.model.ledger import Limit, UsageRow
@@ -95,7 +94,7 @@ def test_budgets_stand_where_they_do_elsewhere(h: Hansard) -> None:
     ]
     states = set()
     for now in moments(h)[:12]:
-        full = check_budgets(h.reader, limits, zone=find_zone("UTC"), now=now)
+        full = check_budgets(h.reader, limits, "UTC", now)
         assert list(h.current(limits=limits, timezone="UTC", now=now).budgets) == full
         states |= {item.state for item in full}
     assert states == {"ok", "near", "over"}
@@ -128,8 +127,8 @@ def test_to_the_last_digit(tmp_path: Path, spent: list[Any]) -> None:
         reader.db.execute(f"INSERT INTO rates VALUES ({','.join('?' * 18)})", values)
         row = (now // QUARTER, "s", "", "", number, has_recorded, *used, 0, now, now)
         reader.db.execute(f"INSERT INTO spending VALUES ({','.join('?' * 18)})", row)
-    report = make_report(Ledger(reader, UsageFilter(), zone=find_zone("UTC"), now=NOW), ("total",))
-    current = current_usage(reader, None, limits=(), zone=find_zone("UTC"), now=NOW)
+    report = total(reader, now=NOW)
+    current = current_usage(reader, None, (), "UTC", NOW)
     assert current.today == of(report.totals)
     assert current.block == (of(report.totals) if spent else None)
     reader.close()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hansard.ledger.filters import Selection, UsageFilter
+from hansard.ledger.report import Selection
 from hansard.model.requests import Conditions
 from hansard.query.language import QueryError
 from hansard.query.language.options import make_query
@@ -232,7 +232,7 @@ def test_sums_are_used_where_they_suffice(demo: Kept) -> None:
     """Bounds on a quarter of an hour need no single messages; others do."""
 
     def source(query: str | None = None, **more: Any) -> str:
-        return Selection(demo.h.reader, UsageFilter(make_query(query, Conditions(**more), now=END, zone=UTC))).source
+        return Selection(demo.h.reader, make_query(query, Conditions(**more), now=END, zone=UTC)).source
 
     assert (
         source() == source(since=EDGE, until=EDGE + timedelta(hours=3), model="opus", query="is:subagent") == "spending"

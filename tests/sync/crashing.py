@@ -69,12 +69,13 @@ def _work(work: str, config: str, home: str) -> None:
     indexing._COMMIT_BYTES = text._COMMIT_BYTES = SMALL
     keep._FIRST_COMMIT = keep._LAST_COMMIT = SMALL
     if work == "repair":
+        from hansard.model.requests import VerifyRequest
         from hansard.sync import verify as verifying
         from hansard.sync.verify import verify
 
         verifying.SAMPLE = 0  # what it commits is thrown away
         indexing._COMMIT_BYTES = text._COMMIT_BYTES = keep._FIRST_COMMIT = keep._LAST_COMMIT = 1 << 20
-        verify(home, open_roots([config]), repair=True)
+        verify(home, open_roots([config]), VerifyRequest(repair=True))
     elif work == "rebuild":
         rebuild(home, workers=False)
     elif work == "remark":

@@ -14,6 +14,7 @@ import pytest
 
 from hansard import workers
 from hansard.errors import StoreCorrupt
+from hansard.model.requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.record.verify import verify
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs
@@ -135,7 +136,7 @@ def test_a_repair(tree: Tree, tmp_path: Path, soak: int) -> None:
         if number % 2:
             with suppress(StoreCorrupt):  # while the damaged record is in its place
                 copy.sync()
-        assert not verify_store(str(home), copy.roots, repair=True).mismatches
+        assert not verify_store(str(home), copy.roots, VerifyRequest(repair=True)).mismatches
         _repaired(tree.config, home, expected)
         left = sorted(home.glob("record.db.*"))
         assert len(left) == 1, (home.name, [path.name for path in left])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hansard.errors import StoreCorrupt
+from hansard.model.requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect
 from hansard.sync.remarking import naming, remark
@@ -40,7 +41,7 @@ def synced(tree: Tree) -> Tree:
 
 
 def repaired(tree: Tree) -> VerifyReport:
-    return verify(str(tree.home), tree.roots, repair=True)
+    return verify(str(tree.home), tree.roots, VerifyRequest(repair=True))
 
 
 def pages_of(home: Path, *names: str) -> list[int]:
@@ -84,7 +85,7 @@ def test_a_lost_page_of_any_table_is_healed_from_the_sources(synced: Tree, table
         kept = {item.path: b"".join(record.read(item.id)) for item in record.generations() if item.current}
         assert [item.value for item in record.remarks()] == ["Mine"]
     assert kept == {path: before[path][0] for path in kept}
-    assert verify(str(synced.home), synced.roots, full=True).mismatches == []
+    assert verify(str(synced.home), synced.roots, VerifyRequest(full=True)).mismatches == []
 
 
 def test_a_healed_record_goes_on_in_the_same_chain(synced: Tree) -> None:
@@ -93,7 +94,7 @@ def test_a_healed_record_goes_on_in_the_same_chain(synced: Tree) -> None:
     dice = random.Random(1)
     spoil(synced.home, pages_of(synced.home, "chunk", "content"), dice)
     assert repaired(synced).mismatches == []
-    assert verify(str(synced.home), synced.roots, since=noted).mismatches == []
+    assert verify(str(synced.home), synced.roots, VerifyRequest(since=noted)).mismatches == []
 
 
 @pytest.mark.parametrize("bit", range(0, 400, 41))
@@ -164,7 +165,7 @@ def test_a_flipped_bit_in_the_log_of_the_record_is_noticed(synced: Tree) -> None
     (copy.home / "record.db-shm").unlink()
     expected = dump(copy.home)
     flip_bit(copy.home / "record.db-wal", 400 * 8)
-    found = verify(str(copy.home), copy.roots).mismatches
+    found = verify(str(copy.home), copy.roots, VerifyRequest()).mismatches
     assert ["its last writes are lost" in item.reason for item in found] == [True]
     assert repaired(copy).mismatches == []
     assert_same(expected, dump(copy.home))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hansard.model.requests import VerifyRequest
 from hansard.record.store import Record
 from hansard.storage.sqlite import PAGE_SIZE, checksum_vfs, connect
 from hansard.sync.verify import verify
@@ -34,7 +35,7 @@ def synced(tree: Tree) -> Tree:
 
 
 def checked(tree: Tree, **options: Any) -> VerifyReport:
-    return verify(str(tree.home), tree.roots, **options)
+    return verify(str(tree.home), tree.roots, VerifyRequest(**options))
 
 
 def test_a_sound_store(synced: Tree) -> None:

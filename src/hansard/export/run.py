@@ -13,31 +13,87 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+import zoneinfo
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from hansard.errors import HansardError, UsageError, WouldOverwrite
+from hansard.errors import HansardError, NotFound, UsageError, WouldOverwrite
 from hansard.export import Exported, ExportedFile, NotExported, formats
-from hansard.export.files import NotWritten, make_folder, remove_remains, write_file
-from hansard.export.manifest import NAME, SINGLE, Manifest, Written
+from hansard.export.files import NotWritten, make_folder, refuse_roots, remove_remains, write_file
+from hansard.export.manifest import NAME, SINGLE, Manifest, Written, locked
 from hansard.export.names import name_sessions
 from hansard.export.pool import Drawer, RenderedSession, assets_of, draw_all, reason
+from hansard.model.calendar import Zone, find_zone
 from hansard.sources.names import printable
 
 if TYPE_CHECKING:
+    from hansard.model.requests import ExportRequest
     from hansard.model.sessions import Session
     from hansard.render.format import ProjectNames
+    from hansard.sources.roots import Root
     from hansard.thread.store import ThreadStore
 
 Progress = Callable[[int, int], None]
 _PACKAGES = ("model", "clients", "query", "sql", "ledger", "pricing", "thread", "guard", "render", "export")
 SAVE_SECONDS = 5.0  # how often the manifest is written while files are
 _NAMED_AT_ONCE = 5
+_WAIT = 10.0  # seconds for another export to the same folder
 _CHANGED = "its file was changed after it was exported; --force overwrites it"
+
+
+def export(
+    store: ThreadStore,
+    request: ExportRequest,
+    sessions: Iterable[Session],
+    *,
+    home: str,
+    roots: Sequence[Root],
+    names: ProjectNames,
+) -> Exported:
+    """Write the sessions of a request to a file or a folder, never into a root; another export to the same folder is waited for."""
+    whole = request.sessions is None
+    chosen = list({session.session_id: session for session in sessions}.values())
+    to = os.path.expanduser(request.to)
+    found = formats.find_format(request.format, to)
+    own = [place for root in roots for place in (root.path, root.transcripts, root.config) if place]
+    refuse_roots(to, [*own, *(root.path for root in store.record.roots())])
+    if request.tables and found not in formats.TABULAR:
+        raise UsageError(f"tables are exported as {' or '.join(formats.TABULAR)}, not as {found}")
+    if request.prune and found in formats.TABULAR:
+        raise UsageError("prune is for folders with a file for each session")
+    if not chosen and not whole:
+        raise NotFound("no sessions to export")
+    zone = _info(find_zone(request.timezone))
+    work = Export(store, to, found, home=home, zone=zone, names=names, force=request.force)
+
+    def run() -> Exported:
+        if found in formats.TABULAR:
+            from hansard.export.tabular import export_tables
+
+            return export_tables(work, chosen, request.tables, whole=whole, progress=request.progress)
+        return work.sessions(chosen, prune=request.prune, progress=request.progress)
+
+    if work.single:
+        return run()
+    with locked(work.to, work.manifest.path, _WAIT):
+        work.manifest.reload()
+        if work.manifest.is_broken_off:
+            remove_remains(work.to, whole=True)
+        return run()
+
+
+def _info(zone: Zone) -> tzinfo:
+    """A zone as drawings want it; the system's own by its name, which knows summer and winter."""
+    if zone.info is not None:
+        return zone.info
+    try:
+        return zoneinfo.ZoneInfo(zone.name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return datetime.now().astimezone().tzinfo or zoneinfo.ZoneInfo("UTC")
 
 
 class Export:

@@ -21,6 +21,7 @@ from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameRepo
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache
+    from hansard.model.requests import BlameRequest
     from hansard.thread.store import ThreadStore
 
 _SLACK = 2_000  # ms: git knows whole seconds
@@ -42,6 +43,17 @@ class Explained(NamedTuple):
 
     claims: list[Claim | None]
     sources: list[Source]
+
+
+def blame_file(threads: ThreadStore, cache: EditCache, request: BlameRequest) -> BlameReport:
+    """Who wrote the lines of a file."""
+    repository = Repository.find(os.path.dirname(os.path.abspath(request.path)))
+    return Blamer(threads, cache, repository).file(repository.relative(request.path), request.lines, request.rev)
+
+
+def blame_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str) -> CommitReport:
+    """Who wrote the lines that a commit of the folder's repository added."""
+    return Blamer(threads, cache, Repository.find(folder)).commit(commit)
 
 
 class Blamer:

@@ -26,10 +26,13 @@ from hansard.git.repository import CommitInfo, FilePatch, Repository
 from hansard.model.blame import Commit, CommitPage, Contribution
 from hansard.model.time import from_milliseconds
 from hansard.pricing.cost import total
+from hansard.query.sessions import edited_projects
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.git.cache import EditCache
+    from hansard.model.requests import CommitsRequest
+    from hansard.model.sessions import Session
     from hansard.thread.store import ThreadStore
 
 Listener = Callable[[int, int], None]  # how many commits are read, and how many have to be
@@ -214,18 +217,20 @@ def open_repositories(
     return list(found.values()), missing
 
 
+def map_all(threads: ThreadStore, cache: EditCache) -> CommitMap:
+    """The commits of every repository in which sessions changed files."""
+    return CommitMap(open_repositories(threads, cache, edited_projects(threads.reader))[0], threads)
+
+
 def list_commits(
-    threads: ThreadStore,
-    cache: EditCache,
-    folders: Sequence[str],
-    *,
-    session_id: str | None = None,
-    pull_requests: Sequence[str] = (),
-    limit: int | None = 50,
-    progress: Listener | None = None,
+    threads: ThreadStore, cache: EditCache, session: Session | None, request: CommitsRequest
 ) -> CommitPage:
-    """The commits that sessions, or one of them, had a part in, the newest first; `progress` hears how many of them are read."""
-    repositories, missing = open_repositories(threads, cache, folders, progress)
+    """The commits that sessions, or one of them, contributed to, the newest first."""
+    session_id = None if session is None else session.session_id
+    folders = [] if request.repository is None else [request.repository]
+    if session is not None and not folders:
+        folders = list(dict.fromkeys((session.project, session.cwd)))
+    repositories, missing = open_repositories(threads, cache, folders, request.progress)
     known = CommitMap(repositories, threads)
     parts: list[tuple[RepositoryCommits, CommitInfo, Counter[str], set[str]]] = []
     for item in repositories:
@@ -237,7 +242,7 @@ def list_commits(
             if (lines or makers) and (session_id is None or session_id in lines or session_id in makers):
                 parts.append((item, info, lines, makers))
     parts.sort(key=lambda part: (-part[1].committed, part[1].commit))
-    shown = parts if limit is None else parts[:limit]
+    shown = parts[: request.limit]
     describe = _Describe(threads, known, {name for _, _, lines, makers in parts for name in (*lines, *makers)})
     commits = tuple(describe.commit(*part) for part in shown)
     amounts = [describe.cost(name, info.commit) for _, info, lines, makers in parts for name in {*lines, *makers}]
@@ -247,7 +252,7 @@ def list_commits(
         repositories=tuple(item.repository.root for item in repositories),
         missing=tuple(missing),
         commits=commits,
-        pull_requests=tuple(pull_requests),
+        pull_requests=() if session is None else session.pull_requests,
         total=len(parts),
         cost_usd=_sum(amounts),
     )

@@ -7,14 +7,28 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import NotFound
+from hansard.git.blame import Blamer
+from hansard.git.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from hansard.git.cache import EditCache
     from hansard.model.blame import CommitReport
+    from hansard.thread.store import ThreadStore
 
 NOTES = "refs/notes/ai"
 _CLAIMED = ("exact", "moved", "partial")
+
+
+def note_commit(threads: ThreadStore, cache: EditCache, commit: str, folder: str, version: str, *, write: bool) -> str:
+    """The note that this version of Hansard makes of a commit of the folder's repository; with `write` it is added there."""
+    repository = Repository.find(folder)
+    report = Blamer(threads, cache, repository).commit(commit)
+    text = make_note(report, version)
+    if write:
+        repository.add_note(NOTES, report.commit.commit, text)
+    return text
 
 
 def make_note(report: CommitReport, version: str) -> str:

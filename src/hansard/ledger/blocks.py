@@ -94,8 +94,9 @@ def make_blocks(ledger: Ledger) -> Blocks:
     """The blocks of a history with what was used in each, the silences between them, with a projection for the current one."""
     from hansard.ledger.report import make_report
     from hansard.model.ledger import BillingBlock, Blocks
+    from hansard.model.requests import UsageRequest
 
-    report = make_report(ledger, ("block",))
+    report = make_report(ledger, UsageRequest(by="block"))
     used = {row.key["block"]: row for row in report.rows}
     now = to_milliseconds(ledger.now)
     found: list[BillingBlock] = []

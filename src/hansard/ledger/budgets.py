@@ -7,10 +7,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hansard.ledger.filters import usage_filter
-from hansard.ledger.report import Ledger, make_report
+from hansard.ledger.report import total
+from hansard.model.calendar import find_zone
 from hansard.model.ledger import Budget
-from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
     from hansard.model.calendar import Zone
@@ -20,9 +19,11 @@ if TYPE_CHECKING:
 PERIODS = ("day", "week", "month")
 
 
-def check_budgets(reader: Reader, limits: Sequence[Limit], *, zone: Zone, now: datetime | None = None) -> list[Budget]:
+def check_budgets(
+    reader: Reader, limits: Sequence[Limit], timezone: str | None = None, now: datetime | None = None
+) -> list[Budget]:
     """What is spent of each limit."""
-    now = now or datetime.now(UTC)
+    zone, now = find_zone(timezone), now or datetime.now(UTC)
     return [_checked(reader, limit, zone, now) for limit in limits]
 
 
@@ -35,8 +36,7 @@ def period_start(period: str, zone: Zone, now: datetime) -> datetime:
 
 def _checked(reader: Reader, limit: Limit, zone: Zone, now: datetime) -> Budget:
     since = period_start(limit.period, zone, now)
-    wanted = usage_filter(None, Conditions(project=limit.project, since=since), now=now)
-    totals = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
+    totals = total(reader, project=limit.project, since=since, now=now).totals
     spent = totals.cost_usd or Decimal(0)
     share = spent / limit.limit_usd
     return Budget(

@@ -8,32 +8,26 @@ from typing import TYPE_CHECKING
 
 from hansard.ledger.blocks import burn_rate, present_block
 from hansard.ledger.budgets import check_budgets
-from hansard.ledger.filters import UsageFilter, usage_filter
-from hansard.ledger.report import Ledger, make_report
+from hansard.ledger.report import total
+from hansard.model.calendar import find_zone
 from hansard.model.current import CurrentTotal, CurrentUsage
-from hansard.model.requests import Conditions
 
 if TYPE_CHECKING:
-    from hansard.model.calendar import Zone
-    from hansard.model.ledger import Limit
+    from hansard.model.ledger import Limit, UsageReport
     from hansard.query.reader import Reader
 
 
 def current_usage(
-    reader: Reader, session_id: str | None, *, limits: Sequence[Limit], zone: Zone, now: datetime | None
+    reader: Reader, session_id: str | None, limits: Sequence[Limit], timezone: str | None, now: datetime | None
 ) -> CurrentUsage:
     """What a session, today, the present block and the budgets have used so far."""
-    now = now or datetime.now(UTC)
+    zone, now = find_zone(timezone), now or datetime.now(UTC)
     at = int(now.timestamp() * 1000)
 
-    def total(wanted: UsageFilter) -> CurrentTotal:
-        row = make_report(Ledger(reader, wanted, zone=zone, now=now), ("total",)).totals
-        return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)
-
     def between(since: datetime, until: datetime) -> CurrentTotal:
-        return total(usage_filter(None, Conditions(since=since, until=until), now=now))
+        return _shown(total(reader, since=since, until=until, now=now))
 
-    session = total(UsageFilter(sessions=(session_id,))) if session_id is not None else None
+    session = _shown(total(reader, sessions=(session_id,), now=now)) if session_id is not None else None
     today = zone.local(now).date()
     midnight = zone.midnight(today)
     block = present_block(reader, at)
@@ -49,5 +43,10 @@ def current_usage(
         block_end=block.ended_at if block is not None else None,
         burn_usd_per_hour=burn_rate(used.cost_usd, block, at) if block is not None and used is not None else None,
         remaining_minutes=(block.end - at) // 60_000 if block is not None else None,
-        budgets=tuple(check_budgets(reader, limits, zone=zone, now=now)),
+        budgets=tuple(check_budgets(reader, limits, timezone, now)),
     )
+
+
+def _shown(report: UsageReport) -> CurrentTotal:
+    row = report.totals
+    return CurrentTotal(row.cost_usd, row.tokens, row.api_messages, row.lower_bound_messages, row.unpriced_models)

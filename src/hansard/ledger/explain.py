@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from hansard.errors import NotFound, UsageError
 from hansard.index.schema import QUARTER
 from hansard.ledger.messages import CLASSES, COLUMNS, Counted, charges, explain_messages, found_by
+from hansard.ledger.report import names_of
 from hansard.ledger.targets import Target, find_target
 from hansard.model.explain import ExplainedRate, Explanation
 from hansard.model.ledger import Rate, Tokens
@@ -25,6 +26,7 @@ from hansard.pricing.cost import EXACT, SUMS, ZERO, Sums, charge
 if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
     from hansard.model.ledger import UsageRow
+    from hansard.model.requests import ExplainRequest
     from hansard.record.store import Record
 
 _COUNTED = (
@@ -41,22 +43,13 @@ _SPARE = 100  # messages that are looked at beyond those that are shown
 _ERROR = 1e-9  # more than floating point gets a cost wrong, as a share of it
 
 
-def explain(
-    ledger: Ledger,
-    record: Record,
-    target: str | None = None,
-    *,
-    by: tuple[str, ...] | None = None,
-    key: tuple[str | None, ...] = (),
-    limit: int | None = 20,
-) -> Explanation:
+def explain(ledger: Ledger, record: Record, request: ExplainRequest) -> Explanation:
     """What is behind a figure; the `limit` most expensive messages (None: all) with their lines."""
+    limit = request.limit
     if limit is not None and limit < 0:
         raise UsageError("the limit cannot be negative; 0 shows only the arithmetic, no limit shows all messages")
-    return _explained(ledger, record, find_target(ledger, target, by, key), limit)
-
-
-def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None) -> Explanation:
+    by = names_of(request.by) if request.by is not None else None
+    wanted = find_target(ledger, request.target, by, request.key)
     charged = _Charges(ledger, wanted)
     rows = charged.most_expensive(limit)
     shown = Sums()
@@ -79,8 +72,8 @@ def _explained(ledger: Ledger, record: Record, wanted: Target, limit: int | None
         by=tuple(wanted.named) or ("total",),
         key=wanted.named,
         timezone=ledger.zone.name,
-        since=ledger.wanted.since,
-        until=ledger.wanted.until,
+        since=ledger.request.since,
+        until=ledger.request.until,
         figure=figure,
         rates=tuple(_by_rate(whole, ledger.rates, ledger.mode)),
         messages=tuple(explain_messages(ledger, record, rows)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import itemgetter
@@ -13,44 +13,73 @@ from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.ledger.dimensions import Dimension, Dimensions
-from hansard.ledger.filters import Selection, UsageFilter
-from hansard.model.calendar import Zone
+from hansard.model.calendar import find_zone
 from hansard.model.ledger import Pricing, Rate, UsageReport, UsageRow, Work
-from hansard.model.requests import MODES, USAGE_SORTS
+from hansard.model.requests import MODES, USAGE_SORTS, LedgerRequest, UsageRequest
 from hansard.pricing.cost import SUMS, Sums, data_of, rates_of
 from hansard.query.duplicates import find_copies
+from hansard.query.language.options import query_of
 
 if TYPE_CHECKING:
     from hansard.ledger.dimensions import Dimension, MessageCommits
     from hansard.model.ledger import PriceData
+    from hansard.model.requests import ExplainRequest
+    from hansard.model.sessions import Activity
+    from hansard.query.compile import Target
+    from hansard.query.language import Node
     from hansard.query.reader import Reader
 
 
 RowKey = tuple[str | None, ...]
 
 
+class Selection:
+    """A condition over the columns that `spending` and `charges` share, and which of the two it needs."""
+
+    def __init__(
+        self, reader: Reader, query: Node | None, sessions: Sequence[str] | None = None, target: Target | None = None
+    ) -> None:
+        self.is_fine = False  # whether sums per quarter of an hour are too coarse
+        self.where = "1"
+        self.values: tuple[object, ...] = ()
+        if query is not None:
+            from hansard.query.compile import USAGE, Compiler
+
+            compiler = Compiler(reader, target or USAGE)
+            asked = compiler.condition(query)
+            if asked is not None:
+                self.where, self.values, self.is_fine = asked.sql, asked.values, compiler.is_fine
+        if sessions is not None:
+            self.where += " AND session_id IN (SELECT value FROM json_each(?))"
+            self.values += (json.dumps(sessions),)
+
+    @property
+    def source(self) -> str:
+        """The table or view to read."""
+        return "charges" if self.is_fine else "spending"
+
+
 class Ledger:
-    """Asks one index for sums."""
+    """Sums of the messages that a request selects, or of those in `sessions`."""
 
     def __init__(
         self,
         reader: Reader,
-        wanted: UsageFilter,
-        *,
-        zone: Zone,
-        mode: str = "auto",
-        now: datetime | None = None,
+        request: LedgerRequest | ExplainRequest,
         commits: Callable[[], MessageCommits] | None = None,
+        *,
+        sessions: Sequence[str] | None = None,
     ) -> None:
-        if mode not in MODES:
-            raise UsageError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}")
+        self.mode = request.mode
+        if self.mode not in MODES:
+            raise UsageError(f"there is no mode {self.mode!r}; choose one of {', '.join(MODES)}")
         self.reader = reader
-        self.wanted = wanted
-        self.zone = zone
-        self.mode = mode
-        self.now = now or datetime.now(UTC)
+        self.request = request
+        self.zone = find_zone(request.timezone)
+        self.now = request.now or datetime.now(UTC)
         self.rates: dict[int, Rate] = rates_of(reader.rows)
-        self.selection = Selection(reader, wanted)
+        self.query = query_of(request, request.query)
+        self.selection = Selection(reader, self.query, sessions)
         self._commits = commits
 
     def dimensions(self, by: tuple[str, ...]) -> tuple[Dimension, ...]:
@@ -63,10 +92,10 @@ class Ledger:
         if "rate" not in columns:
             columns.append("rate")
         columns.append("has_recorded")
-        is_fine = self.selection.is_fine or any(item.is_fine for item in dimensions)
+        source = "charges" if any(item.is_fine for item in dimensions) else self.selection.source
         names = ", ".join(columns)
         rows = self.reader.rows(
-            f"SELECT {names}, {SUMS} FROM {'charges' if is_fine else 'spending'} WHERE {self.selection.where}"
+            f"SELECT {names}, {SUMS} FROM {source} WHERE {self.selection.where}"
             f" GROUP BY {', '.join(str(place) for place in range(1, len(columns) + 1))}",
             self.selection.values,
         )
@@ -145,21 +174,50 @@ def price_data(reader: Reader) -> PriceData:
     return data_of(reader.rows) or PriceData("genai-prices", "", "", None, 0)
 
 
-def make_report(
-    ledger: Ledger,
-    by: tuple[str, ...],
+def names_of(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Dimensions as a list, or as words with commas."""
+    names = by.split(",") if isinstance(by, str) else by
+    found = tuple(name.strip() for name in names if name.strip())
+    if not found:
+        raise UsageError("give a dimension to group by, for example day, model or total")
+    return found
+
+
+def total(
+    reader: Reader,
     *,
-    breakdown: bool = False,
-    work: bool = False,
-    sort: str | None = None,
-    ascending: bool | None = None,
+    sessions: Sequence[str] | None = None,
+    project: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    now: datetime | None = None,
 ) -> UsageReport:
-    """A report by these dimensions; its rows add up to its totals."""
+    """A report without rows by anything: its totals are what matters."""
+    request = UsageRequest(by="total", project=project, since=since, until=until, now=now)
+    return make_report(Ledger(reader, request, sessions=sessions), request)
+
+
+def count_activity(reader: Reader, since: datetime | None, until: datetime | None) -> Activity:
+    """How much happened between two times, and what it cost."""
+    from hansard.query import activity
+
+    used = total(reader, since=since, until=until).totals
+    return replace(
+        activity.count_activity(reader, since, until),
+        cost_usd=used.cost_usd,
+        lower_bound_messages=used.lower_bound_messages,
+        unpriced_messages=used.unpriced_messages,
+    )
+
+
+def make_report(ledger: Ledger, request: UsageRequest) -> UsageReport:
+    """A report by the dimensions of the request; its rows add up to its totals."""
+    by = names_of(request.by)
     dimensions = ledger.dimensions(by)
     names = tuple(item.name for item in dimensions)
     found = ledger.sums(dimensions)
     parts: dict[RowKey, list[UsageRow]] = {}
-    if breakdown:
+    if request.breakdown:
         models = ledger.dimensions((*by, "model")) if "model" not in names else dimensions
         for key, sums in ledger.sums(models).items():
             row = sums.row(
@@ -184,8 +242,8 @@ def make_report(
     for sums in found.values():
         whole.merge(sums)
     totals = whole.row({}, {}, ledger.rates, ledger.mode)
-    if work or "tool" in names:
-        rows, totals = add_work(ledger, dimensions, rows, totals, idle=work)
+    if request.work or "tool" in names:
+        rows, totals = add_work(ledger, dimensions, rows, totals, idle=request.work)
     pricing = ledger.pricing(totals)
     used = {rate for rate, has_recorded in whole.groups if ledger.mode == "calculate" or not has_recorded}
     if ledger.mode != "recorded":
@@ -193,9 +251,9 @@ def make_report(
     return UsageReport(
         by=names or ("total",),
         timezone=ledger.zone.name,
-        since=ledger.wanted.since,
-        until=ledger.wanted.until,
-        rows=tuple(_sorted(rows, dimensions, sort, ascending)),
+        since=ledger.request.since,
+        until=ledger.request.until,
+        rows=tuple(_sorted(rows, dimensions, request.sort, request.ascending)),
         totals=totals,
         pricing=pricing,
     )

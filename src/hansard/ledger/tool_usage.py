@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hansard.clients.usage import dated
 from hansard.index.schema import QUARTER
-from hansard.ledger.filters import Selection
+from hansard.ledger.report import Selection
 from hansard.model.calendar import QUARTERS_PER_DAY, day_of
 from hansard.model.calls import ToolDay, ToolReport, ToolSums
 from hansard.model.time import from_milliseconds, to_milliseconds
@@ -111,11 +111,11 @@ def report_tools(ledger: Ledger, name: str | None = None) -> ToolReport:
     for counted in tally.tools.values():
         totals.take(counted)
     sums = [counted.sums(name) for name, counted in tally.tools.items()]
-    wanted = ledger.wanted
+    request = ledger.request
     return ToolReport(
         ledger.zone.name,
-        wanted.since,
-        wanted.until,
+        request.since,
+        request.until,
         tuple(sorted(sums, key=lambda item: (-item.calls, item.tool))),
         totals.sums(""),
         tuple(_days(ledger.zone, tally.quarters, tally.failed)),
@@ -154,10 +154,10 @@ class _Tally:
 def _source(ledger: Ledger, name: str | None) -> tuple[str, tuple[Any, ...]]:
     """A table of the calls that are wanted with the beginning of a condition, and the values in both."""
     named = ("tool = ?", (name,)) if name is not None else ("1", ())
-    selection = Selection(ledger.reader, ledger.wanted, COUNTED_CALLS)
+    selection = Selection(ledger.reader, ledger.query, target=COUNTED_CALLS)
     if selection.where == "1":
         return f"({_ANY}) c WHERE {named[0]}", named[1]
-    since = ledger.wanted.since
+    since = ledger.request.since
     low = -(1 << 62) if since is None else to_milliseconds(since)
     return f"({_CHOSEN}) c WHERE {selection.where} AND {named[0]}", (low, *selection.values, *named[1])
 

@@ -14,9 +14,10 @@ A field without a description is for programs only.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime, tzinfo
 from functools import cache, wraps
+from os import PathLike
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -24,6 +25,8 @@ from msgspec import NODEFAULT, Meta, Struct
 
 if TYPE_CHECKING:
     from typing import ParamSpec, Protocol, TypeVar, overload
+
+    from hansard.model.sessions import Session  # noqa: TC004 - msgspec does not evaluate the annotation
 
     _Fields = ParamSpec("_Fields")
     _Request = TypeVar("_Request")
@@ -55,6 +58,7 @@ CALL_SORTS = ("newest", "slowest")
 CALL_KINDS = ("all", "changes", "errors")
 SEARCH_SORTS = ("best", "newest")
 SOURCE_STATES = ("live", "gone", "rewritten")
+EXPORT_FORMATS = ("html", "markdown", "json", "jsonl", "csv", "parquet")
 PROMPT_SOURCES = ("prompt", "queued", "command", "bash", "history")
 USAGE_SORTS = {
     "key": "by what the rows are, times in order",
@@ -158,6 +162,15 @@ class Dated(Conditions, frozen=True, kw_only=True):
 
     timezone: Timezone = None
     now: datetime | None = None
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The time zone; None for the system's own."""
+        if self.timezone is None:
+            return None
+        from hansard.model.calendar import find_zone
+
+        return find_zone(self.timezone).info
 
 
 class Query(Dated, frozen=True):
@@ -308,12 +321,14 @@ class FacetsRequest(SearchRequest, frozen=True, kw_only=True):
     most: int = 20_000
 
 
-class _Ledger(Query, frozen=True, kw_only=True):
+class LedgerRequest(Query, frozen=True, kw_only=True):
+    """A question about tokens and cost."""
+
     model: ModelName = None
     mode: Mode = "auto"
 
 
-class UsageRequest(_Ledger, frozen=True, kw_only=True):
+class UsageRequest(LedgerRequest, frozen=True, kw_only=True):
     """A report of tokens and cost."""
 
     by: Annotated[
@@ -327,11 +342,11 @@ class UsageRequest(_Ledger, frozen=True, kw_only=True):
     ascending: Order = None
 
 
-class BlocksRequest(_Ledger, frozen=True, kw_only=True):
+class BlocksRequest(LedgerRequest, frozen=True, kw_only=True):
     """Five-hour blocks."""
 
 
-class ToolsRequest(_Ledger, frozen=True, kw_only=True):
+class ToolsRequest(LedgerRequest, frozen=True, kw_only=True):
     """Calls, durations and failures of every tool, or of the one called `name`."""
 
     tool: ToolName = None
@@ -371,12 +386,23 @@ class LostSessionsRequest(Struct, frozen=True, kw_only=True):
     limit: Limit = 50
 
 
-class _Author(Struct, frozen=True):
+class BlameRequest(Struct, frozen=True):
+    """Who wrote each line of a file; `lines` are the first and the last one."""
+
+    path: Annotated[str, about("The file.")]
+    lines: tuple[int, int] | None = None
+    rev: Annotated[
+        str | None,
+        about("The file as it was in this commit, branch or tag; default: the working tree.", metavar="COMMIT"),
+    ] = None
+
+
+class _OptionalSession(Struct, frozen=True):
     session: str | None = None
 
 
-class CommitsRequest(_Author, frozen=True, kw_only=True):
-    """Commits that a session, or any session in a repository, had a part in; without `repository` in the session's project."""
+class CommitsRequest(_OptionalSession, frozen=True, kw_only=True):
+    """The commits that a session contributed to, or those of all sessions in a repository."""
 
     repository: Annotated[
         str | None,
@@ -387,7 +413,7 @@ class CommitsRequest(_Author, frozen=True, kw_only=True):
 
 
 class VerifyRequest(Struct, frozen=True, kw_only=True):
-    """A check of every stored byte."""
+    """A check of the record, and of the indexes against it."""
 
     deep: Annotated[bool, about("Also check the database itself, and compare with the sources that still exist.")] = (
         False
@@ -403,6 +429,44 @@ class VerifyRequest(Struct, frozen=True, kw_only=True):
         bool,
         about("Repair damage from sources that still have the bytes, re-read what differs, rebuild wrong indexes."),
     ] = False
+    progress: Progress | None = None
+
+
+class _RestoreTo(Struct, frozen=True):
+    names: Iterable[str] | None
+    to: Annotated[
+        str, about("Target directory; with a Claude config directory, sessions go back in place.", metavar="DIR")
+    ]
+
+
+class RestoreRequest(_RestoreTo, frozen=True, kw_only=True):
+    """The sessions to write back as files; None: everything."""
+
+    all_generations: Annotated[
+        bool, about("Include other generations of rewritten files, with a number appended to the name.")
+    ] = False
+
+
+class _ExportTo(Struct, frozen=True):
+    sessions: Iterable[Session | str] | None
+    to: Annotated[str | PathLike[str], about("The file or directory to write.", metavar="PATH")]
+
+
+class ExportRequest(_ExportTo, frozen=True, kw_only=True):
+    """The sessions to write to files, in which format; None: all sessions."""
+
+    format: Annotated[
+        str | None, about("Output format; by default, from the extension of PATH.", choices=EXPORT_FORMATS)
+    ] = None
+    tables: Annotated[
+        Sequence[str],
+        about("For csv and parquet: only this table; repeatable.", option="--table", metavar="NAME"),
+    ] = ()
+    timezone: Annotated[
+        str | None, about("Time zone shown in pages, e.g. Europe/Berlin; your own by default.", metavar="ZONE")
+    ] = None
+    force: Annotated[bool, about("Write everything again, and overwrite existing files.")] = False
+    prune: Annotated[bool, about("Remove files of earlier exports whose sessions are not selected now.")] = False
     progress: Progress | None = None
 
 

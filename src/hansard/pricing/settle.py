@@ -16,7 +16,7 @@ from hansard.model.time import to_milliseconds
 
 if TYPE_CHECKING:
     from hansard.index.sql import Sql
-    from hansard.model.ledger import PriceOverride, Rate
+    from hansard.model.ledger import PriceData, PriceOverride, Rate
     from hansard.pricing.book import Book
 
 FOREVER = 1 << 62
@@ -61,12 +61,15 @@ class Prices:
         known = self._print if self._book is not None else fingerprint(self.home)
         return "\n".join([f"{_RULES} {known}", *map(repr, self.overrides)])
 
-    def fetch(self, url: str | None = None) -> Book:
+    def fetch(self, url: str | None = None) -> PriceData:
         """Fetch the newest data over the network."""
+        from hansard.model.ledger import PriceData
         from hansard.pricing.book import fetch
 
         self._book = None
-        return fetch(self.home, url)
+        book = fetch(self.home, url)
+        fetched = datetime.fromisoformat(book.fetched_at) if book.fetched_at else None
+        return PriceData("genai-prices", book.version, book.dated, fetched, len(self.overrides))
 
 
 def settle(db: Sql, prices: Prices, isolated: Isolated = nullcontext) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from hansard.errors import NotFound, UsageError
 from hansard.model.calls import ChangedFile, ChangedFolder, FileHistory, FilePage, FolderPage
-from hansard.model.requests import FileHistoryRequest, FilesRequest
+from hansard.model.requests import FileHistoryRequest, FilesRequest, FolderRequest
 from hansard.model.time import from_milliseconds
+from hansard.query.language.options import query_of
 from hansard.query.reader import Reader
-from hansard.query.tool_calls import CallFilter, list_calls, once
+from hansard.query.tool_calls import CallFilter, once, page_of_calls
 from hansard.storage import OFFSET_BITS
 from hansard.storage.cursors import read_cursor, write_cursor
 
@@ -36,15 +37,15 @@ _COLUMNS = (
 )
 
 
-def list_files(reader: Reader, wanted: CallFilter, request: FilesRequest) -> FilePage:
-    """One page of the files that the wanted calls changed, the last changed first unless told otherwise."""
+def list_files(reader: Reader, request: FilesRequest) -> FilePage:
+    """One page of the files that tool calls changed, the last changed first by default."""
     sort, limit = request.sort, request.limit
     if sort not in SORTS:
         raise UsageError(f"cannot sort files by {sort!r}; choose one of {', '.join(SORTS)}")
     if limit is not None and limit < 1:
         raise UsageError("a page has at least one file")
     ascending = sort == "path" if request.ascending is None else request.ascending
-    where, values = once(reader, replace(wanted, kind="changes"))
+    where, values = _changes(reader, request)
     key, listed = SORTS[sort], ["files", sort, ascending]
     after = "1"
     if request.cursor is not None:
@@ -73,19 +74,20 @@ def list_files(reader: Reader, wanted: CallFilter, request: FilesRequest) -> Fil
     )
 
 
+def _changes(reader: Reader, request: FilesRequest | FolderRequest) -> tuple[str, list[Any]]:
+    return once(reader, CallFilter(query_of(request), "changes", text=request.text, under=request.under))
+
+
 def _file(row: Any) -> ChangedFile:
     path, project, changes, added, removed, sessions, last, session_id = row[:8]
     return ChangedFile(path, project, changes, added, removed, sessions, _time(last), session_id)
 
 
-def list_folder(reader: Reader, wanted: CallFilter) -> FolderPage:
-    """What lies in the folder that the filter's `under` names: its folders and files, the last changed first.
-
-    The top is the first folder in which the wanted files part ways.
-    """
-    where, values = once(reader, replace(wanted, kind="changes"))
+def list_folder(reader: Reader, request: FolderRequest) -> FolderPage:
+    """The folders and files in the folder `under`, the last changed first; by default in the deepest folder that holds all of them."""
+    where, values = _changes(reader, request)
     query = _FILES.format(where=where)
-    start = wanted.under or ""
+    start = request.under or ""
     if not start:
         range_ = f"SELECT min(c.path), max(c.path) FROM tool_calls c NOT INDEXED WHERE {where}"
         first, last = reader.one(range_, tuple(values))
@@ -121,9 +123,10 @@ def _folder(first: str, last: str) -> str:
     return common[: max(common.rfind("/"), common.rfind("\\")) + 1]
 
 
-def read_history(reader: Reader, wanted: CallFilter, request: FileHistoryRequest) -> FileHistory:
-    """What was done to the file that the filter's `path` names, the newest first; `reads` also lists what changed nothing."""
-    where, values = once(reader, replace(wanted, kind="all"))
+def read_history(reader: Reader, request: FileHistoryRequest) -> FileHistory:
+    """What was done to a file, the newest first; `reads` also lists calls that did not change it."""
+    wanted = CallFilter(query_of(request), path=request.path)
+    where, values = once(reader, wanted)
     row = reader.one(
         "SELECT count(*), count(c.change), sum(c.added), sum(c.removed),"
         " count(DISTINCT iif(c.change IS NULL, NULL, t.session_id)),"
@@ -133,12 +136,12 @@ def read_history(reader: Reader, wanted: CallFilter, request: FileHistoryRequest
     )
     calls, changes, added, removed, sessions, first_at, last_at = row
     if not calls:
-        raise NotFound(f"no tool call names the file {wanted.path}")
+        raise NotFound(f"no tool call names the file {request.path}")
     listed, total = ("all", calls) if request.reads else ("changes", changes)
-    page = list_calls(reader, replace(wanted, kind=listed), limit=request.limit, cursor=request.cursor, total=total)
-    newest = page.calls or list_calls(reader, replace(wanted, kind="all"), limit=1).calls
+    page = page_of_calls(reader, replace(wanted, kind=listed), limit=request.limit, cursor=request.cursor, total=total)
+    newest = page.calls or page_of_calls(reader, wanted, limit=1).calls
     return FileHistory(
-        path=wanted.path or "",
+        path=request.path,
         project=newest[0].project,
         changes=changes,
         reads=calls - changes,

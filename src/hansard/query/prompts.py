@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,13 +15,10 @@ from hansard.model.prompts import Prompt, PromptPage
 from hansard.model.requests import PROMPT_SOURCES, PromptsRequest
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
+from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
-
-if TYPE_CHECKING:
-    from hansard.query.language import Node
-
 
 _OF_SESSION = (
     f"SELECT p.text FROM transcripts t CROSS JOIN prompts p ON p.id BETWEEN t.id << {OFFSET_BITS} AND (t.id << {OFFSET_BITS}) + {OFFSET_MASK}"
@@ -36,34 +32,6 @@ _NEARBY = (
 _REMEMBERED = 256  # sessions
 # A history line has these in place of what was pasted; the transcript has the thing itself.
 PASTED = re.compile(r"\[(?:\.\.\.)?(?:Pasted text|Image|Truncated text) #\d++[^\[\]]*+\]")
-
-
-@dataclass(frozen=True, slots=True)
-class PromptFilter:
-    """Which prompts are wanted; everything given must hold."""
-
-    query: Node | None = None
-    source: str | None = None  # one of PROMPT_SOURCES
-
-    def where(self, reader: Reader) -> tuple[str, list[Any]]:
-        """A condition over `prompts`, and its values."""
-        terms = ["1"]
-        values: list[Any] = []
-        if self.query is not None:
-            from hansard.query.compile import PROMPTS, Compiler
-
-            asked = Compiler(reader, PROMPTS).condition(self.query)
-            if asked is not None:
-                terms.append(asked.sql)
-                values += asked.values
-        if self.source is not None:
-            if self.source not in PROMPT_SOURCES:
-                raise UsageError(
-                    f"{self.source!r} is not a source of prompts; choose one of {', '.join(PROMPT_SOURCES)}"
-                )
-            terms.append("source = ?")
-            values.append(self.source)
-        return " AND ".join(terms), values
 
 
 class Typed(NamedTuple):
@@ -86,12 +54,11 @@ class Typed(NamedTuple):
         return (*time, self.path, self.root, self.id & OFFSET_MASK)
 
 
-def list_prompts(reader: Reader, wanted: PromptFilter, request: PromptsRequest) -> PromptPage:
-    """One page of everything typed, the newest first; each prompt once, whatever number of transcripts have it.
+def list_prompts(reader: Reader, request: PromptsRequest) -> PromptPage:
+    """One page of everything typed, the newest first; a prompt that is in several transcripts is listed once.
 
-    All prompts are gone through, since the page tells how many there are, but only the page is held; without `counted` not
-    more than the page, unless how often equal texts were typed must be known. A line of history.jsonl counts only where no
-    transcript has the prompt itself.
+    All prompts are read, to count them, but only the page is held in memory. Without `counted` reading stops after the page, unless
+    equal texts must be counted. A line of history.jsonl counts only if no transcript has the prompt itself.
     """
     limit, ascending, unique = request.limit, request.ascending, request.unique
     if limit is not None and limit < 1:
@@ -105,7 +72,8 @@ def list_prompts(reader: Reader, wanted: PromptFilter, request: PromptsRequest) 
     total = 0
     more = False
     start = after if hurried else None
-    for row, copies in _prompts(reader, wanted, ascending=ascending, texts=texts, start=start):
+    where, values = _where(reader, request)
+    for row, copies in _prompts(reader, where, values, ascending=ascending, texts=texts, start=start):
         if unique:
             known = hash((row.text or "").strip())
             times[known] = times.get(known, 0) + 1
@@ -127,21 +95,43 @@ def list_prompts(reader: Reader, wanted: PromptFilter, request: PromptsRequest) 
     return PromptPage(prompts, None if key is None else write_cursor(listed, key), total)
 
 
+def _where(reader: Reader, request: PromptsRequest) -> tuple[str, list[Any]]:
+    """A condition over `prompts`, and its values."""
+    where, values = "1", list[Any]()
+    node = query_of(request, request.query)
+    if node is not None:
+        from hansard.query.compile import PROMPTS, Compiler
+
+        asked = Compiler(reader, PROMPTS).condition(node)
+        if asked is not None:
+            where += f" AND {asked.sql}"
+            values += asked.values
+    if request.source is not None:
+        if request.source not in PROMPT_SOURCES:
+            raise UsageError(
+                f"{request.source!r} is not a source of prompts; choose one of {', '.join(PROMPT_SOURCES)}"
+            )
+        where += " AND source = ?"
+        values.append(request.source)
+    return where, values
+
+
 def find_counted_prompts(reader: Reader) -> Iterator[int]:
     """The ids of the prompts that lists show: each once."""
-    return (row.id for row, _ in _prompts(reader, PromptFilter(), ascending=True, texts=False))
+    return (row.id for row, _ in _prompts(reader, "1", [], ascending=True, texts=False))
 
 
 def lost_prompts(reader: Reader) -> Iterator[Typed]:
     """The lines of history.jsonl that no transcript has because their session has none, the oldest first."""
-    for row, _ in _prompts(reader, PromptFilter(source="history"), ascending=True, texts=True):
+    for row, _ in _prompts(reader, "source = 'history'", [], ascending=True, texts=True):
         if not row.kept:
             yield row
 
 
 def _prompts(
     reader: Reader,
-    wanted: PromptFilter,
+    where: str,
+    values: list[Any],
     *,
     ascending: bool,
     texts: bool,
@@ -150,7 +140,7 @@ def _prompts(
     """The prompts that are wanted, each once, with how many other places have it; from about that place on."""
     copies = find_prompt_copies(reader)
     transcripts = _Transcripts(reader)
-    for row in _in_order_of_time(_rows(reader, wanted, ascending=ascending, texts=texts, start=start)):
+    for row in _in_order_of_time(_rows(reader, where, values, ascending=ascending, texts=texts, start=start)):
         if row.source == "history" and transcripts.have(row):
             continue
         count = copies.get(row.id, 0)
@@ -159,13 +149,12 @@ def _prompts(
 
 
 def _rows(
-    reader: Reader, wanted: PromptFilter, *, ascending: bool, texts: bool, start: tuple[Any, ...] | None
+    reader: Reader, where: str, values: list[Any], *, ascending: bool, texts: bool, start: tuple[Any, ...] | None
 ) -> Iterator[Typed]:
     """The prompts of all current transcripts by time.
 
     What belongs to a transcript or a session is looked up here and not joined: it is the same for many prompts.
     """
-    where, values = wanted.where(reader)
     if start is not None:
         has_time = start[0] is ascending  # as in a prompt's key
         if has_time:

@@ -2,23 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import os
+import time
+from collections.abc import Collection, Iterable, Mapping
 from operator import eq
 from typing import TYPE_CHECKING
 
 from hansard.clients import client_of
 from hansard.errors import StoreCorrupt
+from hansard.query.sessions import find_session
+from hansard.query.transcripts import fuller_generations
+from hansard.record.restore import Layout, plan
 from hansard.record.store import GONE
 from hansard.sources.roots import FileKind
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
+    from hansard.model.files import RestoreItem
+    from hansard.model.requests import RestoreRequest
     from hansard.query.reader import Reader
     from hansard.record.store import Known, Record, RootRow
+    from hansard.sources.roots import Root
 
 _LONGEST = 1024  # bytes that name a file
 
 Place = tuple[int, str]  # a file's root and path
+
+
+def plan_restore(reader: Reader, record: Record, request: RestoreRequest) -> list[RestoreItem]:
+    """What a restore of these sessions (None: of everything) would write.
+
+    A root of the store gets its files where the client looks for them, and of everything only its own.
+    """
+    names, to = request.names, os.path.expanduser(request.to)
+    wanted = None if names is None else {find_session(reader, name).session_id for name in names}
+    selection = restored_files(reader, record, wanted, moved=request.all_generations)
+    target = os.path.normcase(os.path.realpath(to))
+    layout = Layout.AUTO
+    for root in record.roots():
+        if os.path.normcase(root.path) == target:
+            layout = Layout.FLAT
+            if names is None:
+                inside = {known.file_id for known in record.known(root.id).values()}
+                selection = [file_id for file_id in selection if file_id in inside]
+    fuller = fuller_generations(reader, record)
+    return plan(record, selection, to, layout, all_generations=request.all_generations, fuller=fuller)
+
+
+def cleanup_days(roots: Iterable[Root], items: Iterable[RestoreItem], to: str) -> int | None:
+    """The clean-up period of the client that uses `to`, if restored transcripts are older than that."""
+    target = os.path.normcase(os.path.realpath(os.path.expanduser(to)))
+    dates = [item.mtime_ns for item in items if item.generation is not None]
+    for root in roots:
+        days = client_of(root.client).cleanup_days(root)
+        limit = time.time_ns() - days * 86_400 * 1_000_000_000
+        if os.path.normcase(root.path) == target and any(date < limit for date in dates):
+            return days
+    return None
 
 
 def restored_files(

@@ -13,8 +13,9 @@ from hansard.model.sessions import SessionGroup, SessionGroups
 from hansard.model.time import from_milliseconds, moment_at
 from hansard.query.compile import ALL_TOKENS, Condition
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
+from hansard.query.language.options import query_of
 from hansard.query.reader import Reader
-from hansard.query.sessions import SessionFilter, in_order, together
+from hansard.query.sessions import in_order, together, where_sessions
 from hansard.storage.cursors import read_cursor, write_cursor
 
 GROUPS = ("project", "day")
@@ -34,16 +35,16 @@ class _Group(NamedTuple):
     ids: list[str]
 
 
-def list_groups(
-    reader: Reader, wanted: SessionFilter, request: SessionGroupsRequest, *, zone: tzinfo | None = None
-) -> SessionGroups:
-    """One page of groups, the latest first, each with the first sessions in an order; days are those of the zone."""
+def list_groups(reader: Reader, request: SessionGroupsRequest) -> SessionGroups:
+    """One page of groups, the latest first, each with the first sessions in an order; days are those of the request's zone."""
     by, limit = request.by, request.limit
     if by not in GROUPS:
         raise UsageError(f"sessions cannot be grouped by {by!r}; choose one of {', '.join(GROUPS)}")
     if limit < 1 or request.each < 1:
         raise UsageError("a page has at least one group, and a group one session")
-    found = sorted(_days(reader, wanted, zone) if by == "day" else _projects(reader, wanted))
+    where, values = where_sessions(reader, query_of(request, request.query))
+    groups = _days(reader, where, values, request.zone) if by == "day" else _projects(reader, where, values)
+    found = sorted(groups)
     after = None if request.cursor is None else read_cursor(request.cursor, ["groups", by], int, str)
     left = found if after is None else [group for group in found if group[:2] > after]
     shown = tuple(_shown(reader, request, group) for group in left[:limit])
@@ -95,8 +96,7 @@ def _begin(day: date, zone: tzinfo | None) -> int:
     return int(datetime.combine(day, time(), zone).astimezone(UTC).timestamp()) * 1000
 
 
-def _projects(reader: Reader, wanted: SessionFilter) -> Iterator[_Group]:
-    where, values = wanted.where(reader)
+def _projects(reader: Reader, where: str, values: list[Any]) -> Iterator[_Group]:
     for age, key, ids in reader.rows(
         "SELECT -coalesce(max(ended_at), 0), project, json_group_array(session_id) FROM sessions"
         f" WHERE {where} GROUP BY project",
@@ -105,9 +105,8 @@ def _projects(reader: Reader, wanted: SessionFilter) -> Iterator[_Group]:
         yield _Group(age, key, json.loads(ids))
 
 
-def _days(reader: Reader, wanted: SessionFilter, zone: tzinfo | None) -> Iterator[_Group]:
+def _days(reader: Reader, where: str, values: list[Any], zone: tzinfo | None) -> Iterator[_Group]:
     """Days that sessions ended on; a day's name is looked up once, at its latest session."""
-    where, values = wanted.where(reader)
     undated = _Group(0, "", [])
     group = undated
     begin = 0

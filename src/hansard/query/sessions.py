@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
 from hansard.model.handles import is_handle, shown_id
 from hansard.model.names import shortest_names
+from hansard.model.requests import Dated
 from hansard.model.sessions import Project, Session, SessionPage
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
+from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from hansard.model.requests import SessionsRequest
-    from hansard.query.compile import Condition
+    from hansard.model.requests import ProjectsRequest, SessionsRequest
     from hansard.query.language import Node
 
 COST = (
@@ -56,36 +57,34 @@ _COLUMNS = (
 )
 
 
-class SessionFilter(NamedTuple):
-    """Which sessions are wanted; everything given must hold."""
+def where_sessions(
+    reader: Reader, query: Node | None = None, text: str | None = None, *, debris: bool = False
+) -> tuple[str, list[Any]]:
+    """A condition over `sessions` with its values; `text` are words in the title or the first prompt."""
+    terms = [] if debris else ["debris = 0"]
+    values: list[Any] = []
+    for word in (text or "").split():
+        terms.append("(title LIKE ? ESCAPE '\\' OR first_prompt LIKE ? ESCAPE '\\')")
+        values += [like(word)] * 2
+    if query is not None:
+        from hansard.query.compile import SESSIONS, Compiler
 
-    query: Node | None = None
-    text: str | None = None  # words in the title or the first prompt
-    debris: bool = False  # also sessions in which nothing was said
-    within: Condition | None = None  # a group of sessions
-
-    def where(self, reader: Reader) -> tuple[str, list[Any]]:
-        """The condition and its values."""
-        terms = [] if self.debris else ["debris = 0"]
-        values: list[Any] = []
-        for word in (self.text or "").split():
-            terms.append("(title LIKE ? ESCAPE '\\' OR first_prompt LIKE ? ESCAPE '\\')")
-            values += [like(word)] * 2
-        asked = None
-        if self.query is not None:
-            from hansard.query.compile import SESSIONS, Compiler
-
-            asked = Compiler(reader, SESSIONS).condition(self.query)
-        for condition in (asked, self.within):
-            if condition is not None:
-                terms.append(condition.sql)
-                values += condition.values
-        return " AND ".join(terms) or "1", values
+        asked = Compiler(reader, SESSIONS).condition(query)
+        if asked is not None:
+            terms.append(asked.sql)
+            values += asked.values
+    return " AND ".join(terms) or "1", values
 
 
-def list_sessions(reader: Reader, wanted: SessionFilter, request: SessionsRequest) -> SessionPage:
-    """One page of sessions, the newest first unless told otherwise; the one that has a session in its middle, or the first, where it is none of them."""
-    where, values = wanted.where(reader)  # once: words are looked up here
+def list_sessions(reader: Reader, request: SessionsRequest) -> SessionPage:
+    """One page of sessions, newest first by default; with `around`, the page with that session in its middle, or the first page."""
+    where, values = where_sessions(reader, query_of(request, request.query), request.text, debris=request.debris)
+    if request.within is not None:
+        from hansard.query.session_groups import of_group
+
+        group = of_group(*request.within, request.zone)
+        where += f" AND {group.sql}"
+        values += group.values
     found, next_cursor = in_order(
         reader,
         where,
@@ -258,7 +257,7 @@ def _readings(reader: Reader, name: str) -> Iterator[tuple[str, tuple[Any, ...]]
     yield "session_id = ?", (name,)
     yield "session_id LIKE ? ESCAPE '\\'", (like(name)[1:],)
     yield "title = ? COLLATE NOCASE AND debris = 0", (name,)
-    where, values = SessionFilter(text=name).where(reader)
+    where, values = where_sessions(reader, text=name)
     yield where, tuple(values)
 
 
@@ -290,9 +289,10 @@ def _project_names(reader: Reader) -> dict[str, str]:
     return shortest_names(row[0] for row in reader.rows("SELECT DISTINCT project FROM sessions"))
 
 
-def list_projects(reader: Reader, wanted: SessionFilter) -> list[Project]:
+def list_projects(reader: Reader, request: ProjectsRequest) -> list[Project]:
     """Projects with what happened in them, the most recent first."""
-    where, values = wanted.where(reader)
+    wanted = Dated(project=request.text, since=request.since, until=request.until)
+    where, values = where_sessions(reader, query_of(wanted))
     rows = reader.rows(
         f"SELECT project, count(*), {once('prompts')}, {once('messages')}, {once('calls')}, sum(input_tokens), sum(output_tokens),"
         f" sum(cache_read_tokens), sum(cache_write_tokens), {once('files')}, {once('added')}, {once('removed')},"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hansard.errors import UsageError
 from hansard.query.reader import like
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ KINDS = ("session", *_VALUES)
 
 
 def suggest(reader: Reader, kind: str, beginning: str, limit: int) -> list[tuple[str, str]]:
-    """Values of a kind that begin so, each with a description: a session's title, or how many sessions have it."""
+    """Values with this prefix, each with a description: a session's title, or how many sessions have it."""
+    if kind not in KINDS:
+        raise UsageError(f"no suggestions for {kind!r}; choose one of {', '.join(KINDS)}")
     if kind == "session":
         rows = reader.rows(
             "SELECT session_id, title FROM sessions WHERE debris = 0 AND session_id LIKE ? ESCAPE '\\'"

@@ -11,11 +11,13 @@ from hansard.model.calls import Call, CallPage
 from hansard.model.time import from_milliseconds
 from hansard.query.compile import CALLS, Compiler, Condition
 from hansard.query.duplicates import SPOKEN, find_copies
+from hansard.query.language.options import query_of
 from hansard.query.reader import Reader, like
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
+    from hansard.model.requests import CallsRequest
     from hansard.query.language import Node
 
 SORTS = {
@@ -75,7 +77,14 @@ def once(reader: Reader, wanted: CallFilter) -> tuple[str, list[Any]]:
     return where, values
 
 
-def list_calls(
+def list_calls(reader: Reader, request: CallsRequest) -> CallPage:
+    """One page of calls, the newest first by default."""
+    node = query_of(request, request.query)
+    wanted = CallFilter(node, request.kind, request.name, text=request.text, under=request.under)
+    return page_of_calls(reader, wanted, sort=request.sort, limit=request.limit, cursor=request.cursor)
+
+
+def page_of_calls(
     reader: Reader,
     wanted: CallFilter,
     *,

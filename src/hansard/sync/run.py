@@ -68,6 +68,12 @@ def sync(
     """
     started = time.perf_counter()
     try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreUnusable(
+            f"{home}: the data directory cannot be created ({error.strerror or error}). Name another with --home"
+        ) from error
+    try:
         report = _sync(home, roots, request, max_file, prices or Prices(home), walks)
     except Exception as error:
         note_failure(home, error)

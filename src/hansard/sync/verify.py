@@ -29,6 +29,7 @@ from hansard.sync.report import ProgressReporter, SyncRequest
 from hansard.sync.run import is_signed, sync
 
 if TYPE_CHECKING:
+    from hansard.model.requests import VerifyRequest
     from hansard.pricing.settle import Prices
 
 SAMPLE = 20
@@ -43,20 +44,8 @@ _TEXTS = ("titles", "talk", "work", "reminders")
 # What a fresh index has otherwise: when it was made, what it has still to do, what went wrong.
 _NOT_COMPARED = frozenset({"meta", "quarantine", "dirty", "unsettled"})
 
-Progress = Callable[[int, int], None]
 
-
-def verify(
-    home: str,
-    roots: Sequence[Root],
-    *,
-    deep: bool = False,
-    full: bool = False,
-    repair: bool = False,
-    since: str | None = None,
-    progress: Progress | None = None,
-    prices: Prices | None = None,
-) -> VerifyReport:
+def verify(home: str, roots: Sequence[Root], request: VerifyRequest, *, prices: Prices | None = None) -> VerifyReport:
     """Check the record, then the indexes: SQLite's own check, and a sample of transcripts (`full`: all) derived again.
 
     With `repair`, damaged chunks are mended from sources that still have their bytes, a record with damaged pages is made again, sources
@@ -64,27 +53,18 @@ def verify(
     """
 
     def look() -> VerifyReport:
-        return _verify(home, roots, deep=deep or repair, full=full, since=since, progress=progress, prices=prices)
+        return _verify(home, roots, request, prices)
 
-    report = _repaired(home, roots, look, prices) if repair else look()
+    report = _repaired(home, roots, look, prices) if request.repair else look()
     first = f"{report.mismatches[0].path}: {report.mismatches[0].reason}" if report.mismatches else ""
     note_verify(home, len(report.mismatches), first)
     return report
 
 
-def _verify(
-    home: str,
-    roots: Sequence[Root],
-    *,
-    deep: bool,
-    full: bool,
-    since: str | None,
-    progress: Progress | None,
-    prices: Prices | None,
-) -> VerifyReport:
+def _verify(home: str, roots: Sequence[Root], request: VerifyRequest, prices: Prices | None) -> VerifyReport:
     record = Record.open(place(home, RECORD), readonly=True)
     try:
-        report = verify_record(record, roots, deep, progress, since)
+        report = verify_record(record, roots, request.deep or request.repair, request.progress, request.since)
         damaged = [
             Mismatch(path, None, None, reason)
             for path in (place(home, INDEX), place(home, TEXT))
@@ -96,7 +76,7 @@ def _verify(
     if not damaged:
         with sync_lock(home, _WAIT) as held:
             if held:  # else a sync is going on, and the indexes are behind: nothing can be said of them
-                _check_indexes(home, report, prices, full=full)
+                _check_indexes(home, report, prices, full=request.full)
     return report
 
 

@@ -62,7 +62,7 @@ def slow(demo: Hansard) -> Slowly:
 
 
 def quickly(h: Hansard, query: str) -> set[tuple[int, int]]:
-    finder = Search(h.reader, SearchRequest(query, now=NOW), UTC).finder
+    finder = Search(h.reader, SearchRequest(query, now=NOW, timezone="UTC")).finder
     ids = list(finder.ids())
     assert len(ids) == len(set(ids)) == finder.count()
     return {(id_ >> 40, id_ & OFFSET_MASK) for id_ in ids if id_ < SNAPSHOT_TEXT}

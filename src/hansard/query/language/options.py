@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hansard.model.requests import Conditions
+    from hansard.model.requests import Conditions, Dated
     from hansard.query.language.nodes import Node
+
+
+def query_of(request: Dated, text: str | None = None) -> Node | None:
+    """The conditions of a request, and the text of its query, as one node; None if nothing is asked for."""
+    return make_query(text, request, now=request.now or datetime.now(UTC), zone=request.zone)
 
 
 def make_query(
     text: str | None, conditions: Conditions | None = None, *, now: datetime, zone: tzinfo | None = None
 ) -> Node | None:
-    """A query's text and the conditions beside it as one node; None where nothing is asked.
+    """A query's text and the conditions beside it as one node; None if nothing is asked for.
 
     Without conditions nothing of the language is imported.
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Iterable, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hansard.clients import client_of
 from hansard.errors import UsageError
@@ -33,6 +34,7 @@ from hansard.storage import OFFSET_BITS, OFFSET_MASK
 from hansard.storage.cursors import read_cursor, write_cursor
 
 if TYPE_CHECKING:
+    from hansard.model.search import Facets
     from hansard.record.store import Record
 
 HITS_PER_SESSION = 3
@@ -73,9 +75,7 @@ class Search:
 
     _screen: Screen | None = None
 
-    def __init__(
-        self, reader: Reader, request: SearchRequest, zone: tzinfo | None = None, *, exact: bool = False
-    ) -> None:
+    def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
         """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
         if request.limit < 1:
             raise UsageError("a page has at least one hit")
@@ -88,7 +88,7 @@ class Search:
         else:
             self._cursor = _read(request.cursor, request)
         asked_at = moment_at(self._cursor.now)
-        self.node = make_query(request.query, request, now=asked_at, zone=zone) or Everything()
+        self.node = make_query(request.query, request, now=asked_at, zone=request.zone) or Everything()
         self.plan = Plan([], [])
         if reader.has_text:
             wanted = self.node if request.prepare is None else without_exclusions(self.node)
@@ -132,6 +132,13 @@ class Search:
             notes=(*self.plan.notes, *self._hints(batch)),
             facets=facets,
         )
+
+    def facets(self, most: int) -> Facets:
+        """The newest matches counted by project, tool and so on, at most this many."""
+        from hansard.query.search.facets import count_facets
+
+        found = count_facets(self._reader, self.finder, most=most, zone=self._request.zone)
+        return replace(found, truncated=True) if self.plan.is_cut else found
 
     def _best(self) -> _Batch:
         """The best of the next candidates that there are; those that are only copies may fill whole windows."""
