@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.recall_cases import CASES, Case
 from hansard.config import Settings
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from hansard.mcp.server import Server
 from hansard.mcp.store import Repository, Store
 

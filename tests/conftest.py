@@ -20,7 +20,7 @@ import zstandard
 import hansard
 from hansard.clients.roots import open_roots
 from hansard.pricing import book
-from hansard.pricing.fingerprint import FILE_NAME
+from hansard.pricing.settle import FILE_NAME
 from hansard.sync.report import SyncRequest
 from hansard.sync.run import sync
 from tests.hard_session import write_hard_session

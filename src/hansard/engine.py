@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     import hansard.guard.redaction
     import hansard.index.schema
     import hansard.ledger.blocks
-    import hansard.ledger.budgets
     import hansard.ledger.current
     import hansard.ledger.explain
     import hansard.ledger.reconcile.run
@@ -81,19 +80,12 @@ if TYPE_CHECKING:
     import hansard.pricing.cost
     import hansard.pricing.settle
     import hansard.query.activity
-    import hansard.query.coverage
-    import hansard.query.files
     import hansard.query.health
-    import hansard.query.messages
-    import hansard.query.problems
     import hansard.query.prompts
     import hansard.query.related
-    import hansard.query.remarks
     import hansard.query.restoring
-    import hansard.query.resuming
     import hansard.query.search.blocks
     import hansard.query.search.pages
-    import hansard.query.search.values
     import hansard.query.session_groups
     import hansard.query.sessions
     import hansard.query.suggestions
@@ -121,20 +113,27 @@ if TYPE_CHECKING:
     from hansard.ledger.report import Ledger
     from hansard.model.blame import BlameReport, CommitPage, CommitReport
     from hansard.model.calls import Call, CallPage, FileHistory, FilePage, FolderPage, ToolReport
-    from hansard.model.coverage import Coverage
-    from hansard.model.current import CurrentUsage
     from hansard.model.explain import Explanation
-    from hansard.model.files import Drift, FileChange, IssueKind, Link, RestoreItem, SideFile, Todo, Transcript
-    from hansard.model.ledger import Blocks, Budget, Limit, PriceData, PriceOverride, Rate, UsageReport
-    from hansard.model.problems import Problem
-    from hansard.model.prompts import PromptPage
+    from hansard.model.files import (
+        Coverage,
+        Drift,
+        FileChange,
+        IssueKind,
+        Link,
+        Problem,
+        RestoreItem,
+        SideFile,
+        Todo,
+        Transcript,
+    )
+    from hansard.model.ledger import Blocks, Budget, CurrentUsage, Limit, PriceData, PriceOverride, Rate, UsageReport
     from hansard.model.reconcile import Reconciliation
     from hansard.model.recovery import LostSessions, Reconstruction
-    from hansard.model.related import Related
-    from hansard.model.search import Facets, SearchPage
+    from hansard.model.search import Facets, PromptPage, SearchPage
     from hansard.model.sessions import (
         Activity,
         Project,
+        Related,
         Remarks,
         Resumption,
         Session,
@@ -265,7 +264,7 @@ class Hansard:
 
     def coverage(self) -> Coverage | None:
         """How much of a large history is indexed during its first sync; None once it is complete."""
-        return hansard.query.coverage.find_coverage(self.reader)
+        return hansard.query.transcripts.find_coverage(self.reader)
 
     def rebuild(self, *, listener: Listener | None = None) -> SyncReport:
         """Rebuild both indexes from the record alone."""
@@ -372,9 +371,9 @@ class Hansard:
         """The session with exactly that id, of a project at or below `folder`."""
         return hansard.query.sessions.session_with_id(self.reader, session_id, folder)
 
-    def find_message(self, uuid: str, *, folder: str | None = None) -> hansard.query.messages.MessagePlace:
+    def find_message(self, uuid: str, *, folder: str | None = None) -> hansard.query.transcripts.MessagePlace:
         """The location of the message with that uuid or uuid prefix; the session that wrote it goes before copies."""
-        return hansard.query.messages.find_message(self.reader, uuid, folder)
+        return hansard.query.transcripts.find_message(self.reader, uuid, folder)
 
     def suggestions(self, kind: str, beginning: str = "", *, limit: int = 100) -> list[tuple[str, str]]:
         """Values with this prefix, each with a description; `kind` is session, project, model, branch, version, tool or tag."""
@@ -461,7 +460,7 @@ class Hansard:
 
     def plan_resume(self, name: str) -> Resumption:
         """What the client needs to resume a session; raises if it cannot be resumed."""
-        return hansard.query.resuming.plan_resume(self.reader, name, self.roots)
+        return hansard.query.restoring.plan_resume(self.reader, name, self.roots)
 
     # -- calls, files, prompts
 
@@ -472,17 +471,17 @@ class Hansard:
     @takes(FilesRequest)
     def files(self, request: FilesRequest) -> FilePage:
         """Files that tool calls changed, the last changed first by default."""
-        return hansard.query.files.list_files(self.reader, request)
+        return hansard.query.tool_calls.list_files(self.reader, request)
 
     @takes(FolderRequest)
     def folder(self, request: FolderRequest) -> FolderPage:
         """The changed files of one folder, and its subfolders."""
-        return hansard.query.files.list_folder(self.reader, request)
+        return hansard.query.tool_calls.list_folder(self.reader, request)
 
     @takes(FileHistoryRequest)
     def file_history(self, request: FileHistoryRequest) -> FileHistory:
         """What tool calls did to one file, the newest first; with `reads` also those that did not change it."""
-        return hansard.query.files.read_history(self.reader, request)
+        return hansard.query.tool_calls.read_history(self.reader, request)
 
     @takes(CallsRequest)
     def calls(self, request: CallsRequest) -> CallPage:
@@ -550,7 +549,7 @@ class Hansard:
 
     def field_values(self, field: str, *, limit: int = 200) -> list[str]:
         """The values of a field of the query language in this history, the most useful first."""
-        return hansard.query.search.values.list_values(self.reader, field, limit)
+        return hansard.query.suggestions.list_values(self.reader, field, limit)
 
     # -- git
 
@@ -607,12 +606,12 @@ class Hansard:
 
     def remarks(self, name: str) -> Remarks:
         """A session's pin, tags, title and notes; the session may be one that only history.jsonl knows."""
-        remarks = hansard.query.remarks
+        remarks = hansard.query.sessions
         return remarks.read_remarks(self.reader, remarks.find_remarkable(self.reader, name))
 
     def tags(self) -> list[Tagged]:
         """Every tag and how many sessions have it, the most used first."""
-        return hansard.query.remarks.list_tags(self.reader)
+        return hansard.query.sessions.list_tags(self.reader)
 
     def pin(self, *names: str, remove: bool = False) -> list[Remarks]:
         """Pin sessions, or remove their pins: all of them or, if one is unknown, none."""
@@ -713,7 +712,7 @@ class Hansard:
     ) -> list[Budget]:
         """How much of each limit is spent in the current day, week or month."""
         with self.at_once():
-            return hansard.ledger.budgets.check_budgets(self.reader, limits, timezone, now)
+            return hansard.ledger.current.check_budgets(self.reader, limits, timezone, now)
 
     def rates(self) -> list[Rate]:
         """The dated rates of every model in the history, as they were resolved."""
@@ -835,7 +834,7 @@ class Hansard:
 
     def problems(self) -> tuple[Problem, ...]:
         """What could not be stored or indexed, and why; it is tried again when it changes."""
-        return hansard.query.problems.list_problems(self.reader, self._record_or_none())
+        return hansard.query.health.list_problems(self.reader, self._record_or_none())
 
     def status(self, *, as_synced: bool = False) -> hansard.query.health.Status:
         """The store at a glance, and what the client's clean-up will delete next.

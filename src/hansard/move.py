@@ -20,7 +20,7 @@ from hansard.changes.plan import ChangeSet, Rename, Step, Write, content, previe
 from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.claude_code.roots import running_sessions
 from hansard.errors import UsageError
-from hansard.model.moves import is_windows, moved_path
+from hansard.model.names import is_windows, moved_path
 from hansard.sources.roots import Root
 
 ALIASES = ".session-aliases"

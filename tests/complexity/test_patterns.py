@@ -43,7 +43,7 @@ EXAMPLES: dict[tuple[str, str], str | re.Pattern[Any]] = {
     ): re.compile(rb"a literal, as it is"),
     ("hansard.grep.syntax", "wanted if isinstance(pattern, str) else wanted.encode('latin-1')"): "only compiled",
     ("hansard.lazy_regex", "self._pattern"): "as its callers wrote it, where it is found",
-    ("hansard.ledger.targets", "pattern"): "over what the user typed",
+    ("hansard.ledger.explain", "pattern"): "over what the user typed",
     ("hansard.pricing.book", "pattern"): "of the price data, only compiled",
     ("hansard.pricing.rates", "pattern"): "of the price data, over names of at most 200 characters",
     ("hansard.sources.roots", "pattern"): "over a variable of the environment",

@@ -16,8 +16,8 @@ from hansard.engine import Hansard
 from hansard.errors import NotFound
 from hansard.git import repository as repositories
 from hansard.git.attribution import read_note, read_trace
+from hansard.git.edits import made_commits, read_command
 from hansard.git.repository import GitFailed, Repository
-from hansard.git.shell import made_commits, read_command
 from tests.demo_history.tools import bash, notebook_edit
 from tests.git.making import Workshop
 from tests.git.test_blame import PARSER

@@ -11,9 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.clients.claude_code.tools import tool_kind
-from hansard.guard.passages import Provenance, Quoter, age, describe, origin_of, safe_text, safe_texts
+from hansard.guard.passages import (
+    Provenance,
+    Quoter,
+    age,
+    cut_to_tokens,
+    describe,
+    estimate_tokens,
+    origin_of,
+    safe_text,
+    safe_texts,
+)
 from hansard.guard.sanitize import visible
-from hansard.guard.tokens import cut_to_tokens, estimate_tokens
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 INVISIBLE = (

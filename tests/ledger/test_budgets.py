@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hansard.ledger.budgets import PERIODS, period_start
+from hansard.ledger.current import PERIODS, period_start
 from hansard.model.calendar import Zone
 from hansard.model.ledger import Limit
 from tests.ledger.conftest import END, Kept

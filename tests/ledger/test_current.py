@@ -16,12 +16,10 @@ import hansard
 from hansard.demo import write_history
 from hansard.engine import Hansard
 from hansard.index.schema import QUARTER
-from hansard.ledger.budgets import check_budgets
-from hansard.ledger.current import current_usage
+from hansard.ledger.current import check_budgets, current_usage
 from hansard.ledger.report import total
 from hansard.model.calendar import find_zone
-from hansard.model.current import CurrentTotal
-from hansard.model.ledger import Limit, UsageRow
+from hansard.model.ledger import CurrentTotal, Limit, UsageRow
 from hansard.query.reader import Reader
 
 NOW = datetime(2026, 11, 12, 15, 30, tzinfo=UTC)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from tests.git.making import Workshop
 from tests.mcp.conftest import Call, caller, server_on
 

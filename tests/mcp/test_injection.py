@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hansard
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from hansard.mcp.answer import MAX_TOKENS, MIN_TOKENS, Answer, Packer, Passage
 from tests.mcp.conftest import caller, server_on
 from tests.mcp.hostile import ATTEMPTS, TOKEN, check

@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 import hansard
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from hansard.mcp.answer import DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS
 from hansard.mcp.tools import NAMES
-from hansard.model.handles import is_handle, shown_id
+from hansard.model.names import is_handle, shown_id
 from tests.git.making import Workshop
 from tests.mcp.hostile import ATTEMPTS, check, check_text
 from tests.mcp.writing import Log

@@ -11,7 +11,7 @@ import pytest
 
 import hansard
 from hansard.mcp.server import Server
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 from tests.mcp.conftest import Call, caller, server_on
 from tests.mcp.writing import ELSEWHERE, FIRST, OTHER, SECOND, Log
 

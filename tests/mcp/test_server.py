@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from hansard.mcp.server import HANDSHAKE_VERSIONS, INSTRUCTIONS, STATELESS_VERSION, Server
 from hansard.mcp.stdio import Connection
 from hansard.mcp.store import Repository, folder_of_uri, is_inside, repository_of

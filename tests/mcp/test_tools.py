@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hansard
-from hansard.guard.tokens import estimate_tokens
+from hansard.guard.passages import estimate_tokens
 from hansard.mcp.server import Server
 from tests.mcp.conftest import Call, caller, server_on
 from tests.mcp.writing import APP, COMMIT, ELSEWHERE, FIRST, LONG_REPLY, OTHER, PULL_REQUEST, SECOND, Log

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from hansard.guard.passages import safe_text
-from hansard.model.handles import is_handle, shown_id
+from hansard.model.names import is_handle, shown_id
 
 
 @pytest.mark.parametrize(

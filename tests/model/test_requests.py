@@ -7,14 +7,14 @@ import pytest
 
 from hansard.model import requests
 from hansard.model.requests import SearchRequest, SessionsRequest, field_of, takes
-from hansard.query import files, sessions, tool_calls
+from hansard.query import sessions, tool_calls
 
 KINDS = [kind for kind in vars(requests).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
 
 
 def test_every_sort_that_is_offered_is_known() -> None:
     assert tuple(sessions.SORTS) == requests.SESSION_SORTS
-    assert tuple(files.SORTS) == requests.FILE_SORTS
+    assert tuple(tool_calls.FILE_SORTS) == requests.FILE_SORTS
     assert tuple(tool_calls.SORTS) == requests.CALL_SORTS
     assert requests.CALL_KINDS == tool_calls.KINDS
 

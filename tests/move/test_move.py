@@ -17,7 +17,7 @@ from hansard.cli.app import hansard as command
 from hansard.clients.claude_code.layout import encode_project
 from hansard.clients.claude_code.roots import open_root
 from hansard.errors import UsageError
-from hansard.model.moves import follow_moves, moved_path
+from hansard.model.names import follow_moves, moved_path
 from hansard.move import plan_move, rewrite_lines
 from tests.changes.trees import is_killed, tree
 from tests.cli.conftest import OTHER, SESSION, said, write_log

@@ -20,10 +20,10 @@ from zstandard import ZstdCompressor
 
 from hansard.engine import Hansard
 from hansard.pricing import book as room
-from hansard.pricing import fingerprint as prints
+from hansard.pricing import settle as prints
 from hansard.pricing.book import Book, PricesUnavailable, fetch, load, read
-from hansard.pricing.fingerprint import FILE_NAME, fingerprint
 from hansard.pricing.rates import RateKey, find, resolve
+from hansard.pricing.settle import FILE_NAME, fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

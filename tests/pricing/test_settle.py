@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from hansard.engine import Hansard
 from hansard.model.ledger import PriceOverride
-from hansard.pricing.fingerprint import FILE_NAME
-from hansard.pricing.settle import Prices
+from hansard.pricing.settle import FILE_NAME, Prices
 from tests.pricing.test_book import NEW, serving
 from tests.sync.dumping import assert_same, dump
 from tests.sync.making import Tree, agent_path, assistant, main_path, memory_folder, session, user

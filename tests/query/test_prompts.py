@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hansard.engine import Hansard
-    from hansard.model.prompts import Prompt
+    from hansard.model.search import Prompt
     from tests.recordings import History
 
 ONE, TWO, GONE = session(1), session(2), session(9)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from hansard.engine import Hansard
-    from hansard.model.related import Related
+    from hansard.model.sessions import Related
     from tests.recordings import History
     from tests.sync.making import Line
 

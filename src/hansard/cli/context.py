@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hansard.config import Settings
     from hansard.engine import Hansard
-    from hansard.model.coverage import Coverage
+    from hansard.model.files import Coverage
     from hansard.render.cells import CellContext
     from hansard.render.format import ProjectNames
     from hansard.sync.report import SyncReport

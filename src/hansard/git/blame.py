@@ -12,10 +12,8 @@ from hansard.clients.entries import lines_of
 from hansard.errors import NotFound, UsageError
 from hansard.git.attribution import Marks
 from hansard.git.describe import Describer
-from hansard.git.edits import Edits, RecordedCall, Write
-from hansard.git.lines import Block, key_of, letters_in, line_hash
-from hansard.git.matching import Candidate, Claim, FileLine, Matcher
-from hansard.git.places import Places
+from hansard.git.edits import Edits, Places, RecordedCall, Write
+from hansard.git.matching import Block, Candidate, Claim, FileLine, Matcher, key_of, letters_in, line_hash
 from hansard.git.repository import NOT_COMMITTED, Blamed, CommitInfo, FilePatch, Repository, read_blame, read_regular
 from hansard.model.blame import CERTAINTIES, BlamedCommit, BlamedLine, BlameReport, CommitReport, Contribution
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from hansard.git.blame import Source
-    from hansard.git.places import Places
+    from hansard.git.edits import Places
     from hansard.git.repository import CommitInfo
     from hansard.pricing.cost import Sums
     from hansard.thread.store import ThreadStore

@@ -7,23 +7,26 @@ each row depends on one call alone, and calls do not change.
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
 from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, Change, Hunk, Readable, Replacement, lines_of
-from hansard.git.lines import Block, key_of, line_hash
-from hansard.git.shell import made_commits, read_command
+from hansard.git.matching import Block, key_of, line_hash
 from hansard.query.duplicates import find_copies
+from hansard.query.reader import like
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
     from hansard.clients.protocol import EntryReader
     from hansard.git.cache import EditCache
+    from hansard.git.repository import Repository
     from hansard.query.reader import Reader
     from hansard.record.store import Record
 
@@ -271,3 +274,136 @@ def _hashes(told: CallWrites) -> set[int]:
         for line, is_added in zip(block.lines, block.added, strict=True)
         if is_added and len(key := key_of(line)) >= 12
     }
+
+
+class Places:
+    """The folders of one repository."""
+
+    def __init__(self, reader: Reader, repository: Repository) -> None:
+        self._reader = reader
+        self._repository = repository
+        self._sessions: list[str] | None = None
+        roots = [root.rstrip("/\\") for root in repository.worktrees()]
+        # Worktrees that are gone, as the record remembers them.
+        known = reader.rows(
+            "SELECT path FROM worktrees WHERE repository IN (SELECT value FROM json_each(?1)) OR path IN (SELECT value FROM json_each(?1))",
+            (json.dumps(roots),),
+        )
+        self.roots = list(dict.fromkeys([*roots, *(row[0].rstrip("/\\") for row in known)]))
+        self._prefixes = tuple(sorted((f"{root.replace(os.sep, '/')}/" for root in self.roots), key=len, reverse=True))
+        self._name = os.path.basename(os.path.realpath(repository.root))
+
+    def relative(self, path: str) -> str | None:
+        """A path of a transcript inside of the repository; None where it is elsewhere."""
+        slashed = path.replace("\\", "/")
+        for prefix in self._prefixes:
+            if slashed.startswith(prefix):
+                return slashed[len(prefix) :]
+        # Another machine, or a folder that was moved: known by the folder's name.
+        _, found, rest = slashed.partition(f"/{self._name}/")
+        return rest if found and rest else None
+
+    def spellings(self, names: Iterable[str]) -> list[str]:
+        """The paths in transcripts that mean files of the repository."""
+        names = set(names)
+        found = {f"{root}/{name}" for root in self.roots for name in names}
+        for name in names:
+            rows = self._reader.rows(
+                "SELECT DISTINCT path FROM session_files WHERE path LIKE ? ESCAPE '\\'", (like(name)[:-1],)
+            )
+            found.update(row[0] for row in rows if self.relative(row[0]) in names)
+        return sorted(found)
+
+    def sessions(self) -> list[str]:
+        """The sessions that worked in it."""
+        if self._sessions is None:
+            self._sessions = [
+                session_id
+                for session_id, project, cwd in self._reader.rows("SELECT session_id, project, cwd FROM sessions")
+                if self._holds(project) or self._holds(cwd)
+            ]
+        return self._sessions
+
+    def _holds(self, folder: str) -> bool:
+        slashed = folder.replace("\\", "/").rstrip("/") + "/"
+        return slashed.startswith(self._prefixes) or slashed.endswith(f"/{self._name}/")
+
+
+_LONGEST_COMMAND = 1 << 20  # characters of a command that are looked at
+_MOST_NAMES = 64
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]{0,60})\1")
+_TARGET = re.compile(r">>?[ \t]*(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
+_TEE = re.compile(r"\btee[ \t]+(?:-a[ \t]+)?(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})")
+_ECHO = re.compile(r"^[ \t]*echo[ \t]+(?:-e[ \t]+)?(?:'([^'\n]{1,2000})'|\"([^\"\n$`\\]{1,2000})\")[ \t]*>>?")
+_CD = re.compile(r"^[ \t]*cd[ \t]+(\"[^\"\n]{1,1000}\"|'[^'\n]{1,1000}'|[^\s;&|<>()'\"]{1,1000})[ \t]*(?:&&|;|$)")
+_NAME = re.compile(r"[\w@+./-]{1,300}")
+_CHANGES = re.compile(
+    r"\bsed\b[^|;&\n]{0,300}\s(?:-i|--in-place)|\bperl\b[^|;&\n]{0,100}\s-\w{0,4}i|\btee\b|\bpatch\b|\bgit (?:apply|mv|checkout|restore|stash)\b"
+    r"|\b(?:mv|cp)\b|write_text|writeFile|\bopen\(|\b(?:prettier|black|isort|ruff|gofmt|rustfmt|eslint|biome|clang-format|dprint)\b|>[ \t]*[\w./~-]"
+)
+_COMMITS = re.compile(r"\bgit\b[^\n;&|]{0,300}?\s(?:commit|merge|cherry-pick|revert|rebase|am|pull)\b")
+_MADE = re.compile(r"^\[[^\]\n]{1,200}? ([0-9a-f]{7,40})\] ([^\n]{0,300})", re.MULTILINE)
+
+
+class ShellWrite(NamedTuple):
+    """Lines that a command put into a file."""
+
+    path: str
+    lines: list[str]
+
+
+class ShellCommand(NamedTuple):
+    """What a command tells of itself."""
+
+    writes: list[ShellWrite]
+    names: list[str]  # words that may be files which it changed
+    commits: bool  # it runs `git commit` or the like
+
+
+def read_command(command: str, cwd: str) -> ShellCommand:
+    """What a command writes, and which files it may change beside that."""
+    command = command[:_LONGEST_COMMAND]
+    writes: list[ShellWrite] = []
+    rest: list[str] = []
+    lines = command.split("\n")
+    folder = cwd
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        rest.append(line)
+        if (moved := _CD.match(line)) is not None:
+            folder = _join(folder, _bare(moved[1]))
+        target = _TEE.search(line) or _TARGET.search(line)
+        echoed = _ECHO.match(line)
+        if echoed is not None and target is not None:
+            writes.append(ShellWrite(_join(folder, _bare(target[1])), [echoed[1] or echoed[2] or ""]))
+        for found in _HEREDOC.finditer(line):
+            end = number
+            while end < len(lines) and lines[end].strip() != found[2]:
+                end += 1
+            body = lines[number:end]
+            number = min(end + 1, len(lines))
+            if target is not None and body:
+                writes.append(ShellWrite(_join(folder, _bare(target[1])), body))
+            else:
+                rest += body  # a script: what it names it may change
+    said = "\n".join(rest)
+    names: list[str] = []
+    if _CHANGES.search(said) is not None:
+        known = (name[0] for name in _NAME.finditer(said) if "." in name[0].strip(".") or "/" in name[0])
+        names = list(dict.fromkeys(known))[:_MOST_NAMES]
+    return ShellCommand(writes, names, _COMMITS.search(said) is not None)
+
+
+def made_commits(output: str) -> list[tuple[str, str]]:
+    """The hashes and subjects that `git commit` told."""
+    return [(found[1], found[2]) for found in _MADE.finditer(output[:_LONGEST_COMMAND])]
+
+
+def _bare(word: str) -> str:
+    return word[1:-1] if word[:1] in ("'", '"') else word
+
+
+def _join(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder or "/", path)).replace(os.sep, "/")

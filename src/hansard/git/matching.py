@@ -7,13 +7,16 @@ is used up by one line of the file, so that a person's copy of it, or the same w
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
 
-from hansard.git.lines import Block, key_of, letters_in
+from msgspec import Struct
 
 _COMMON = 24  # a line that occurs more often is no place to begin
 _ENOUGH = 3  # evidence for an edit of the same file
@@ -289,3 +292,31 @@ def _bare(text: str) -> str:
 def count(claims: Iterable[Claim | None]) -> Counter[int]:
     """How many lines each edit wrote."""
     return Counter(claim.edit for claim in claims if claim is not None)
+
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+_QUOTES = str.maketrans({'"': "'", "`": "'"})
+
+
+class Block(Struct, frozen=True, array_like=True):
+    """Some lines of a file as they stood after an edit, and which of them it added."""
+
+    lines: tuple[str, ...]
+    added: tuple[bool, ...]
+
+
+@lru_cache(maxsize=1 << 16)
+def key_of(line: str) -> str:
+    """A line without white space, with one kind of quotes, and without a comma or semicolon at its end."""
+    return "".join(line.split()).translate(_QUOTES).replace("\\n'", "'").rstrip(",;")
+
+
+@lru_cache(maxsize=1 << 16)
+def letters_in(key: str) -> int:
+    """How many letters and digits a key has."""
+    return len(_NO_LETTERS.sub("", key))
+
+
+def line_hash(key: str) -> int:
+    """A key as a number that SQLite can hold."""
+    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big", signed=True)

@@ -19,7 +19,7 @@ from hansard.index.agents import derive_agents
 from hansard.index.links import derive_links, reorder_shared, see, touch_titled
 from hansard.index.record_facts import file_title, own_title, read_moves, repository_of
 from hansard.index.sql import Sql
-from hansard.model.moves import follow_moves
+from hansard.model.names import follow_moves
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 # Every generation of a file that has several is former (rewritten) or not the first.

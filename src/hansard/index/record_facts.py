@@ -14,7 +14,7 @@ from hansard.clients import client_of
 from hansard.clients.protocol import SideContent, SideFacts
 from hansard.index.sql import Sql
 from hansard.index.tokens import fold_text
-from hansard.model.moves import moved_path
+from hansard.model.names import moved_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -16,11 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.guard.passages import Quoter, age, safe_text
+from hansard.guard.passages import BYTES_PER_TOKEN, Quoter, age, safe_text
 from hansard.guard.sanitize import visible
-from hansard.guard.tokens import BYTES_PER_TOKEN
 from hansard.lazy_regex import lazy_compile
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 
 _SHORTEST_LINE = 12  # bytes that a line keeps even in the smallest budget
 _LONGEST_TEXT = 40_000  # characters; more than fit the largest budget

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from hansard.errors import NotFound, UsageError
 from hansard.mcp.answer import Answer, Id, Title, one_line
 from hansard.mcp.tools import Ask, read, recall
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 
 _URI = re.compile(r"hansard://session/([^/?#]{1,200})(?:/turn/([0-9]{1,9}))?")
 TYPE = "application/json"

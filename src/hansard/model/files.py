@@ -1,4 +1,4 @@
-"""Logs and small files of the record, how sessions are linked, and what is odd about them."""
+"""Logs and small files of the record, how sessions are linked, what is odd about them, and what could not be stored or indexed."""
 
 from __future__ import annotations
 
@@ -129,3 +129,28 @@ class RestoreItem(Struct, frozen=True):
     """Why it is impossible."""
     unproven_from: int | None = None
     """The offset from which on its content is unproven: it was read while the file was being written."""
+
+
+class Coverage(Struct, frozen=True):
+    """What answers are made from, the newest transcripts, and what there is."""
+
+    transcripts: int
+    transcripts_total: int
+    bytes: int
+    bytes_total: int
+
+
+class Problem(Struct, frozen=True):
+    """A file or a part of the record that is in quarantine: everything else goes on without it until it changes."""
+
+    stage: str
+    """read: not kept; rows, text, session, side_file, snapshot: kept, and not indexed."""
+    subject: str
+    """The source file, or the session."""
+    reason: str
+    since: Timestamp | None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether its bytes are in the record."""
+        return self.stage != "read"

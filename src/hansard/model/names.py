@@ -1,9 +1,12 @@
-"""Short names that tell paths apart."""
+"""What things are called: short names of projects, handles of malformed ids, paths of projects that were moved."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from hansard.lazy_regex import lazy_compile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,3 +23,58 @@ def _suffixes(path: str) -> Iterator[str]:
     parts = path.replace("\\", "/").rstrip("/").split("/")
     for count in range(1, len(parts) + 1):
         yield "/".join(parts[-count:])
+
+
+# UUIDs, and the ids that clients give to subagents: 3f2a91c0, a1b2c3d4e5f60718, acompact-9f31c2, aprompt_suggestion-77ab01,
+# areview-tests-0123456789abcdef. The index names threads inside of main files sidechain-3f2a91c0.
+_ID = lazy_compile(
+    r"(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9a-f]{6,17}|sidechain-[0-9a-f]{1,16}|a(?=[a-z_-]{1,32}-[0-9a-f]+\Z)[a-z]+(?:[_-][a-z]+){0,3}-[0-9a-f]{6,16})\Z"
+)
+_HANDLE = lazy_compile(r"id-[0-9a-f]{16}\Z")
+
+
+def shown_id(id_: str) -> str:
+    """The id itself if it has the form of an id or a handle, else a handle: a short hash that is taken wherever an id is."""
+    if not id_ or _ID.match(id_) or _HANDLE.match(id_):
+        return id_
+    from hashlib import sha256
+
+    return f"id-{sha256(id_.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def is_handle(name: str) -> bool:
+    """Whether a name has the form of a handle. An id can be spelled so too; a name then means the id that it is the hash of, if there is one."""
+    return _HANDLE.match(name) is not None
+
+
+def is_windows(path: str) -> bool:
+    """Whether a path is written as Windows does: with a drive, or as a share."""
+    return (path[1:2] == ":" and path[0].isalpha()) or path.startswith("\\\\")
+
+
+def moved_path(path: str, old: str, new: str) -> str | None:
+    """Where a path is since `old` has become `new`; None for one that lies elsewhere."""
+    here = old.rstrip("/\\") or old
+    head, rest = path[: len(here)], path[len(here) :]
+    if head != here and not (is_windows(old) and head.casefold() == here.casefold()):
+        return None
+    if rest and rest[0] not in ("/\\" if is_windows(old) else "/") and not here.endswith("/"):
+        return None
+    if is_windows(new) != is_windows(old):
+        rest = rest.replace("/", "\\") if is_windows(new) else rest.replace("\\", "/")
+    return (new.rstrip("/\\") + rest) if rest.strip("/\\") else new
+
+
+def follow_moves(path: str, moves: Mapping[str, str]) -> str:
+    """Where a path is after all moves, the most specific first; a circle ends where it began."""
+    seen = {path}
+    while moves:
+        for old in sorted(moves, key=len, reverse=True):
+            found = moved_path(path, old, moves[old])
+            if found is not None and found not in seen:
+                seen.add(found)
+                path = found
+                break
+        else:
+            break
+    return path

@@ -1,4 +1,4 @@
-"""What a search finds."""
+"""What searches find: hits of a query, prompts, and lines of the record that match a regular expression."""
 
 from __future__ import annotations
 
@@ -91,3 +91,59 @@ class SearchPage(Struct, frozen=True):
     not_indexed_bytes: int  # of the record, not yet in the full text
     notes: tuple[str, ...]
     facets: Facets | None = None
+
+
+class GrepFile(Struct, frozen=True):
+    """A file of the record that was searched: one generation of a log, or one state of a small file."""
+
+    root: str
+    path: str
+    kind: str
+    generation: int
+    current: bool
+    size: int
+    session_id: str
+    agent_id: str
+
+
+class GrepLine(Struct, frozen=True):
+    """A line of the record that matches, or one near it; bytes are counted from the line's beginning."""
+
+    file: GrepFile
+    line: int  # from 1
+    offset: int  # of the line in the file
+    length: int  # without the line break
+    start: int | None  # of the match; None for a line of context
+    end: int | None
+    text: bytes  # what was asked for: the stretch around the match, the match alone, or the whole line
+    text_at: int  # where in the line the text begins
+
+
+class GrepCount(Struct, frozen=True):
+    """How many lines of a file match."""
+
+    file: GrepFile
+    matched_lines: int
+
+
+class Prompt(Struct, frozen=True):
+    """Something a human typed."""
+
+    text: str
+    source: str  # prompt, queued, command, bash, history
+    at: Timestamp | None
+    session_id: str | None  # old lines of history.jsonl name none
+    project: str
+    session_kept: bool  # False: the transcript was gone before Hansard first looked
+    copies: int = 0  # other transcripts that have it: forks, synced copies
+    times: int = 1  # how often it was typed, where equal texts are listed once
+    transcript: str = ""  # where its line stands, relative to the config dir
+    offset: int = 0
+
+
+class PromptPage(Struct, frozen=True):
+    """Prompts, and where the next page begins when there is one."""
+
+    prompts: tuple[Prompt, ...]
+    next_cursor: str | None
+    total: int  # at least so many, where nobody asked to count them

@@ -172,3 +172,15 @@ class Activity(Struct, frozen=True):
     cost_usd: PlainDecimal | None = None  # of what has a price; None where nothing has
     lower_bound_messages: int = 0  # their output tokens are only lower bounds
     unpriced_messages: int = 0  # in no cost
+
+
+class Related(Struct, frozen=True):
+    """A session like another one, and why: the few things that tell most, the best first."""
+
+    session: Session
+    score: float
+    files: tuple[str, ...]
+    words: tuple[str, ...]
+    links: tuple[str, ...]  # fork, branch, clear, continued_in, context, summary, resumed
+    same_project: bool
+    shared_files: int = 0  # all of them, of which `files` has the best

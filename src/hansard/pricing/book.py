@@ -12,7 +12,7 @@ import msgspec
 
 from hansard.errors import HansardError
 from hansard.files import DIRECTORY_MODE, write_private
-from hansard.pricing.fingerprint import FILE_NAME, installed
+from hansard.pricing.settle import FILE_NAME, installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

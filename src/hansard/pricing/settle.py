@@ -6,6 +6,8 @@ priced again, from the rows of `usage`: no transcript is read for it.
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
@@ -44,7 +46,7 @@ class Prices:
     def book(self) -> Book:
         """The price data, loaded at the first question."""
         from hansard.pricing.book import load
-        from hansard.pricing.fingerprint import fingerprint
+        from hansard.pricing.settle import fingerprint
 
         while self._book is None:
             # Loading may write the file anew, and another process may fetch one meanwhile: what is signed is what was read.
@@ -56,7 +58,7 @@ class Prices:
 
     def signature(self) -> str:
         """What the resolved rates depend on; found without loading the data."""
-        from hansard.pricing.fingerprint import fingerprint
+        from hansard.pricing.settle import fingerprint
 
         known = self._print if self._book is not None else fingerprint(self.home)
         return "\n".join([f"{_RULES} {known}", *map(repr, self.overrides)])
@@ -202,3 +204,30 @@ def _sessions(db: Sql) -> None:
             yield session, format(amount, "f") if priced else None, json.dumps(sorted(missing))
 
     db.executemany("INSERT INTO session_costs VALUES (?,?,?)", list(costs()))
+
+
+FILE_NAME = "prices.json"
+
+
+def installed() -> str:
+    """A fingerprint of the installed price data, without importing it."""
+    from importlib.util import find_spec
+
+    spec = find_spec("genai_prices")
+    if spec is None or not spec.submodule_search_locations:
+        return "none"
+    place = spec.submodule_search_locations[0]
+    with contextlib.suppress(OSError):
+        # The same in every environment with this version, so that two of them can share a store.
+        versions = [name for name in os.listdir(os.path.dirname(place)) if name.startswith("genai_prices-")]
+        return f"{','.join(sorted(versions))} {os.path.getsize(os.path.join(place, 'data.py'))}"
+    return "none"
+
+
+def fingerprint(home: str) -> str:
+    """What tells whether the prices in use are still the same, without reading them."""
+    kept = "none"
+    with contextlib.suppress(OSError):
+        known = os.stat(os.path.join(home, FILE_NAME))
+        kept = f"{known.st_size}-{known.st_mtime_ns}"
+    return f"{installed()} {kept}"

@@ -17,7 +17,7 @@ from hansard.errors import NotFound
 from hansard.index.schema import QUARTER, SNAPSHOT_TEXT
 from hansard.index.text_tags import ASIDE, ERROR, IMAGE, kind_mark, tool_mark, tool_marks
 from hansard.index.tokens import fold_text
-from hansard.model.handles import is_handle, shown_id
+from hansard.model.names import is_handle, shown_id
 from hansard.query.language import (
     And,
     Everything,
@@ -183,7 +183,7 @@ class Compiler:
         from hansard.query.search.vocabulary import IndexedWords
 
         if self.target is PROMPTS:
-            from hansard.query.search.prompts import find_typed
+            from hansard.query.search.candidates import find_typed
 
             return Condition("id IN (SELECT value FROM json_each(?))", (json.dumps(find_typed(self.reader, node)),))
         found = Finder(self.reader, make_plan(self.reader, node, IndexedWords(self.reader))).transcripts()

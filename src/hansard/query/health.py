@@ -1,4 +1,4 @@
-"""What state the store is in: counts, sizes, issues, drift, and what the client's clean-up will delete next."""
+"""The state of the store: counts, sizes, issues, problems, drift, and what the client's clean-up will delete next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -17,12 +17,10 @@ from hansard.clients import client_of
 from hansard.errors import HansardError
 from hansard.files import is_alive
 from hansard.model.fields import Timestamp
-from hansard.model.files import Drift, IssueExample, IssueKind
-from hansard.model.problems import Problem
+from hansard.model.files import Drift, IssueExample, IssueKind, Problem
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_copies
 from hansard.query.integrity_check import CheckedPages, check_pages, is_damaged, read_ahead
-from hansard.query.problems import list_problems
 from hansard.query.reader import Reader
 from hansard.record.database import AFTER_DAMAGE
 from hansard.sources.discover import LeftOut, discover
@@ -480,3 +478,43 @@ def list_drift(reader: Reader) -> tuple[Drift, ...]:
         " JOIN transcripts t ON t.id = d.transcript GROUP BY d.version, d.kind, d.field ORDER BY d.version DESC, 4 DESC, d.kind, d.field"
     )
     return tuple(Drift(*row) for row in rows)
+
+
+_TRANSCRIPT_STAGES = ("rows", "text")
+
+
+def list_problems(reader: Reader, record: Record | None) -> tuple[Problem, ...]:
+    """Every file that could not be kept, then all that is kept and could not be indexed."""
+    found: list[Problem] = []
+    if record is not None:
+        roots = {row.id: row.path for row in record.roots()}
+        found += [
+            Problem("read", f"{roots[item.root_id]}/{item.path}", item.reason, datetime.fromisoformat(item.since))
+            for item in record.quarantined()
+        ]
+    rows = [
+        *reader.rows("SELECT stage, subject, reason, since FROM quarantine ORDER BY stage, subject"),
+        *_of_text(reader),
+    ]
+    for stage, subject, reason, since in rows:
+        found.append(Problem(stage, _named(reader, record, stage, subject), reason, from_milliseconds(since)))
+    return tuple(found)
+
+
+def _of_text(reader: Reader) -> list[Any]:
+    if not reader.has_text:
+        return []
+    return list(reader.rows("SELECT stage, subject, reason, since FROM full.quarantine ORDER BY stage, subject"))
+
+
+def _named(reader: Reader, record: Record | None, stage: str, subject: str) -> str:
+    """The path of a transcript or of a small file; a session by its id."""
+    if stage in _TRANSCRIPT_STAGES and record is not None:
+        try:
+            return record.generation(int(subject)).path
+        except HansardError:
+            return subject
+    if stage in ("side_file", "snapshot"):
+        row = reader.one("SELECT path FROM side_files WHERE id = ?", (int(subject),))
+        return str(row[0]) if row else subject
+    return subject

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from hansard.errors import UsageError
 from hansard.model.files import FileChange
-from hansard.model.moves import follow_moves
-from hansard.model.prompts import Prompt, PromptPage
+from hansard.model.names import follow_moves
 from hansard.model.requests import PROMPT_SOURCES, PromptsRequest
+from hansard.model.search import Prompt, PromptPage
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import find_prompt_copies
 from hansard.query.language.options import query_of

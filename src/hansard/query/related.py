@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from hansard.errors import UsageError
 from hansard.index.tokens import fold, searchable
-from hansard.model.related import Related
-from hansard.model.sessions import Session
+from hansard.model.sessions import Related, Session
 from hansard.model.time import to_milliseconds
 from hansard.query.search.spellings import STOP_WORDS
 from hansard.query.sessions import find_session

@@ -1,25 +1,37 @@
-"""Which files of the record a restore gives back, so that a session is complete and stands in one place."""
+"""Giving sessions back to the client: which files a restore writes so that a session is complete, and what a resume needs.
+
+The client looks for `projects/*/ID.jsonl` in its config directory, ID being a UUID. It resumes neither subagents nor runs that were
+saved elsewhere (`--output-format stream-json > run.jsonl`).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Mapping
 from operator import eq
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hansard.clients import client_of
-from hansard.errors import StoreCorrupt
+from hansard.errors import NotFound, StoreCorrupt, UsageError
+from hansard.model.names import follow_moves
+from hansard.model.sessions import Resumption
 from hansard.query.sessions import find_session
-from hansard.query.transcripts import fuller_generations
+from hansard.query.transcripts import find_transcript, fuller_generations, list_transcripts
 from hansard.record.restore import Layout, plan
 from hansard.record.store import GONE
 from hansard.sources.roots import FileKind
 from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hansard.model.files import RestoreItem
     from hansard.model.requests import RestoreRequest
+    from hansard.model.sessions import Session
     from hansard.query.reader import Reader
     from hansard.record.store import Known, Record, RootRow
     from hansard.sources.roots import Root
@@ -158,3 +170,57 @@ def _has_all(reader: Reader, record: Record, new: Known, old: Known) -> bool:
         (old.generation << OFFSET_BITS, new.generation << OFFSET_BITS, OFFSET_MASK),
     )
     return bool(records) and not lacking
+
+
+_IS_UUID = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+
+
+def plan_resume(reader: Reader, name: str, roots: Sequence[Root]) -> Resumption:
+    """What the client needs to go on with the session that a person means; raises where it cannot."""
+    session = _resumed_session(reader, name)
+    mains = [
+        item
+        for item in list_transcripts(reader, session.session_id)
+        if item.kind == "main" and item.path.rpartition("/")[2] == f"{session.session_id}.jsonl"
+    ]
+    if not mains or not _IS_UUID(session.session_id):
+        raise UsageError(
+            f"session {session.session_id} cannot be resumed: it is not one of the client's own transcripts"
+            f" ({_where(reader, session)}). To read it: hansard show {session.session_id}"
+        )
+    live = next((item for item in mains if item.current and item.state != "gone"), None)
+    moves = dict(reader.rows("SELECT path, target FROM moves"))
+    session = replace(session, cwd=follow_moves(session.cwd, moves))
+    return Resumption(session, _config(session, (live or mains[-1]).root, roots), is_gone=live is None)
+
+
+def _resumed_session(reader: Reader, name: str) -> Session:
+    try:
+        return find_session(reader, name)
+    except NotFound:
+        try:
+            _, transcript = find_transcript(reader, name)
+        except NotFound:
+            transcript = None
+        if transcript is None or not transcript.agent_id:
+            raise
+        raise UsageError(
+            f"{name} is a subagent, which cannot be resumed by itself. Resume its session: {transcript.session_id}"
+        ) from None
+
+
+def _where(reader: Reader, session: Session) -> str:
+    paths = [item.path for item in list_transcripts(reader, session.session_id) if not item.agent_id]
+    return f"it was read from {paths[0]}" if paths else "only its subagents are kept"
+
+
+def _config(session: Session, path: str, roots: Sequence[Root]) -> str:
+    """The config directory that holds a session, or held it."""
+    known = {root.path: root.config for root in roots}
+    config = known[path] if path in known else path if os.path.isdir(os.path.join(path, "projects")) else None
+    if config is None:
+        raise UsageError(
+            f"session {session.session_id} is kept from {path}, where the client does not look."
+            f" Put it into a config directory first: hansard restore {session.session_id} --to ~/.claude --touch"
+        )
+    return config

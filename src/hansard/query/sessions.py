@@ -1,4 +1,4 @@
-"""Sessions and projects: listing, filtering, paging, and finding the one that a person means."""
+"""Sessions and projects: listing, filtering, paging, and finding the one that a person means; the user's remarks on them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hansard.errors import Ambiguous, NotFound, UsageError
-from hansard.model.handles import is_handle, shown_id
-from hansard.model.names import shortest_names
+from hansard.model.names import is_handle, shortest_names, shown_id
 from hansard.model.requests import Dated
-from hansard.model.sessions import Project, Session, SessionPage
+from hansard.model.sessions import Project, Remarks, Session, SessionPage, Tagged
 from hansard.model.time import from_milliseconds
 from hansard.query.duplicates import REPEATED, find_repeated_work, once
 from hansard.query.language.options import query_of
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from hansard.model.requests import ProjectsRequest, SessionsRequest
     from hansard.query.language import Node
+    from hansard.query.reader import Reader
 
 COST = (
     "CASE WHEN api_messages = 0 THEN 0 ELSE"
@@ -332,3 +332,53 @@ def together(costs: Iterable[str | None], *, messages: int) -> Decimal | None:
 def edited_projects(reader: Reader) -> list[str]:
     """The projects in which sessions changed files."""
     return [row[0] for row in reader.rows("SELECT DISTINCT project FROM sessions WHERE files_changed > 0")]
+
+
+_UNKNOWN = """
+SELECT DISTINCT session_id FROM (
+    SELECT session_id FROM prompts WHERE source = 'history' UNION ALL SELECT session_id FROM remarks
+) WHERE session_id LIKE ? ESCAPE '\\' AND session_id NOT IN (SELECT session_id FROM sessions) ORDER BY session_id
+"""
+
+
+def find_remarkable(reader: Reader, name: str) -> str:
+    """The id of the session that a person means, which may be one that only history.jsonl knows."""
+    try:
+        return find_session(reader, name).session_id
+    except NotFound:
+        found = [] if not name else [str(row[0]) for row in reader.rows(_UNKNOWN, (like(name)[1:],))]
+        if name in found or len(found) == 1:
+            return name if name in found else found[0]
+        if not found:
+            raise
+        shown = "".join(f"\n  {session_id}" for session_id in found[:8])
+        more = f"\n  and {len(found) - 8} more" if len(found) > 8 else ""
+        raise Ambiguous(f"{len(found)} sessions match {name!r}:{shown}{more}") from None
+
+
+def read_remarks(reader: Reader, session_id: str) -> Remarks:
+    """All that the user said about one session."""
+    found: dict[str, list[str]] = {}
+    for kind, value in reader.rows("SELECT kind, value FROM remarks WHERE session_id = ? ORDER BY id", (session_id,)):
+        found.setdefault(kind, []).append(value)
+    known = reader.one("SELECT title FROM sessions WHERE session_id = ?", (session_id,))
+    own = found.get("title", [])
+    return Remarks(
+        session_id,
+        known[0] if known is not None else own[-1] if own else "",
+        renamed=bool(own),
+        pinned="pin" in found,
+        tags=tuple(found.get("tag", ())),
+        notes=tuple(found.get("note", ())),
+    )
+
+
+def list_tags(reader: Reader) -> list[Tagged]:
+    """Every tag and how many sessions have it, the most used first; of several spellings the newest one."""
+    return [
+        Tagged(tag, sessions)
+        for tag, sessions, _ in reader.rows(
+            "SELECT value, count(DISTINCT session_id), max(id) FROM remarks WHERE kind = 'tag'"
+            " GROUP BY folded ORDER BY 2 DESC, folded"
+        )
+    ]

@@ -1,17 +1,21 @@
-"""The logs and small files behind sessions: listing them, and finding the one that a person means."""
+"""The logs, small files and messages behind sessions: listing them, and finding the one that a person means."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hansard.errors import Ambiguous, NotFound
 from hansard.model.files import Link, SideFile, Todo, Transcript
+from hansard.model.names import is_handle, shown_id
 from hansard.model.time import from_milliseconds
 from hansard.query.reader import Reader
-from hansard.query.sessions import find_session
-from hansard.storage import OFFSET_BITS
+from hansard.query.sessions import find_session, in_folder
+from hansard.storage import OFFSET_BITS, OFFSET_MASK
 
 if TYPE_CHECKING:
+    from hansard.model.files import Coverage
+    from hansard.query.reader import Reader
     from hansard.record.store import Record
 
 _COLUMNS = "root, path, kind, generation, current, state, size, session_id, agent_id, lines, records, issues, version, first_ts, last_ts"
@@ -132,3 +136,67 @@ def read_side_file(reader: Reader, record: Record, file: SideFile) -> bytes:
     if row is None:
         raise NotFound(f"no such file in the record: {file.path}")
     return record.read_snapshot(row[0])
+
+
+_SHORTEST = 8  # letters of a uuid that are looked for
+_UUID = "-".join("[0-9A-Fa-f]" * length for length in (8, 4, 4, 4, 12))
+
+
+class MessagePlace(NamedTuple):
+    """Where a message stands."""
+
+    uuid: str
+    session_id: str
+    agent_id: str | None
+    transcript: str
+    offset: int
+
+
+def find_message(reader: Reader, uuid: str, folder: str | None = None) -> MessagePlace:
+    """The message with that uuid, a unique beginning of one, or a handle, in the projects of a folder; originals go before copies."""
+    if len(uuid) < _SHORTEST:
+        raise NotFound(f"no message matches {uuid!r}: give at least {_SHORTEST} characters of its uuid")
+    inside, values = in_folder(folder)
+    for where, wanted in _readings(reader, uuid):
+        rows = list(
+            reader.rows(
+                f"SELECT r.uuid, t.session_id, t.agent_id, t.path, r.id & ? FROM records r"
+                f" JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
+                f" WHERE {where} AND t.session_id IN (SELECT session_id FROM sessions WHERE {inside})"
+                " ORDER BY r.uuid, t.current DESC, r.id & ? < t.copied, r.id LIMIT 200",
+                (OFFSET_MASK, *wanted, *values, OFFSET_MASK),
+            )
+        )
+        if rows:
+            break
+    else:
+        raise NotFound(f"no message matches {uuid!r}")
+    if len({row[0] for row in rows}) > 1 and rows[0][0] != uuid:
+        raise Ambiguous(f"several messages match {uuid!r}: give more of the uuid")
+    found, session_id, agent_id, path, offset = rows[0]
+    return MessagePlace(found, session_id, agent_id or None, path, offset)
+
+
+def _readings(reader: Reader, uuid: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What a name can mean, as conditions over `records r`."""
+    if is_handle(uuid):
+        # Nearly all uuids are well-formed: SQLite leaves those out by itself, from the index alone.
+        reader.teach("shown_id", shown_id)
+        yield f"r.uuid NOT GLOB '{_UUID}' AND shown_id(r.uuid) = ? AND r.uuid <> ?", (uuid, uuid)
+    yield "r.uuid >= ? AND r.uuid < ?", (uuid, uuid + "\U0010ffff")
+
+
+def find_coverage(reader: Reader) -> Coverage | None:
+    """How much is indexed of a large history whose first sync is not complete; None where there is no such thing."""
+    if reader.revision() > 0:
+        return None
+    expected = dict(
+        reader.rows("SELECT name, value FROM meta WHERE name IN ('transcripts_expected', 'bytes_expected')")
+    )
+    if not expected:
+        return None
+    from hansard.model.files import Coverage
+
+    count, size = reader.one("SELECT count(*), coalesce(sum(size), 0) FROM transcripts WHERE size > 0")
+    total, total_size = expected["transcripts_expected"], expected["bytes_expected"]
+    return Coverage(count, max(count, total), size, max(size, total_size))

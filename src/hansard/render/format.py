@@ -18,8 +18,8 @@ from hansard.render.text import one_line
 
 if TYPE_CHECKING:
     from hansard.model.display import CallFacts, Turn
+    from hansard.model.files import Problem
     from hansard.model.ledger import Budget, Tokens, UsageRow
-    from hansard.model.problems import Problem
     from hansard.model.sessions import Session
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")

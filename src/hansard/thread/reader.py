@@ -13,7 +13,7 @@ from hansard.clients import client_of
 from hansard.clients.entries import Answered, Called, QueuedPrompt, Readable, Said, Skipped
 from hansard.clients.lines import Issue
 from hansard.errors import NotFound
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 from hansard.model.sessions import Session
 from hansard.model.threads import Agent, Conversation, Entry, ToolCall
 from hansard.model.time import from_milliseconds as moment

@@ -22,8 +22,7 @@ from hansard.web.urls import place
 if TYPE_CHECKING:
     from hansard.engine import Hansard
     from hansard.model.calendar import Zone
-    from hansard.model.current import CurrentUsage
-    from hansard.model.ledger import BillingBlock, Budget, UsageRow
+    from hansard.model.ledger import BillingBlock, Budget, CurrentUsage, UsageRow
     from hansard.query.activity import PeriodActivity
 
 

@@ -104,8 +104,8 @@ def _hook(cli: Context, step: str, folder: str, *, yes: bool) -> None:
         raise UsageError(f"invalid step {step!r}; choose one of {', '.join(_STEPS)}")
     from hansard.changes.journal import journals, list_journals
     from hansard.changes.plan import preview
+    from hansard.git.commit_message import PURPOSE, is_installed, plan_hook
     from hansard.git.repository import Repository
-    from hansard.git.trailer_hook import PURPOSE, is_installed, plan_hook
 
     home = os.path.realpath(cli.settings().home)
     found = Repository.find(folder)

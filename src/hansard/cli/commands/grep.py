@@ -23,7 +23,7 @@ from hansard.sources.roots import FileKind
 
 if TYPE_CHECKING:
     from hansard.grep.search import Grep
-    from hansard.model.grep import GrepCount, GrepFile, GrepLine
+    from hansard.model.search import GrepCount, GrepFile, GrepLine
 
 _PIPED = 200  # columns of an excerpt without a terminal
 _LEAST = 40  # columns of an excerpt, however long the path is

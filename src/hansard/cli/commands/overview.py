@@ -18,7 +18,7 @@ from hansard.render.text import Paint, fit, one_line, wrap
 if TYPE_CHECKING:
     from hansard.config import Settings
     from hansard.engine import Hansard
-    from hansard.model.coverage import Coverage
+    from hansard.model.files import Coverage
     from hansard.model.sessions import Activity, SessionPage
     from hansard.query.health import Status
     from hansard.render.cells import CellContext

@@ -20,7 +20,7 @@ from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, clean, fit, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.prompts import Prompt
+    from hansard.model.search import Prompt
     from hansard.render.cells import CellContext
     from hansard.render.format import ProjectNames
 

@@ -26,8 +26,7 @@ from hansard.render.terminal.tables import draw_table
 from hansard.render.text import Paint, one_line, wrap
 
 if TYPE_CHECKING:
-    from hansard.model.related import Related
-    from hansard.model.sessions import Project
+    from hansard.model.sessions import Project, Related
     from hansard.render.cells import CellContext
 
 

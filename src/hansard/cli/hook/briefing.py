@@ -8,9 +8,8 @@ import threading
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from hansard.guard.passages import Quoter, age, safe_text
-from hansard.guard.tokens import cut_to_tokens, estimate_tokens
-from hansard.model.handles import is_handle, shown_id
+from hansard.guard.passages import Quoter, age, cut_to_tokens, estimate_tokens, safe_text
+from hansard.model.names import is_handle, shown_id
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session

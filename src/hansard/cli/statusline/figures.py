@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from hansard.cli.statusline.run import Options
-    from hansard.model.current import CurrentTotal, CurrentUsage
-    from hansard.model.ledger import Budget, Limit
+    from hansard.model.ledger import Budget, CurrentTotal, CurrentUsage, Limit
     from hansard.model.sessions import Session
 
 _SESSIONS = 500  # newest first; an older one is added as soon as it continues

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import StoreCorrupt
-from hansard.ledger.reconcile.bridge import Change, MethodRules, add, walk
 from hansard.ledger.reconcile.peer_rules import LINES
-from hansard.ledger.reconcile.rules import EMPTY
+from hansard.ledger.reconcile.rules import EMPTY, Change, MethodRules, add, walk
 from hansard.model.ledger import Tokens
 from hansard.model.reconcile import ClientCheck, ClientDifference, Counted, CountingMethod, DifferenceStep
 from hansard.model.time import from_milliseconds

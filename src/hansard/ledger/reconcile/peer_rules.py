@@ -5,7 +5,7 @@ ccusage 20.0.24, agentsview 0.46.1, tokscale 1.4.3 and its later sources.
 
 from __future__ import annotations
 
-from hansard.ledger.reconcile.bridge import Change, MethodRules
+from hansard.ledger.reconcile.rules import Change, MethodRules
 
 GONE = Change(
     "gone",

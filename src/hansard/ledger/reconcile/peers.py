@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hansard.errors import UsageError
-from hansard.ledger.reconcile.bridge import add, walk
 from hansard.ledger.reconcile.peer_rules import SHOWN, missing, within
-from hansard.ledger.reconcile.rules import EMPTY
+from hansard.ledger.reconcile.rules import EMPTY, add, walk
 from hansard.model.reconcile import Counted, PeerCheck, PeerModel
 from hansard.pricing.cost import ZERO
 

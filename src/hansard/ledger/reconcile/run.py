@@ -23,13 +23,12 @@ def reconcile(
     now: datetime | None = None,
 ) -> Reconciliation:
     """Compare the total with all others; `peer` is the JSON output of another tool, which is then explained too."""
-    from hansard.ledger.reconcile.bridge import walk
     from hansard.ledger.reconcile.client import check_sessions, check_statistics, stated_sessions
     from hansard.ledger.reconcile.line_store import UsageLines
     from hansard.ledger.reconcile.peer_rules import SHOWN
     from hansard.ledger.reconcile.peers import check, read
     from hansard.ledger.reconcile.prices import LineRates
-    from hansard.ledger.reconcile.rules import Count
+    from hansard.ledger.reconcile.rules import Count, walk
     from hansard.ledger.report import total
     from hansard.model.calendar import find_zone
     from hansard.model.reconcile import Reconciliation

@@ -16,11 +16,11 @@ from hansard.mcp.answer import Answer, Excerpt, Form, Packer, Passage, Path, enc
 from hansard.mcp.tools import CURSOR, Ask, Tool
 from hansard.mcp.tools.sessions import SessionRow, row_of
 from hansard.model.display import Checklist, Facts, Item, Part, Picture
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 
 if TYPE_CHECKING:
     from hansard.model.sessions import Session
-    from hansard.query.messages import MessagePlace
+    from hansard.query.transcripts import MessagePlace
     from hansard.thread.thread import Thread
 
 

@@ -14,7 +14,7 @@ from hansard.errors import HansardError, UsageError
 from hansard.guard.passages import safe_text
 from hansard.mcp.answer import Answer, Excerpt, Id, ListCursor, Path, Short, Title, moment
 from hansard.mcp.tools import CURSOR, Argument, Ask, Tool
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 from hansard.model.requests import SessionsRequest
 from hansard.model.serialize import money
 from hansard.model.sessions import SessionPage

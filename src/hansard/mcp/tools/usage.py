@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hansard.mcp.answer import Answer, Path, Title
 from hansard.mcp.tools import Argument, Ask, Tool
-from hansard.model.handles import shown_id
+from hansard.model.names import shown_id
 from hansard.model.requests import UsageRequest
 from hansard.model.serialize import money
 

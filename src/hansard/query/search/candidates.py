@@ -7,15 +7,19 @@ stops there; nothing is sorted, and memory does not grow with the number of matc
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
 from hansard.index.schema import SNAPSHOT_TEXT
-from hansard.query.search.plan import ANY_KIND, Leg, Plan, values_of
+from hansard.query.language import And, Kind, Node, Or
+from hansard.query.search.plan import ANY_KIND, Leg, Plan, make_plan, values_of
 from hansard.query.search.ranking import Weigh, rarity, weigher
+from hansard.query.search.vocabulary import IndexedWords
 from hansard.storage import OFFSET_BITS
 
 if TYPE_CHECKING:
@@ -284,3 +288,24 @@ def _runs(ids: list[int]) -> Iterator[tuple[int, int]]:
         high = low = id_
     if low is not None and high is not None:
         yield low, high
+
+
+_AT_ONCE = 10_000
+_TYPED = Or((Kind("prompt"), Kind("command")))
+
+
+def find_typed(reader: Reader, node: Node) -> list[int]:
+    """The ids of the prompts that a search would find, lines of history.jsonl included."""
+    finder = Finder(reader, make_plan(reader, And((node, _TYPED)), IndexedWords(reader)), all_typed=True)
+    found: set[int] = set()
+    ids = finder.ids()
+    while some := list(islice(ids, _AT_ONCE)):
+        found.update(
+            row[0]
+            for row in reader.rows(
+                "SELECT p.id FROM json_each(?) v JOIN prompts p ON p.id = coalesce((SELECT r.id FROM records r"
+                " WHERE r.id = (SELECT max(id) FROM records WHERE id <= v.value) AND r.id + r.length > v.value), v.value)",
+                (json.dumps(some),),
+            )
+        )
+    return sorted(found)

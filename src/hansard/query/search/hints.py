@@ -12,8 +12,8 @@ from hansard.query.reader import Reader
 from hansard.query.search.candidates import Finder
 from hansard.query.search.plan import make_plan
 from hansard.query.search.spellings import as_typed, spellings
-from hansard.query.search.values import list_values
 from hansard.query.search.vocabulary import IndexedWords
+from hansard.query.suggestions import list_values
 
 _MOST_WORDS = 12
 _MOST_TERMS = 30_000  # of the vocabulary that are looked at for one word

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from hansard.model.prompts import Prompt
+from hansard.model.search import Prompt
 from hansard.render.format import full, many, project_name, when
 from hansard.render.terminal.spans import CYAN, DIM, GREEN, YELLOW, painted
 from hansard.render.text import clean, fit, one_line, pad, wrap

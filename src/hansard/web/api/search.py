@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType
 
 from hansard.model.calls import CallPage, FileHistory, FilePage, ToolReport
-from hansard.model.prompts import PromptPage
 from hansard.model.requests import (
     CallsRequest,
     FileHistoryRequest,
@@ -18,7 +17,7 @@ from hansard.model.requests import (
     ToolsRequest,
     about,
 )
-from hansard.model.search import Facets, SearchPage, SessionHits
+from hansard.model.search import Facets, PromptPage, SearchPage, SessionHits
 from hansard.model.serialize import plain
 from hansard.web.api.endpoint import Call, Endpoint
 

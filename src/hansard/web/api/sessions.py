@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import defstruct
 
 from hansard.model.files import FileChange, Link, Todo, Transcript
-from hansard.model.related import Related
 from hansard.model.requests import ProjectsRequest, SessionRequest, SessionsRequest, about
-from hansard.model.sessions import Project, Session, SessionPage
+from hansard.model.sessions import Project, Related, Session, SessionPage
 from hansard.model.threads import Agent
 from hansard.web.api.endpoint import Call, Endpoint
 

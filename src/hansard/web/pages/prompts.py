@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hansard.engine import Hansard
-    from hansard.model.prompts import Prompt
+    from hansard.model.search import Prompt
     from hansard.web.page_request import PageRequest
 
 _PAGE = 50
