@@ -91,9 +91,8 @@ def everything(h: Hansard) -> list[Said]:
             for text in reading.texts(record):
                 owner = titled.get((id_ << 40) + record.offset, session_id) if text.kind == "title" else session_id
                 file, has_diff = None, False
-                if isinstance(content, list):
-                    # A reminder has a place behind the blocks.
-                    block = content[text.number % len(content)]
+                if isinstance(content, list) and text.kind != "reminder":  # which is neither a call nor a result
+                    block = content[text.number]
                     file, has_diff = calls.get((id_, block.id or block.tool_use_id), (None, False))
                 found.append(
                     Said(

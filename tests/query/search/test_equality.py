@@ -75,7 +75,7 @@ path/to/file.py:42|file.py|to/file|--flag|flag|vis-timeline|vistimeline|timeline
 数据|据库|数据库|日本|テスト|한국|국어|검색|cafe|café|CAFÉ|naive|unicode|C++|c++|C#|100ms|100 ms|🎉|✓|sha256|sha 256
 deadbeef12ab|ёлка|елка|Ελλαδα|δοκιμη|setup|"set up"|fix|fixes|test|commit|committing|xylophone|"nobody kept"
 "look at this"|look this|pars*|"parse li"*|timel*|near(parse vis, 20)|near(setup tests, 7)|near(path 42 file, 3)
-kind:prompt|kind:reply|kind:thinking|kind:call|kind:result|kind:title|kind:command|kind:note|kind:reminder|kind:reminder malware|kind:reminder,note|-kind:reminder|kind:reminder OR the|kind:error|kind:prompt,title
+kind:prompt|kind:reply|kind:thinking|kind:call|kind:result|kind:title|kind:command|kind:note|kind:reminder|kind:reminder malware|kind:reminder,note|-kind:reminder|kind:reminder OR the|-parseline (-kind:reminder OR -file:.py)|kind:error|kind:prompt,title
 role:user|role:assistant|role:tool|role:system|tool:Bash|tool:bash|tool:Edit|tool:mcp__git__log|tool:git|tool:log|tool:mcp__*
 is:error|is:fork|is:subagent|has:image|has:diff|file:.py|file:README|project:app|branch:main|model:opus|version:2.1
 title:hard|title:"hard words"|session:5e55|tokens:>100|tokens:<100|tokens:=30|since:2026-03-01|before:2026-03-01
@@ -87,6 +87,7 @@ on:2026-03-01|on:2026-03|after:2026-02|agent:Explore|cost:>0|cost:<=0|cost:=0.00
 )
 NOTHING = [
     "zzyzx",
+    "kind:reminder file:.py",
     "!!!",
     "->",
     "",
