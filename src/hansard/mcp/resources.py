@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -109,49 +109,38 @@ def list_prompts() -> dict[str, Any]:
     return {"prompts": [{"name": name, **about} for name, about in _PROMPTS.items()]}
 
 
-def check_prompt(name: str, given: Mapping[str, str]) -> None:
-    """Raise if the prompt or one of its arguments is unknown."""
-    about = _PROMPTS.get(name)
-    if about is None:
+def get_prompt(
+    ask: Callable[[Callable[[Ask], Answer]], dict[str, Any]], name: str, given: Mapping[str, str]
+) -> dict[str, Any]:
+    """The prompt with its arguments and the history's answer; `ask` answers a question from the store."""
+    if name not in _PROMPTS:
         raise UsageError(f"unknown prompt {name[:100]!r}; there are {', '.join(_PROMPTS)}")
-    known = {argument["name"] for argument in about["arguments"]}
+    known = {argument["name"] for argument in _PROMPTS[name]["arguments"]}
     if not set(given) <= known:
         raise UsageError(f"{name} takes {', '.join(sorted(known))}")
-
-
-def answer_prompt(ask: Ask, name: str, given: Mapping[str, str]) -> Answer:
-    """The history's answer for a prompt, with room left for the prompt's own text."""
-    ask.packer.reserve(introduction(name, given))
+    subject = given.get("about", "").strip()[:1_000]
     if name == "continue_from":
-        return read.run(ask, read.ReadRequest(target=given.get("session") or "@last"))
-    return recall.run(ask, recall.RecallRequest(_subject(given)))
+        instructions = (
+            "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"
+            " check the present state of the code, then propose the next step. The tool `read` of Hansard shows its turns."
+        )
+    elif subject:
+        instructions = (
+            f"What did earlier sessions decide about: {one_line(subject, 300)}\n\nAnswer from the passages below: each decision"
+            " with its reason, its session and its age; say where they disagree or where nothing was decided. The tools `recall`,"
+            " `search` and `read` of Hansard find more."
+        )
+    else:
+        raise UsageError("what_did_we_decide takes about: the subject, in plain words")
 
+    def answer(question: Ask) -> Answer:
+        question.packer.reserve(instructions)
+        if subject:
+            return recall.run(question, recall.RecallRequest(subject))
+        return read.run(question, read.ReadRequest(given.get("session") or "@last"))
 
-def make_prompt(name: str, given: Mapping[str, str], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The prompt with its arguments and the history's answer."""
-    text = f"{introduction(name, given)}\n\n{msgspec.json.encode(answer).decode()}"
+    text = f"{instructions}\n\n{msgspec.json.encode(ask(answer)).decode()}"
     return {
         "description": _PROMPTS[name]["description"],
         "messages": [{"role": "user", "content": {"type": "text", "text": text}}],
     }
-
-
-def introduction(name: str, given: Mapping[str, str]) -> str:
-    """The instructions of a prompt."""
-    if name == "continue_from":
-        return (
-            "Continue the work of the session below. Say in a few sentences what it was about, what was finished and what was left open,"
-            " check the present state of the code, then propose the next step. The tool `read` of Hansard shows its turns."
-        )
-    return (
-        f"What did earlier sessions decide about: {one_line(_subject(given), 300)}\n\nAnswer from the passages below: each decision"
-        " with its reason, its session and its age; say where they disagree or where nothing was decided. The tools `recall`,"
-        " `search` and `read` of Hansard find more."
-    )
-
-
-def _subject(given: Mapping[str, str]) -> str:
-    subject = given.get("about", "").strip()[:1_000]
-    if not subject:
-        raise UsageError("what_did_we_decide takes about: the subject, in plain words")
-    return subject

@@ -195,14 +195,11 @@ class Server:
         return {"contents": [{"uri": one_line(uri, 500), "mimeType": resources.TYPE, "text": text}]}
 
     def _get_prompt(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        resources = _resources()
         given = params.get("arguments") or {}
         if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
             raise ProtocolError(INVALID_PARAMS, "the arguments of a prompt are strings")
-        name = str(params.get("name"))
-        resources.check_prompt(name, given)
-        answer = self._ask(lambda ask: resources.answer_prompt(ask, name, given))
-        return dict(resources.make_prompt(name, given, answer))
+        prompt: dict[str, Any] = _resources().get_prompt(self._ask, str(params.get("name")), given)
+        return prompt
 
 
 def is_id(value: Any) -> TypeGuard[str | int]:
