@@ -34,7 +34,7 @@ def help(ctx: click.Context, cli: Context, command: str | None) -> None:  # noqa
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @common
 @click.pass_context
-def completion(ctx: click.Context, _cli: Context, shell: str) -> None:
+def completion(ctx: click.Context, cli: Context, shell: str) -> None:
     """Print a shell completion script.
 
     Examples:
@@ -53,7 +53,6 @@ def completion(ctx: click.Context, _cli: Context, shell: str) -> None:
     # Not `source()`: for bash it runs a shell to find its version.
     complete = kind(ctx.find_root().command, {}, "hansard", VARIABLE)
     script = complete.source_template % complete.source_vars()
-    cli = ctx.ensure_object(Context)
     if cli.as_json:
         cli.emit({"shell": shell, "script": script})
     else:

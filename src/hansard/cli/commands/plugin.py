@@ -48,12 +48,14 @@ def plugin(
       hansard plugin status
       hansard plugin remove --yes
     """
+    from hansard.cli import plugin as installing
+
     home = os.path.realpath(cli.settings().home)
     if action == "status":
-        _show_status(cli, home, config_dir)
+        status = installing.plugin_status(home, config_dir, os.environ)
+        cli.answer(status, lambda: _status_lines(status))
         return
     from hansard.changes.journal import journals, list_journals
-    from hansard.cli import plugin as installing
 
     purpose = installing.MCP_JSON if mcp_json else installing.PLUGIN
 
@@ -141,13 +143,6 @@ def _tell_done(cli: Context, action: str, undone: list[Undone]) -> None:
         cli.say(["Installed. Start Claude Code again to use it; `hansard plugin remove --yes` undoes it."])
     else:
         cli.say(["Removed." if merged or left or failed else "Removed; every file is as it was before."])
-
-
-def _show_status(cli: Context, home: str, config_dir: str | None) -> None:
-    from hansard.cli import plugin as installing
-
-    found = installing.plugin_status(home, config_dir, os.environ)
-    cli.answer(found, lambda: _status_lines(found))
 
 
 def _status_lines(found: PluginStatus) -> list[str]:

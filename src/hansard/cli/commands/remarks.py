@@ -10,7 +10,7 @@ import click
 
 from hansard.cli.arguments import choose_session
 from hansard.cli.context import Command, Context, none_found, reads
-from hansard.cli.output.session_table import say_remarks
+from hansard.cli.output.session_table import remark_lines
 from hansard.errors import UsageError
 from hansard.render.text import clean, one_line
 
@@ -33,10 +33,7 @@ def pin(cli: Context, session: tuple[str, ...], remove: bool) -> None:
     sessions = session or (choose_session(cli, None),)
     with cli.reading() as h:
         found = h.pin(*sessions, remove=remove)
-    if cli.as_json:
-        cli.emit({"sessions": found})
-    else:
-        say_remarks(cli, found)
+    cli.answer({"sessions": found}, lambda: remark_lines(cli, found))
 
 
 @click.command(cls=Command)
@@ -63,12 +60,7 @@ def tag(cli: Context, session: str | None, tags: tuple[str, ...], remove: bool) 
             _say_tags(cli, h.tags())
             return
         found = h.tag(session, *tags, remove=remove) if tags else h.remarks(session)
-    if cli.as_json:
-        cli.emit(found)
-    elif tags:
-        say_remarks(cli, [found])
-    else:
-        cli.say(map(one_line, found.tags))
+    cli.answer(found, lambda: remark_lines(cli, [found]) if tags else map(one_line, found.tags))
     if not tags and not found.tags:
         none_found("the session has no tags")
 
@@ -100,13 +92,7 @@ def rename(cli: Context, session: str | None, title: tuple[str, ...], remove: bo
     session = choose_session(cli, session)
     with cli.reading() as h:
         found = h.rename(session, None if remove else " ".join(title))
-    if cli.as_json:
-        cli.emit(found)
-    else:
-        say_remarks(cli, [found])
-
-
-_STDIN = "-"
+    cli.answer(found, lambda: remark_lines(cli, [found]))
 
 
 _MOST_INPUT = 1 << 20  # bytes; far more than a note may have, so longer input need not be read
@@ -130,7 +116,9 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
     """
     if text and number is not None:
         raise UsageError("TEXT and --remove cannot be used together")
-    said = _read_stdin() if text == (_STDIN,) else " ".join(text)
+    said = " ".join(text)
+    if said == "-":
+        said = sys.stdin.buffer.read(_MOST_INPUT).decode("utf-8", "replace")
     session = choose_session(cli, session)
     with cli.reading() as h:
         if number is not None:
@@ -142,10 +130,6 @@ def note(cli: Context, session: str | None, text: tuple[str, ...], number: int |
     cli.answer(found, lambda: _numbered(found.notes))
     if not found.notes and number is None:
         none_found("the session has no notes")
-
-
-def _read_stdin() -> str:
-    return sys.stdin.buffer.read(_MOST_INPUT).decode("utf-8", "replace")
 
 
 def _numbered(notes: Sequence[str]) -> list[str]:

@@ -58,7 +58,7 @@ def session_table(found: Sequence[Session], context: CellContext, columns: int, 
 PINNED = "◆"
 
 
-def say_remarks(cli: Context, found: Sequence[Remarks]) -> None:
+def remark_lines(cli: Context, found: Sequence[Remarks]) -> list[str]:
     """One line per session, after a change."""
     paint = cli.paint()
     lines = []
@@ -69,4 +69,4 @@ def say_remarks(cli: Context, found: Sequence[Remarks]) -> None:
         room = cli.width() - width(head) - 2 - (width(tags) + 2 if tags else 0)
         title = fit(mark + (one_line(item.title) or "(untitled)"), max(room, 28))
         lines.append("  ".join(filter(None, (paint(head, "cyan"), title, paint(tags, "magenta") if tags else ""))))
-    cli.say(lines)
+    return lines
