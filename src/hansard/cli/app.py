@@ -72,7 +72,7 @@ USAGE_BY = {"daily": "day", "weekly": "week", "monthly": "month", "session": "se
 
 _MODULES = {
     "remarks": "pin tag rename note",
-    "store": "sync status doctor rebuild verify",
+    "store": "sync status doctor rebuild",
     "sessions": "sessions projects related",
     "git": "git blame commits",
     "restore": "restore recover cat",
