@@ -47,7 +47,6 @@ class BackgroundSync:
         return self._stop.is_set()
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def stop(self, seconds: float = 0.0) -> None:

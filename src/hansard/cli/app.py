@@ -92,7 +92,6 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import the command's module."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name in USAGE_BY:

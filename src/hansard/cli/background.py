@@ -50,7 +50,6 @@ class ProcessLock:
         return True
 
     def release(self) -> None:
-        """Unlock it."""
         os.close(self._descriptor)
         self._descriptor = -1
 

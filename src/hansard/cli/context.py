@@ -252,12 +252,10 @@ def program() -> str:
 
 
 def now() -> datetime:
-    """The current time."""
     return datetime.fromtimestamp(time.time(), UTC)
 
 
 def note(text: str) -> None:
-    """Write to stderr."""
     click.echo(clean(text), err=True)
 
 

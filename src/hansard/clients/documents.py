@@ -29,7 +29,6 @@ class DocumentLines(Lines):
         self._before = before
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """Give (offset, bytes)."""
         data = b"".join(self._pieces)
         first = self.offset
         if len(data) > MAX_LINE:
@@ -57,7 +56,6 @@ class DocumentLines(Lines):
             self.offset, self.rest = first + end, tail
 
     def skip_equal(self, line: bytes) -> int:  # noqa: ARG002
-        """No object is skipped."""
         return 0
 
 

@@ -26,7 +26,6 @@ class GenericFold(RowFold):
         self._client = client
 
     def take(self, line: bytes, offset: int) -> Taken:
-        """Take the next line."""
         return Taken.RECORDS if self._take(self._client.items(line, offset)) else Taken.ISSUES
 
     def take_rest(self, rest: bytes, offset: int) -> bool:
@@ -36,7 +35,6 @@ class GenericFold(RowFold):
         return bool(found)
 
     def feed(self, item: Issue) -> None:
-        """Take an issue."""
         self.issues.add(item, self.rows.issues)
 
     def _take(self, found: Iterable[ParsedLine | Issue]) -> bool:
@@ -153,7 +151,6 @@ class GenericFold(RowFold):
 
 
 def _lines_changed(changes: Sequence[Change]) -> tuple[int, int]:
-    """Added and removed lines."""
     added = removed = 0
     for change in changes:
         if isinstance(change, Hunk):

@@ -136,7 +136,6 @@ def dump(state: State) -> bytes:
 
 
 def load(data: bytes) -> State:
-    """The stored state."""
     return _decode(data)
 
 

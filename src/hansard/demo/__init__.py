@@ -58,7 +58,6 @@ class History(msgspec.Struct, frozen=True, array_like=True):
 
 
 def load() -> History:
-    """Read the packed file."""
     from zstandard import ZstdDecompressor
 
     with open(PACKED, "rb") as file:

@@ -34,7 +34,6 @@ class Parquet:
         self._db: Any = None
 
     def close(self) -> None:
-        """Let go of DuckDB."""
         if self._db is not None:
             self._db.close()
             self._db = None

@@ -58,7 +58,6 @@ class Drawer:
         return RenderedSession(write_file(path, self.pieces(session, keep)), assets)
 
     def pieces(self, session: Session, keep: Callable[[str, bytes], str]) -> Iterator[bytes]:
-        """A session's drawing."""
         return formats.draw(self.form, self.store.read(session), keep, zone=self.zone, home=self.home)
 
 

@@ -361,7 +361,6 @@ class Export:
                 self.manifest.save()
 
     def result(self) -> Exported:
-        """What was done."""
         written = [file for file in self.files if file.action == "written"]
         return Exported(
             to=self.to,

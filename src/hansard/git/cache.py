@@ -84,7 +84,6 @@ class EditCache:
         return found
 
     def put(self, known: Mapping[int, tuple[str, CallWrites]], hashes: Callable[[CallWrites], Iterable[int]]) -> None:
-        """Keep what was read."""
         with contextlib.suppress(apsw.Error), self.db:
             for id_, (tool_use_id, told) in known.items():
                 is_empty = not (told.writes or told.names or told.commits)

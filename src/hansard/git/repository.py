@@ -159,7 +159,6 @@ class Repository:
             raise _late(words[0]) from error
 
     def ask(self, *words: str, given: bytes | None = None, environment: Mapping[str, str] | None = None) -> bytes:
-        """What git answers."""
         done = self._run(*words, given=given, environment=environment)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
@@ -276,7 +275,6 @@ class Repository:
     # -- commits
 
     def commits(self, hashes: Sequence[str]) -> dict[str, CommitInfo]:
-        """Commits by their hashes."""
         missing = [name for name in dict.fromkeys(hashes) if name not in self._known and name != NOT_COMMITTED]
         if missing:
             answer = self.ask("log", "--no-walk=unsorted", "--stdin", _FORMAT, given="\n".join(missing).encode())

@@ -61,7 +61,6 @@ class View:
         self._stretches: list[tuple[int, int, int, int]] = []
 
     def add(self, start: int, source: int, end: int, unit: int = 1, step: int = 1) -> None:
-        """Begin a stretch."""
         self._starts.append(start)
         self._stretches.append((source, end, unit, step))
 

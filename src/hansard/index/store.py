@@ -237,7 +237,6 @@ class Disposable:
         self.set_meta("lineage", revision[1])
 
     def close(self) -> None:
-        """Close the connection."""
         self.db.close()
 
 

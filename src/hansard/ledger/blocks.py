@@ -30,7 +30,6 @@ class BlockSpan(NamedTuple):
 
     @property
     def started_at(self) -> datetime:
-        """When it begins."""
         return moment_at(self.start)
 
     @property

@@ -90,7 +90,6 @@ class Counted(NamedTuple):
 
     @property
     def tokens(self) -> Tokens:
-        """What it used."""
         return Tokens(*self[4:10])
 
 

@@ -59,7 +59,6 @@ class _Counted:
         self.sessions: set[str] = set()
 
     def add(self, calls: int, errors: int, added: int, removed: int) -> None:
-        """Count some calls."""
         self.calls += calls
         self.errors += errors
         self.added += added
@@ -73,7 +72,6 @@ class _Counted:
         self.sessions |= other.sessions
 
     def sums(self, tool: str) -> ToolSums:
-        """What it comes to."""
         self.times.sort()
         moments = [at for at in self.moments if dated(at)]
         return ToolSums(

@@ -293,7 +293,6 @@ class ListCursor(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str | None) -> ListCursor:
-        """Parse a cursor."""
         count, _, own = (cursor or "").partition(":")
         if cursor and not (count.isdecimal() and len(count) < 9):
             raise UsageError(f"invalid cursor {cursor!r}: pass next_cursor of the previous answer unchanged")

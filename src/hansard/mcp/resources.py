@@ -20,7 +20,6 @@ _LISTED = 20
 
 
 def list_templates() -> dict[str, Any]:
-    """The URI templates."""
     return {
         "resourceTemplates": [
             {
@@ -105,7 +104,6 @@ _PROMPTS: dict[str, dict[str, Any]] = {
 
 
 def list_prompts() -> dict[str, Any]:
-    """All prompts."""
     return {"prompts": [{"name": name, **about} for name, about in _PROMPTS.items()]}
 
 

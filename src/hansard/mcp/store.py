@@ -125,7 +125,6 @@ class Repository:
 
     @property
     def folder(self) -> str:
-        """The repository."""
         return repository_of(self.working_folder)
 
     @property

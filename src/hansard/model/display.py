@@ -97,7 +97,6 @@ class CallFacts(Struct, frozen=True):
     kind: ToolKind = "other"  # what the tool is for; drawings need it, JSON does not have it
 
     def as_plain(self) -> list[str]:
-        """The words."""
         return [
             *([f"+{self.change[0]} -{self.change[1]}"] if self.change is not None else ()),
             *([f"{self.duration_ms} ms"] if self.duration_ms is not None else ()),

@@ -23,7 +23,6 @@ class Tokens(Struct, frozen=True):
     web_searches: int = 0
 
     def __add__(self, other: Tokens) -> Tokens:
-        """Both together."""
         return Tokens(*map(add, astuple(self), astuple(other)))
 
 
@@ -94,7 +93,6 @@ class Pricing(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
-        """One flat object."""
         return {**asdict(self.data), "mode": self.mode, "notes": self.notes}
 
 
@@ -108,7 +106,6 @@ class Work(Struct, frozen=True):
     lines_removed: int = 0
 
     def __add__(self, other: Work) -> Work:
-        """Both together."""
         return Work(*map(add, astuple(self), astuple(other)))
 
 

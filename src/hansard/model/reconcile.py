@@ -31,11 +31,9 @@ class Counted(Struct, frozen=True):
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Counted) -> Counted:
-        """Both together."""
         return Counted(*map(_plus, astuple(self), astuple(other)))
 
     def __neg__(self) -> Counted:
-        """As much less."""
         return Counted(*map(_minus, astuple(self)))
 
     def __sub__(self, other: Counted) -> Counted:

@@ -61,7 +61,6 @@ class Session(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All its tokens together."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     @property

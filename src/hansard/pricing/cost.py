@@ -62,7 +62,6 @@ def times(count: int, price: Decimal | None, scale: int) -> Decimal:
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
-    """The sum of amounts."""
     result = ZERO
     for amount in amounts:
         result = EXACT.add(result, amount)
@@ -140,7 +139,6 @@ class _Money:
         self._units += units * 10 ** (place - self._place)
 
     def exact(self) -> Decimal:
-        """The sum."""
         return Decimal(self._units).scaleb(self._place, EXACT)
 
 

@@ -504,5 +504,4 @@ def _key(node: Field) -> str:
 
 
 def meaning_of(node: Field) -> Meaning:
-    """What a field asks."""
     return MEANINGS[_key(node)]

@@ -82,7 +82,6 @@ class Reader:
         return cast("_T", self._found[name][1])
 
     def rows(self, sql: str, values: tuple[Any, ...] | dict[str, Any] = ()) -> Iterator[Any]:
-        """Run a query."""
         try:
             yield from self.db.execute(sql, values)
         except apsw.Error as error:

@@ -208,7 +208,6 @@ class Lineage(Database):
     _touched: list[tuple[str, int]]
 
     def head(self) -> Revision:
-        """The last committed revision."""
         return Revision(*self._one("SELECT id, hash FROM revision ORDER BY id DESC LIMIT 1"))
 
     def has_revision(self, number: object, hash_: object) -> bool:

@@ -141,13 +141,11 @@ class Database:
         self._db.close()
 
     def __enter__(self) -> Self:
-        """Give the record itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
         self.close()
 
     def revision(self) -> int:

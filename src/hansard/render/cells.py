@@ -49,7 +49,6 @@ class CellContext(NamedTuple):
 
 
 def cell(value: Any, kind: Kind, context: CellContext | None = None) -> str:
-    """A value as text."""
     if value is None:
         return _UNKNOWN.get(kind, "")
     if kind is Kind.TIME:

@@ -43,7 +43,6 @@ class Depth(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing is cut."""
         return self.tools == "full"
 
 

@@ -51,7 +51,6 @@ _PLAIN = ("", "standard", "not_available", "global")
 
 
 def title_of(explanation: Explanation) -> str:
-    """What is explained."""
     if not explanation.key:
         return "everything" if explanation.since is None and explanation.until is None else "everything selected"
     words = ", ".join(f"{name} {one_line(value) if value else 'unknown'}" for name, value in explanation.key.items())
@@ -73,7 +72,6 @@ def used(figure: UsageRow) -> str:
 
 
 def stated(line: ExplainedLine) -> str:
-    """What a line states."""
     said = [f"{word} {getattr(line, name):,}" for name, word in _SAID.items() if getattr(line, name)]
     if line.cache_write_tokens == line.cache_write_5m_tokens + line.cache_write_1h_tokens:
         said = [word for word in said if not word.startswith("write ")]  # the lifetimes say the same
@@ -132,7 +130,6 @@ def known_cost(amount: Decimal | None) -> str:
 
 
 def belongs(message: ExplainedMessage, names: ProjectNames) -> str:
-    """Whose message it is."""
     parts = [f"session {one_line(message.session_id)[:8]} {fit(one_line(message.title), 60)}".rstrip()]
     if message.agent_id:
         parts.append(f"subagent {one_line(message.agent_type)} {one_line(message.agent_id)}".replace("  ", " "))

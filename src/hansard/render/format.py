@@ -99,7 +99,6 @@ def full(moment: datetime | None) -> str:
 
 
 def clock(moment: datetime | None) -> str:
-    """The time of day."""
     return f"{local(moment):%H:%M}" if moment is not None else ""
 
 
@@ -114,7 +113,6 @@ def span(start: datetime | None, end: datetime | None) -> str:
 
 
 def duration(milliseconds: int) -> str:
-    """How long something took."""
     seconds = milliseconds / 1000
     if seconds < 0.95:
         return f"{milliseconds} ms"
@@ -140,7 +138,6 @@ def lasting(time: timedelta) -> str:
 
 
 def ago(moment: datetime | None, now: datetime) -> str:
-    """How long ago, roughly."""
     if moment is None:
         return "never"
     passed = now - moment
@@ -154,7 +151,6 @@ def ago(moment: datetime | None, now: datetime) -> str:
 
 
 def ahead(moment: datetime, now: datetime) -> str:
-    """How soon, roughly."""
     left = moment - now
     if left <= timedelta(0):
         return "any time now"
@@ -166,12 +162,10 @@ def ahead(moment: datetime, now: datetime) -> str:
 
 
 def day(moment: datetime) -> str:
-    """A day in full."""
     return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}"
 
 
 def month(moment: datetime) -> str:
-    """A month in full."""
     return f"{MONTHS[moment.month - 1]} {moment.year}"
 
 
@@ -184,7 +178,6 @@ def long_span(started: datetime, ended: datetime) -> str:
 
 
 def machine(moment: datetime) -> str:
-    """A time for programs."""
     return moment.isoformat().replace("+00:00", "Z")
 
 
@@ -204,7 +197,6 @@ def token_words(tokens: Tokens) -> str:
 
 
 def total_tokens(tokens: Tokens) -> int:
-    """All tokens together."""
     return tokens.input + tokens.output + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
 
 

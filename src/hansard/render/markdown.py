@@ -232,7 +232,6 @@ class _Drawing:
             yield inner._put(f"\n*Not shown: {escape(counts)}.*")
 
     def agent_words(self, agent: object) -> str:
-        """Who a subagent is."""
         from hansard.model.threads import Agent
 
         if not isinstance(agent, Agent):

@@ -95,7 +95,6 @@ def demoted(text: str, levels: int) -> str:
 
 
 def nested(text: str, levels: int) -> str:
-    """Markdown inside nested quotations."""
     if not levels:
         return text
     mark = "> " * levels

@@ -27,7 +27,6 @@ PERIODS = {"day": "today", "week": "this week", "month": "this month"}
 
 
 def data_words(data: PriceData) -> str:
-    """Where prices come from."""
     words = one_line(f"{data.source} {data.version}".strip())
     words += f", the newest of {one_line(data.dated)}" if data.dated else ""
     words += f", fetched {data.fetched_at:%Y-%m-%d}" if data.fetched_at else ""
@@ -106,7 +105,6 @@ def _work(column: Column, of: Callable[[Work], Any]) -> Figure:
 
 
 def usage_cost(row: UsageRow) -> Cost:
-    """What a row costs."""
     return Cost(row.cost_usd, row.lower_bound_messages + row.understated_messages > 0, row.unpriced_messages > 0)
 
 

@@ -154,7 +154,6 @@ class Bar:
 
     @property
     def whole(self) -> Amount:
-        """All series together."""
         return sum(self.parts.values(), Amount())
 
 
@@ -173,7 +172,6 @@ class Timeline:
 
     @property
     def most(self) -> Decimal:
-        """The greatest amount."""
         return max((bar.whole.size for bar in self.bars), default=Decimal(0))
 
     def series_amounts(self) -> dict[int, Amount]:

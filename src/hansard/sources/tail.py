@@ -122,7 +122,6 @@ class Tail:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def pieces(self, size: int = 1 << 20) -> Iterator[bytes]:

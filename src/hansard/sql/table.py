@@ -95,10 +95,8 @@ class _DecimalSum:
         self._sum: Decimal | None = None
 
     def step(self, value: str | None) -> None:
-        """Add a number."""
         if value is not None:
             self._sum = total((self._sum or ZERO, Decimal(value)))
 
     def final(self) -> str | None:
-        """The sum."""
         return None if self._sum is None else format(self._sum, "f")

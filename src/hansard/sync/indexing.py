@@ -70,7 +70,6 @@ class Backlog(NamedTuple):
 
     @property
     def size(self) -> int:
-        """In bytes."""
         return self.end - self.start
 
 

@@ -148,7 +148,6 @@ class RowWorkers:
         self._doing = {of: doing for of, doing in self._doing.items() if doing[0] is not worker}
 
     def close(self) -> None:
-        """End the workers."""
         for worker in self._workers or ():
             worker.close()
 

@@ -177,7 +177,6 @@ class ThreadReader:
         return next(copy(self).stream(0, 0, end), None)
 
     def conversation(self) -> Conversation:
-        """All of it."""
         entries = tuple(self.stream(None))
         return Conversation(
             self.session.session_id,

@@ -126,7 +126,6 @@ class Windows:
         return self.after(start, budget)
 
     def end(self, budget: Budget) -> Window:
-        """The last window."""
         last = self.before(self.last() + 1, budget)
         return last._replace(end=None)
 

@@ -281,12 +281,10 @@ class Thread:
         return Selection(self, turns, branch, first - 1, len(starts) - end)
 
     def whole(self) -> DisplayThread:
-        """All of it."""
         turns = tuple(self.turns())
         return DisplayThread(self.agent, turns, self.not_shown)
 
     def display(self) -> Display:
-        """All of the session."""
         thread = self.whole()
         return Display(self.session, thread, tuple(other.whole() for other in self.others()))
 

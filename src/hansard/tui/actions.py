@@ -44,7 +44,6 @@ class SessionActions(View):
     ]
 
     def current_session(self) -> Session | None:
-        """The current session."""
         raise NotImplementedError
 
     def current_place(self) -> tuple[str | None, int | None]:
@@ -114,7 +113,6 @@ class SessionActions(View):
             self._remark(lambda h: h.pin(session_id, remove=is_pinned), words)
 
     def action_tag(self) -> None:
-        """Change the tags."""
         if (session := self.current_session()) is None:
             return
         session_id, before = session.session_id, session.tags
@@ -144,7 +142,6 @@ class SessionActions(View):
         self.type_line("Title", rename, one_line(session.title), "empty: the original title")
 
     def action_note(self) -> None:
-        """Add a note."""
         if (session := self.current_session()) is None:
             return
         session_id = session.session_id

@@ -117,7 +117,6 @@ class HansardApp(App[Outcome | None]):
 
     @property
     def directory(self) -> str | None:
-        """Where the user is."""
         return self._setup.directory
 
     @property
@@ -127,7 +126,6 @@ class HansardApp(App[Outcome | None]):
 
     @property
     def zone(self) -> Zone:
-        """Whose days are meant."""
         return self._setup.zone
 
     # -- beginning and end
@@ -191,7 +189,6 @@ class HansardApp(App[Outcome | None]):
     # -- the store
 
     def store_changed(self) -> None:
-        """Show what is new."""
         self.engine.reopen()
         self._name_projects()
         for stack in self._screen_stacks.values():
@@ -200,7 +197,6 @@ class HansardApp(App[Outcome | None]):
                     screen.store_changed()
 
     def on_store_watch_changed(self, event: StoreWatch.Changed) -> None:
-        """A sync has finished."""
         first, self.is_syncing = self.is_syncing, False
         if event.changed or first:
             self.store_changed()
@@ -291,13 +287,11 @@ class HansardApp(App[Outcome | None]):
         self.push_screen(TextDialog("Keys", lambda columns: key_lines(bindings, columns)))
 
     def action_next_theme(self) -> None:
-        """Other colours."""
         name = THEMES[(THEMES.index(self.theme) + 1) % len(THEMES)] if self.theme in THEMES else THEMES[0]
         self.theme = name
         self.remember(theme=name)
 
     def action_interrupt(self) -> None:
-        """Exit as on ctrl-c."""
         self.interrupted = True
         self.exit(None)
 

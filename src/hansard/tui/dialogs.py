@@ -47,7 +47,6 @@ class InputDialog(ModalScreen[str | None]):
             yield Input(self._value, placeholder=self._placeholder)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take what was typed."""
         self.dismiss(event.value)
 
 
@@ -70,14 +69,12 @@ class MenuDialog(ModalScreen[int | None]):
             )
 
     def on_mount(self) -> None:
-        """Fill the list."""
         found = self.query_one(LineList)
         found.styles.height = min(len(self._entries), 20)
         found.fill(self._entries, cursor=self._chosen)
         found.focus()
 
     def on_line_list_selected(self) -> None:
-        """Take the current line."""
         self.dismiss(self.query_one(LineList).cursor)
 
     def key(self, key: str) -> bool:
@@ -111,11 +108,9 @@ class TextDialog(ModalScreen[None]):
             yield TextView()
 
     def on_mount(self) -> None:
-        """Take the keys."""
         self.query_one(TextView).focus()
 
     def on_resize(self, _: Resize) -> None:
-        """Draw for the width."""
         view = self.query_one(TextView)
         self.call_after_refresh(lambda: view.show(self._draw(max(20, view.scrollable_content_region.width))))
 

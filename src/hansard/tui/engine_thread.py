@@ -31,8 +31,6 @@ class EngineThread:
         self._thread = ThreadPoolExecutor(1, "engine")
 
     async def ask(self, question: Callable[[Hansard], _T]) -> _T:
-        """The engine's answer."""
-
         def run() -> _T:
             if self._engine is None:
                 from hansard.thread.store import ThreadCache

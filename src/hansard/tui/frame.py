@@ -54,7 +54,6 @@ class TabBar(Widget):
             yield name, f" {number} {name.capitalize()} " if is_long or name == self._active else f" {number} "
 
     def render(self) -> Content:
-        """The line."""
         made, taken = Content(""), 0
         for name, text in self._names():
             taken += len(text)
@@ -83,7 +82,6 @@ class Heading(Widget):
         self._draw = draw
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one
-        """The line."""
         columns = self.content_size.width
         return strip_of(self._draw(columns)).crop_extend(0, columns, None).apply_style(self.rich_style)
 
@@ -110,7 +108,6 @@ class KeyBar(Widget):
         return self._problem
 
     def render(self) -> Content:
-        """The line."""
         room = self.size.width - 2
         if self._problem:
             return Content(" " + fit(self._problem, room))
@@ -190,7 +187,6 @@ class View(Screen[None]):
         yield KeyBar((*self._own_keys(), ("?", "all keys")))
 
     def body(self) -> ComposeResult:
-        """The screen's own parts."""
         yield from ()
 
     def _own_keys(self) -> Iterator[tuple[str, str]]:
@@ -205,7 +201,6 @@ class View(Screen[None]):
         return cast("HansardApp", self.app)
 
     async def ask(self, question: Callable[[Hansard], T]) -> T:
-        """The engine's answer."""
         return await self.hansard.engine.ask(question)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -251,7 +246,6 @@ class View(Screen[None]):
         self.query_one(TabBar).tell(words)
 
     def on_key(self) -> None:
-        """Show the keys again."""
         bar = self.query_one(KeyBar)
         if bar.said:
             bar.say("")

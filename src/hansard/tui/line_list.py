@@ -45,7 +45,6 @@ class LineList(LineView, Generic[T]):
 
         @property
         def control(self) -> LineList[Any]:
-            """The list."""
             return self.list
 
     class Selected(Highlighted):
@@ -108,7 +107,6 @@ class LineList(LineView, Generic[T]):
             self.action_end(-1)
 
     def redraw(self) -> None:
-        """Redraw the items."""
         self._changed()
 
     def _changed(self) -> None:
@@ -186,12 +184,10 @@ class LineList(LineView, Generic[T]):
             self.scroll_to(y=bottom - high, animate=False)
 
     def action_move(self, step: int) -> None:
-        """Move by items."""
         self._wants_last = False
         self.move_to(self._cursor + step, step)
 
     def action_page(self, pages: float) -> None:
-        """Move by pages."""
         self._wants_last = False
         step = max(1, int(abs(pages) * self.page_height) // self._height)
         self.move_to(self._cursor + (step if pages > 0 else -step), 1 if pages > 0 else -1)
@@ -202,7 +198,6 @@ class LineList(LineView, Generic[T]):
         self.move_to(0 if which == 0 else len(self._items) - 1, 1 if which == 0 else -1)
 
     def action_select(self) -> None:
-        """Open the current item."""
         if self.current is not None:
             self.post_message(self.Selected(self))
 

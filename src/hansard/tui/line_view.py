@@ -70,7 +70,6 @@ class TextView(LineView):
 
     @property
     def lines(self) -> Sequence[str]:
-        """What is shown."""
         return self._lines
 
     def show(self, lines: Sequence[str], *, at_end: bool = False) -> None:
@@ -84,11 +83,9 @@ class TextView(LineView):
         return strip_of(self._lines[place]) if place < len(self._lines) else None
 
     def action_scroll_by(self, lines: int) -> None:
-        """Scroll by lines."""
         self.scroll_to(y=self.scroll_offset.y + lines, animate=False)
 
     def action_page(self, pages: float) -> None:
-        """Scroll by pages."""
         self.action_scroll_by(int(pages * max(1, self.page_height - 1)))
 
     def action_end(self, which: int) -> None:

@@ -74,13 +74,11 @@ class QueryInput(Input):
         """Tab was pressed where there is nothing to complete."""
 
     def on_mount(self) -> None:
-        """Complete from the history."""
         engine = getattr(self.app, "engine", None)
         if engine is not None:
             self.suggester = QuerySuggester(engine)
 
     def action_list(self, step: int) -> None:
-        """Move in the list."""
         self.post_message(self.Moved(step))
 
     def action_pages(self, step: int) -> None:
@@ -88,12 +86,10 @@ class QueryInput(Input):
         self.post_message(self.Moved(step, pages=True))
 
     def action_complete(self) -> None:
-        """Take the suggestion."""
         if self._suggestion and self.cursor_position == len(self.value):
             self.action_cursor_right()
         else:
             self.post_message(self.Scoped())
 
     def action_leave(self) -> None:
-        """Leave the line."""
         self.post_message(self.Left())

@@ -119,15 +119,12 @@ class ReaderDrawing(Drawing):
     """Names keys where the commands name options."""
 
     def more_hint(self) -> str:
-        """What shows the rest."""
         return "enter unfolds"
 
     def branch_hint(self, branch: int) -> str:
-        """What shows another branch."""
         return f"branch {branch}, b switches"
 
     def agent_hint(self, agent: Agent) -> str:  # noqa: ARG002 - of any agent
-        """What shows a subagent."""
         return "enter opens it"
 
 
@@ -151,7 +148,6 @@ class ThreadLines:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was loaded."""
         return not self._loaded
 
     @property
@@ -166,7 +162,6 @@ class ThreadLines:
 
     @property
     def last(self) -> Loaded | None:
-        """The last window."""
         return self._loaded[-1] if self._loaded else None
 
     def holds(self, offset: int) -> bool:
@@ -213,7 +208,6 @@ class ThreadLines:
             self.redraw()
 
     def redraw(self) -> None:
-        """Redraw all of it."""
         self._drawn = [self._draw(one) for one in self._loaded]
         self._put_together()
 

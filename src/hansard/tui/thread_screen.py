@@ -53,7 +53,6 @@ class ThreadScreen(SessionActions):
 
     @property
     def thread_view(self) -> ThreadView:
-        """The text."""
         return self.query_one(ThreadView)
 
     def draw_head(self) -> None:
@@ -152,7 +151,6 @@ class ThreadScreen(SessionActions):
         self.call_after_refresh(view.ask_around)
 
     def store_changed(self) -> None:
-        """Show what was added."""
         if self._key is not None:
             self._grow()
 
@@ -222,11 +220,9 @@ class ThreadScreen(SessionActions):
         await self._load_at(places[place])
 
     def action_top(self) -> None:
-        """Show the first turn."""
         self._jump(0)
 
     def action_bottom(self) -> None:
-        """Show the last turn."""
         view = self.thread_view
         if view.content.end is None:
             view.to_end()

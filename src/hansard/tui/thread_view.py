@@ -65,7 +65,6 @@ class ThreadView(LineView):
 
     @property
     def item(self) -> Item | None:
-        """The current item."""
         return self.content.item(self.cursor)
 
     @property
@@ -210,7 +209,6 @@ class ThreadView(LineView):
                 return
 
     def to_end(self) -> None:
-        """Show the last item."""
         if self.content.anchors:
             self.cursor = self.content.anchors[-1]
             self._is_held = True

@@ -136,7 +136,6 @@ class Auth:
 
     @property
     def url(self) -> str:
-        """Where the pages are."""
         host = f"[{self.name}]" if ":" in self.name else self.name
         return f"http://{host}:{self.port}"
 

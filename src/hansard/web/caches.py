@@ -139,7 +139,6 @@ class SharedPieces:
         more.set()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """All pieces."""
         place = 0
         while True:
             more = self._more

@@ -54,7 +54,6 @@ class Live:
         self.trouble: str | None = None  # why the last sync failed
 
     async def start(self) -> None:
-        """Begin to watch."""
         self._loop = asyncio.get_running_loop()
         await self.look()
         if self._syncs and self._engines.settings.roots:
@@ -63,7 +62,6 @@ class Live:
             self._sync.start()
 
     def end(self) -> None:
-        """Stop watching; streams end."""
         self.is_over = True
         if self._sync is not None:
             self._sync.stop()

@@ -103,7 +103,6 @@ class Period:
 
     @property
     def words(self) -> str:
-        """For people."""
         if self.since is None and self.until is None:
             return "all time"
         if self.since is None or self.days is None:

@@ -98,7 +98,6 @@ class Parameter(Struct, frozen=True):
 
     @property
     def longest(self) -> int:
-        """The longest text allowed."""
         return int(self.field.extra.get("longest", _LONGEST))
 
     def read(self, asked: Params, zone: tzinfo | None) -> Any:

@@ -90,7 +90,6 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """Encode it."""
         return encoded(content)
 
 

@@ -59,7 +59,6 @@ class _RpcServer(Server):
     """The server without the streams of pages, which need no end of their own."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close all connections."""
         await uvicorn.Server.shutdown(self, sockets)
 
 

@@ -47,7 +47,6 @@ class Server(uvicorn.Server):
         self.failure: Exception | None = None  # raised when the start was announced
 
     async def main_loop(self) -> None:
-        """Wait for the end."""
         loop = asyncio.get_running_loop()
         self._wake = lambda: loop.call_soon_threadsafe(self._over.set)
         try:
@@ -70,7 +69,6 @@ class Server(uvicorn.Server):
         self.stop()
 
     def stop(self) -> None:
-        """End, from any thread."""
         self.should_exit = True
         if self._wake is not None:
             with contextlib.suppress(RuntimeError):  # the loop is over
@@ -241,7 +239,6 @@ class Connection(H11Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
         super().connection_lost(exc)
         if self._patience is not None:
             self._patience.cancel()

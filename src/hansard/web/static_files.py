@@ -50,7 +50,6 @@ def address(name: str) -> str:
 
 
 async def serve(request: Request) -> Response:
-    """A static file."""
     name = request.path_params["name"]
     content = _all().get(name)
     if content is None or request.path_params["edition"] != _edition():

@@ -169,7 +169,6 @@ class _ResultWriter:
         self._begun = False
 
     def progress(self, done: int, total: int) -> None:
-        """Update the progress."""
         if not self._begun:
             self._bar(done, total)
 

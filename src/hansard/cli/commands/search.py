@@ -103,7 +103,6 @@ def _show(cli: Context, page: SearchPage, moment: datetime) -> None:
 
 
 def _tell(cli: Context, page: SearchPage, number: int) -> None:
-    """Notes below the page."""
     for text in page.notes if page.hits else ():
         note(text)
     if page.not_indexed_bytes:

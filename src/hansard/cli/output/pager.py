@@ -90,6 +90,5 @@ def _write(lines: Iterator[str]) -> None:
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Write bytes to stdout."""
     sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()

@@ -50,7 +50,6 @@ class SyncBar(_DelayedBar):
     """Listens to a sync: files, bytes, rate and the time left."""
 
     def __call__(self, progress: Progress) -> None:
-        """Update the progress."""
         label = _PHASES.get(progress.phase, progress.phase)
         files = f"{progress.files:,}/{progress.files_total:,} files" if progress.files_total else ""
         self._show(label, progress.bytes, progress.bytes_total, files)
@@ -64,7 +63,6 @@ class BytesBar(_DelayedBar):
         self._label = label
 
     def __call__(self, done: int, total: int) -> None:
-        """Update the progress."""
         self._show(self._label, done, total)
 
 

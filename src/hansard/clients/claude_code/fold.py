@@ -82,7 +82,6 @@ class Fold(RowFold):
         self._said: object = None
 
     def take(self, line: bytes, offset: int) -> Taken:
-        """Take the next line."""
         body = entry(line)
         if body is not None:
             self.entry(offset, len(line), body)

@@ -31,7 +31,6 @@ class HistoryFold:
         self.seen_message: SeenMessage = _no_message
 
     def take(self, line: bytes, offset: int) -> Taken:
-        """Take the next line."""
         has_records = False
         for item in self.items(line, offset):
             has_records |= isinstance(item, ParsedLine)

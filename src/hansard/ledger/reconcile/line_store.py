@@ -169,7 +169,6 @@ class UsageLines:
         self._folder.cleanup()
 
     def count(self) -> int:
-        """How many there are."""
         return int(self.db.execute("SELECT count(*) FROM line").get)
 
     def _transcripts(self) -> list[_Log]:

@@ -256,7 +256,6 @@ class MethodRules:
     notes: tuple[str, ...] = ()
 
     def last(self) -> Rule:
-        """Their rule."""
         rule = Rule()
         for change in self.changes:
             rule = replace(rule, **change.how)

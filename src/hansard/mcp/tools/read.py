@@ -146,7 +146,6 @@ class Place(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str) -> Place:
-        """Parse a cursor."""
         try:
             place = cls(*map(int, cursor.split(".")))
         except (TypeError, ValueError):

@@ -70,7 +70,6 @@ class SessionsAnswer(Answer):
 
 
 def run(ask: Ask, request: FindSessions) -> SessionsAnswer:
-    """A page of sessions."""
     packer = ask.packer
     place = ListCursor.read(request.cursor)
     cursor = place.resume(lambda count: _list(ask, replace(request, limit=count, cursor=None)).next_cursor)

@@ -37,7 +37,6 @@ class Syntax(NamedTuple):
 
 
 def syntax() -> Syntax:
-    """The page in parts."""
     operators = tuple(HelpEntry(operator.name, operator.help, operator.examples) for operator in OPERATORS)
     fields = tuple(
         HelpEntry(f"{name}:", field.help, field.examples, tuple(getattr(field, "values", {}).items()))

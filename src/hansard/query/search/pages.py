@@ -99,7 +99,6 @@ class Search:
         self.finder = Finder(reader, self.plan)
 
     def page(self, record: Record | None) -> SearchPage:
-        """Find, weigh and show."""
         began = time.perf_counter()
         request = self._request
         texts = Texts(self._reader, record) if record is not None else None

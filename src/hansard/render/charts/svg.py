@@ -75,7 +75,6 @@ class Column:
 
     @property
     def value(self) -> Decimal:
-        """All parts together."""
         return sum((part.value for part in self.parts), Decimal(0))
 
 

@@ -51,7 +51,6 @@ def parts_html(parts: Iterable[Part]) -> str:
 
 
 def part_html(part: Part) -> str:
-    """One part."""
     match part:
         case Prose():
             return f'<div class="prose" dir="auto">{prose(part.text)}</div>'

@@ -124,7 +124,6 @@ class _Drawing:
         }
 
     def render(self, tokens: Sequence[Token], options: OptionsDict, env: EnvType) -> str:  # noqa: ARG002
-        """All of it."""
         out: list[str] = []
         for token in tokens:
             if token.type == "inline":

@@ -94,7 +94,6 @@ class Drawing:
             yield "</details>"
 
     def thread(self, thread: DisplayThread) -> str:
-        """A subagent's thread, folded."""
         name = thread.agent.agent_id if thread.agent is not None else ""
         place = self._own_id(element_id("a", name))
         out = [f'<details class="agent"{self._thread_attributes(thread)} id="{place}"><summary>']

@@ -133,7 +133,6 @@ class Drawing:
             yield "  " + self.board.paint(fit(" · ".join(facts), self._text.columns), DIM)
 
     def forget(self) -> None:
-        """Say anew who speaks."""
         self._speaker = ""
 
     def _fork(self, branch: int) -> str:
@@ -147,11 +146,9 @@ class Drawing:
         return "--depth all"
 
     def branch_hint(self, branch: int) -> str:
-        """What shows another branch."""
         return f"{self.command} --branch {branch}"
 
     def agent_hint(self, agent: Agent) -> str:
-        """What shows a subagent."""
         return f"{self.command} --agent {_name(agent)}"
 
     def _who(self, item: Item) -> str:
@@ -297,7 +294,6 @@ class Drawing:
             yield f"{bar}{line}".rstrip()
 
     def thread(self, thread: DisplayThread) -> Iterator[str]:
-        """A whole subagent."""
         if thread.agent is not None:
             yield self.rule(agent_words(thread.agent))
         for turn in thread.turns:
@@ -312,7 +308,6 @@ class Drawing:
         yield from self.left_out(thread.not_shown)
 
     def left_out(self, records: Mapping[str, int]) -> Iterator[str]:
-        """What was not shown."""
         counts = not_shown(self.hidden, records)
         if counts:
             yield ""
@@ -320,7 +315,6 @@ class Drawing:
 
 
 def agent_words(agent: Agent) -> str:
-    """Who a subagent is."""
     about = ": ".join(filter(None, (one_line(agent.agent_type), one_line(agent.description))))
     return f"subagent {about}  {one_line(agent.agent_id)}"
 

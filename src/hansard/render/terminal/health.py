@@ -21,7 +21,6 @@ _LEVELS = {"ok": ("ok", "green"), "note": ("note", "blue"), "warning": ("warning
 def status_lines(
     answer: Status, moment: datetime, columns: int, paint: Paint, *, syncing: bool = False
 ) -> Iterator[str]:
-    """The status for people."""
     from hansard.query.health import describe_link
 
     disk = answer.record_bytes + answer.index_bytes + answer.text_bytes
@@ -124,7 +123,6 @@ def _facts(rows: list[tuple[str, str]], columns: int, paint: Paint) -> Iterator[
 
 
 def doctor_lines(answer: Diagnosis, columns: int, paint: Paint) -> Iterator[str]:
-    """The diagnosis for people."""
     for finding in answer.findings:
         word, style = _LEVELS.get(finding.level, (finding.level, "yellow"))
         first, *more = wrap(f"{finding.subject}: {one_line(finding.text)}", columns - 9)

@@ -105,7 +105,6 @@ class Sheet(NamedTuple):
     command: str
 
     def board(self) -> Board:
-        """What to draw on."""
         return Board(self.columns if self.columns >= PIPED else min(self.columns, WIDEST), self.colours)
 
 

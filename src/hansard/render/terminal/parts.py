@@ -37,15 +37,12 @@ class Board(NamedTuple):
         return Board(max(10, self.columns - columns), self.colours)
 
     def lay(self, spans: list[Span], base: str = "") -> list[str]:
-        """Lines that fit."""
         return lay(spans, self.columns, colours=self.colours, base=base)
 
     def words(self, text: str, style: str = "") -> list[str]:
-        """Text as it is."""
         return self.lay([(style, clean(text).strip("\n"))])
 
     def part(self, part: Part) -> Iterator[str]:
-        """All of a part."""
         match part:
             case Prose():
                 yield from prose.draw(clean(part.text).strip("\n"), self.columns, colours=self.colours)

@@ -48,7 +48,6 @@ def _runs(spans: Iterable[Span], base: str) -> Iterator[tuple[str, int]]:
 
 
 def joined(*styles: str) -> str:
-    """Several colours at once."""
     return ";".join(filter(None, styles))
 
 

@@ -108,7 +108,6 @@ class FilesView(ListView):
             super().action_clear()
 
     def action_up(self) -> None:
-        """Back to the files."""
         if self._path is not None:
             self._path = None
             self.refill(wait=False, cursor=self._place)
@@ -127,7 +126,6 @@ class FilesView(ListView):
             self.refill(wait=False)
 
     def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:
-        """Also the path."""
         item: Any = self.query_one(LineList).current
         own = [("f", "path of the file", getattr(item, "path", "") or "")]
         return [*own, *super().copy_choices(session)]

@@ -36,15 +36,12 @@ class HealthView(View):
         self._is_diagnosed = False
 
     def body(self) -> ComposeResult:
-        """The lines."""
         yield TextView()
 
     def on_mount(self) -> None:
-        """Take the keys."""
         self.query_one(TextView).focus()
 
     def on_resize(self, _: Resize) -> None:
-        """Draw for the width."""
         self._read()
 
     def store_changed(self) -> None:

@@ -42,7 +42,6 @@ class QueriedList(SessionActions):
         problem.display = True
 
     def append(self) -> object:
-        """Read the next page."""
         raise NotImplementedError
 
     def action_open(self) -> Any:
@@ -50,21 +49,17 @@ class QueriedList(SessionActions):
         raise NotImplementedError
 
     def submit_query(self) -> None:
-        """Go to the list."""
         self.set_focus(self.query_one(LineList))
 
     def leave_query(self) -> None:
-        """Go to the list."""
         self.set_focus(self.query_one(LineList))
 
     # Textual calls the handlers of base classes too, so screens override the methods above instead of these.
 
     def on_input_submitted(self, _: Input.Submitted) -> None:
-        """Take the query."""
         self.submit_query()
 
     def on_query_input_left(self) -> None:
-        """Leave the query."""
         self.leave_query()
 
     def on_query_input_moved(self, event: QueryInput.Moved) -> None:
@@ -80,15 +75,12 @@ class QueriedList(SessionActions):
         self.append()
 
     def on_line_list_selected(self, _: LineList.Selected) -> None:
-        """Open what is chosen."""
         self.action_open()
 
     def action_query(self) -> None:
-        """Type a query."""
         self.set_focus(self.query_one(QueryInput))
 
     def action_clear(self) -> None:
-        """Forget the query."""
         self.query_one(QueryInput).value = ""
         self.set_focus(self.query_one(LineList))
 
@@ -133,7 +125,6 @@ class ListView(QueriedList):
         raise NotImplementedError
 
     def draw(self, item: Any, columns: int) -> Sequence[str]:
-        """An item as lines."""
         raise NotImplementedError
 
     def session_of(self, item: Any) -> str | None:
@@ -214,7 +205,6 @@ class ListView(QueriedList):
         self.query_one("#list-head", Static).update(Content(fit(one_line(words), room)).stylize("dim"))
 
     def store_changed(self) -> None:
-        """List what is new."""
         self.refill(wait=False, keep=True)
 
     # -- the preview

@@ -35,7 +35,6 @@ class PromptsView(ListView):
         self._unique = False
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
-        """A page of prompts."""
         page = h.prompts(text.strip() or None, unique=self._unique, limit=_PAGE, cursor=cursor)
         once = ", equal ones once" if self._unique else ""
         return Rows(
@@ -58,18 +57,15 @@ class PromptsView(ListView):
         return item.session_id if item.session_kept else None
 
     def preview_of(self, h: Hansard, item: Prompt, columns: int) -> tuple[Sequence[str], int]:
-        """All of the prompt."""
         text = h.prompt_text(item.transcript, item.offset) if item.transcript else None
         head = [painted([(DIM, full(item.at))]), painted([(GREEN, fit(one_line(item.project), columns))]), ""]
         return [*head, *wrap(clean(text or item.text), columns)], 0
 
     def open_item(self, item: Prompt, session: Session) -> None:
-        """Read what followed."""
         offset = item.offset if item.transcript.endswith(f"{session.session_id}.jsonl") else None
         self.hansard.choose(session, offset=offset)
 
     def copy_choices(self, session: Session) -> list[tuple[str, str, str]]:
-        """Also the prompt."""
         item = self.query_one(LineList).current
         own = [("m", "prompt", item.text)] if isinstance(item, Prompt) else []
         return [*own, *super().copy_choices(session)]

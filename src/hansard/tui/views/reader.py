@@ -74,7 +74,6 @@ class ReaderView(ThreadScreen):
 
     @property
     def outline(self) -> LineList[OutlineRow]:
-        """The turns beside it."""
         return self.query_one("#outline", LineList)
 
     def body(self) -> ComposeResult:
@@ -198,7 +197,6 @@ class ReaderView(ThreadScreen):
         view.go_to(item.anchor, top=False)
 
     def on_thread_view_opened(self, _: ThreadView.Opened) -> None:
-        """A double click."""
         self.action_unfold()
 
     def _redraw(self, **changes: Any) -> None:
@@ -219,7 +217,6 @@ class ReaderView(ThreadScreen):
         self.say(f"detail: {depth}")
 
     def action_thinking(self) -> None:
-        """Show or hide thinking."""
         thinking = not self.thread_view.content.look.thinking
         self._redraw(thinking=thinking)
         self.say("thinking is shown" if thinking else "thinking is hidden")

@@ -47,7 +47,6 @@ class SearchView(ListView):
         self._sort = "best"
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:
-        """A page of hits."""
         query, word = typed_query(text)
         query = " ".join(filter(None, (query, f"{word}*" if word and len(word) > 1 else word)))
         if not query:
@@ -79,7 +78,6 @@ class SearchView(ListView):
         return item.session_id
 
     def preview_of(self, h: Hansard, item: Hit, columns: int) -> tuple[Sequence[str], int]:
-        """The thread around it."""
         return hit_preview(h, ThreadKey(item.session_id, item.agent_id or None), item.offset, columns)
 
     def open_item(self, item: Hit, session: Session) -> None:

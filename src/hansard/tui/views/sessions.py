@@ -297,7 +297,6 @@ class SessionsView(QueriedList):
             super().leave_query()
 
     def on_query_input_scoped(self) -> None:
-        """Another scope while typing."""
         self.action_scope()
 
     def on_line_list_highlighted(self, _: LineList.Highlighted) -> None:
@@ -319,7 +318,6 @@ class SessionsView(QueriedList):
             self.hansard.choose(session)
 
     def action_clear(self) -> None:
-        """Forget the query."""
         if self._purpose and not self.query_one(QueryInput).value:
             self.hansard.exit(None)
         super().action_clear()
@@ -332,11 +330,9 @@ class SessionsView(QueriedList):
         self._again(scope=scope)
 
     def action_sort(self) -> None:
-        """The next order."""
         self._again(sort=SORTS[(SORTS.index(self._filter.sort) + 1) % len(SORTS)], ascending=None, group="")
 
     def action_reverse(self) -> None:
-        """The other way round."""
         text = self._filter.sort in ("title", "project")
         now = text if self._filter.ascending is None else self._filter.ascending
         self._again(ascending=not now)

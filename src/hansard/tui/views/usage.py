@@ -52,7 +52,6 @@ class UsageView(ListView):
         self._by = by if by in _BY else "day"
 
     def fetch(self, h: Hansard, text: str, cursor: str | None) -> Rows:  # noqa: ARG002 - a report is one page
-        """The report."""
         by = self._by
         sort, ascending = ("key", False) if by in ("day", "week", "month") else (None, None)
         report = h.usage(text.strip() or None, by=by, sort=sort, ascending=ascending)
@@ -142,7 +141,6 @@ class UsageView(ListView):
         return self._label(row), lambda h: h.explain(None, text, by=by, key=key)
 
     def action_by(self, step: int) -> None:
-        """Rows of another dimension."""
         self._by = _BY[(_BY.index(self._by) + step) % len(_BY)]
         self.hansard.remember(usage_by=self._by)
         self.refill(wait=False)

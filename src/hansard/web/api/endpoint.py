@@ -84,7 +84,6 @@ class Endpoint:
         return make_parameters(self.request, [name for name in names if name not in in_path])
 
     async def respond(self, request: Request) -> Response:
-        """Check, ask, answer."""
         state = request.app.state
         if self.writes and state.read_only:
             raise HttpError(403, "read_only", "this server is read-only (started with --read-only)")

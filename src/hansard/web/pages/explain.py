@@ -103,7 +103,6 @@ class MessageShown:
 
 
 async def show(request: Request) -> Response:
-    """The page."""
     chosen = parse_explain_page(request)
     asked = chosen.request
     by, limit = tuple(asked.by or ()), asked.limit or 0

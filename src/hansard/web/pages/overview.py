@@ -63,7 +63,6 @@ class OverviewRequest(Struct, frozen=True, kw_only=True):
 
 
 async def show(request: Request) -> Response:
-    """The page."""
     chosen = parse_page(request, OverviewRequest, "heat split days")
 
     def answer(h: Hansard) -> Response:

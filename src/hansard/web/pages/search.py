@@ -78,7 +78,6 @@ class ValuesRequest(Struct, frozen=True, kw_only=True):
 
 
 async def show(request: Request) -> Response:
-    """The page."""
     looking = _looking(request, "query listed sort facets cursor")
     asked = looking.request
 

@@ -199,7 +199,6 @@ class Piece:
 
 
 def drawing_of(thread: Thread, zone: tzinfo) -> SessionDrawing:
-    """What draws a thread."""
     forks = {uuid: fork for fork in thread.forks for uuid in fork.uuids}
     return SessionDrawing(zone, address=address_of(thread), forks=forks, places=thread.fork_places())
 
