@@ -29,6 +29,7 @@ CLAUDE_ONLY = (
 EXCEPTIONS = {
     "mcp/stdio.py": {"requestId"},  # the Model Context Protocol's own
     "render/format.py": {"Task"},  # a label: what a subagent was asked
+    "web/pages/usage.py": {"Read"},  # the column of the price of cache reads
 }
 # Names of tools that are also words for something else: a subagent, and a kind of tool with a price of its own.
 WORDS = {"Agent", "web_search"}
