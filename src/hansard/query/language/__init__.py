@@ -1,6 +1,6 @@
-"""The query language: text to a tree of nodes, pure functions that know of no database.
+"""The query language: pure functions from text to a tree of nodes, independent of any database.
 
-Names load what they stand for on first use: a command that only reads a date pays for no parser.
+Names are imported on first use: a command that only reads a date does not load the parser.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ _HOMES |= dict.fromkeys("OPERATORS And Everything Near Node Not Or Phrase Word w
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name from its module when it is first asked for (PEP 562)."""
+    """Import a public name from its module on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

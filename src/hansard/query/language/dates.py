@@ -1,4 +1,4 @@
-"""The one parser of dates as people type them: days, weeks, months, years, times, weekdays, and distances back from now."""
+"""The only parser for dates as people type them: days, weeks, months, years, times, weekdays, and offsets back from now."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXAMPLES = (
     "2026-05-01, 20260501, 2026-05, 2026, 2026-05-01T14:30, 24h, 7d, 2w, 3m (months), 1y, 3 days ago, today, yesterday,"
     " monday, last monday, this week, last month"
 )
-# Patterns are compiled when they are first used: start-up is part of every command.
+# Patterns are compiled on first use: every command pays for start-up.
 _BACK = r"-?(\d{1,6})[ -]?(h|d|w|m|y|hours?|days?|weeks?|months?|years?)(?:[ -]ago)?"
 _SPAN = r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?"
 _COMPACT = r"(\d{4})(\d{2})(\d{2})"
@@ -24,17 +24,17 @@ _DAY = timedelta(days=1)
 
 
 class Span(NamedTuple):
-    """A stretch of time: `start` belongs to it, `end` does not; both are the same for a moment."""
+    """A half-open interval [start, end); both are the same for a moment."""
 
     start: datetime
     end: datetime
 
 
 def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: bool = False) -> Span:
-    """The time that is meant, in UTC; with `whole` a distance in days or more means the whole day that far back.
+    """Parse a time into UTC; with `whole`, an offset of days or more means the whole day that far back.
 
-    Days, weeks (from Monday), months and years are those of the zone; None is the system's own. A weekday is the latest one
-    up to today, with `last` the latest before today.
+    Days, weeks (from Monday), months and years are in `zone`; None is the system's own. A weekday is the latest one up
+    to today, or with `last` the latest before today.
     """
     wanted = " ".join(text.lower().split())
     try:
@@ -60,7 +60,7 @@ def parse_span(text: str, now: datetime, zone: tzinfo | None = None, *, whole: b
 
 
 def _named(today: date, which: str | None, name: str, day: str | None, zone: tzinfo | None) -> Span | None:
-    """A weekday, or this or the last week, month or year; None where the words make no date, as in `week` alone."""
+    """A weekday, or this or the last week, month or year; None if the words are not a date, as in `week` alone."""
     if name[:3] in _WEEKDAYS and which != "this" and (day or name in (*_WEEKDAYS, "tues", "thurs")):
         back = (today.weekday() - _WEEKDAYS.index(name[:3])) % 7
         return _days(today - _DAY * (back or 7 * (which == "last")), zone)
@@ -83,7 +83,7 @@ def _back(now: datetime, count: int, unit: str, zone: tzinfo | None) -> datetime
 
     local = now.astimezone(zone)
     year, month = divmod(local.year * 12 + local.month - 1 - count * (12 if unit == "y" else 1), 12)
-    day = min(local.day, monthrange(year, month + 1)[1])  # a month back from the 31st may have fewer days
+    day = min(local.day, monthrange(year, month + 1)[1])  # a month back from the 31st may be shorter
     return _in_zone(local.replace(year=year, month=month + 1, day=day, tzinfo=None), zone)
 
 
@@ -100,7 +100,7 @@ def _days(first: date, zone: tzinfo | None, after: date | None = None) -> Span:
 
 
 def _midnight(day: date, zone: tzinfo | None) -> datetime:
-    """The first moment of a day; where the clock jumps over midnight, that of the jump."""
+    """The first moment of a day; if the clock jumps over midnight, the moment of the jump."""
     return _in_zone(datetime.combine(day, time()), zone)
 
 

@@ -11,7 +11,7 @@ _VALUE = 40
 
 
 class QueryError(UsageError):
-    """A query that makes no sense; `column` counts its characters from 0."""
+    """An invalid query; `column` counts its characters from 0."""
 
     def __init__(self, problem: str, query: str, column: int) -> None:
         self.problem = problem
@@ -24,7 +24,7 @@ class QueryError(UsageError):
 
 
 def shown(value: str) -> str:
-    """A value of the query inside quotes, short and safe to print."""
+    """Quote a value of the query, shortened and safe to print."""
     return f"'{_plain(value[:_VALUE])}{'…' if len(value) > _VALUE else ''}'"
 
 
@@ -37,7 +37,7 @@ def _pointer(query: str, column: int) -> str:
 
 
 def _plain(text: str) -> str:
-    """One line without control characters, direction marks and lone surrogates; as many characters as before."""
+    """One line without control characters, direction marks and lone surrogates; the length stays the same."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
 
 

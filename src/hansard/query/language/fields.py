@@ -1,4 +1,4 @@
-"""The fields of a query, `name:value`: one class each, with what it means and how its value is read."""
+"""The fields of a query, `name:value`: one class each, with its meaning and how its value is parsed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from hansard.query.language.error import QueryError, shown
 if TYPE_CHECKING:
     from decimal import Decimal
 
-_AMOUNT = r"(>=|<=|>|<|=)?\s*+(\$?)\s*+(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled when it is needed
+_AMOUNT = r"(>=|<=|>|<|=)?\s*+(\$?)\s*+(\d{1,15}(?:\.\d{0,9})?|\.\d{1,9})([kmgb]?)"  # compiled on first use
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
-_MOST = 10**18  # still a number of 64 bits
+_MOST = 10**18  # still fits in 64 bits
 
 
 class FieldValue(NamedTuple):
-    """A field's value as it was typed, and what is needed to understand it."""
+    """A field's value as typed, and the context needed to parse it."""
 
     value: str
     prefix: bool
@@ -36,19 +36,19 @@ class FieldValue(NamedTuple):
     zone: tzinfo | None
 
     def fail(self, problem: str, column: int | None = None) -> NoReturn:
-        """Say what is wrong with the value, and how to find it as text."""
+        """Raise an error that says what is wrong with the value, and how to search for it as text."""
         quoted = self.query[self.at - 1] != ":"
         way_out = "" if quoted else "; or quote the whole term to search for it as text"
         raise QueryError(problem + way_out, self.query, self.at if column is None else column)
 
 
 class QueryPart(Struct, frozen=True, eq=False):
-    """A part of a query; where it stands in the text, its last two fields, counts for nothing in comparisons."""
+    """A part of a query; its position in the text (the last two fields) is ignored in comparisons."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self._meaning() == other._meaning()
 
-    def __ne__(self, other: object) -> bool:  # the one of Struct compares identities
+    def __ne__(self, other: object) -> bool:  # Struct's own compares identities
         return not self == other
 
     def __hash__(self) -> int:
@@ -59,7 +59,7 @@ class QueryPart(Struct, frozen=True, eq=False):
 
 
 class _Text(QueryPart, frozen=True, eq=False):
-    """A field whose value is taken as it is."""
+    """A field whose value is taken as is."""
 
     value: str
     start: int = 0
@@ -185,7 +185,7 @@ class Tag(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """One field for each tag of a list with commas."""
+        """One field for each tag in a comma-separated list."""
         parts = [part.strip() for part in given.value.split(",") if part.strip()]
         for part in parts:
             value = part.removesuffix("*")
@@ -222,11 +222,11 @@ class _Choice(_Text, frozen=True):
     """A field with few possible values."""
 
     values: ClassVar[dict[str, str]]
-    """What can be asked for, each with what it means."""
+    """The allowed values and their meanings."""
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """One field for each value of a list with commas."""
+        """One field for each value in a comma-separated list."""
         at = given.at
         found = 0
         for part in given.value.split(","):
@@ -321,7 +321,7 @@ class _Moment(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with the time that its value means."""
+        """The field with its time."""
         yield cls(cls._bound(_span(given)), given.start, given.end)
 
     @classmethod
@@ -330,7 +330,7 @@ class _Moment(QueryPart, frozen=True, eq=False):
 
 
 class Before(_Moment, frozen=True):
-    """Before the beginning of a time: t < at."""
+    """Before the start of a time: t < at."""
 
     name = "before"
     help = "Before that day, week, month, year or time began."
@@ -362,7 +362,7 @@ class After(_Moment, frozen=True):
 
 
 class Since(_Moment, frozen=True):
-    """From the beginning of a time on: t >= at."""
+    """From the start of a time on: t >= at."""
 
     name = "since"
     help = "From the beginning of that day, week, month or year on, or from that long ago."
@@ -383,7 +383,7 @@ class On(QueryPart, frozen=True, eq=False):
 
     @classmethod
     def read(cls, given: FieldValue) -> Iterator[Self]:
-        """The field with the span that its value means."""
+        """The field with its span."""
         span = _span(given, whole=True)
         if span.start == span.end:
             given.fail(
@@ -417,7 +417,7 @@ class _Amount(QueryPart, Generic[_Number], frozen=True, eq=False):
 
 
 class Cost(_Amount["Decimal"], frozen=True):
-    """In sessions that cost so much, in dollars."""
+    """In sessions by cost, in dollars."""
 
     name = "cost"
     help = "In sessions by cost in dollars: > >= < <= or =; a bare number means at least."
@@ -433,7 +433,7 @@ class Cost(_Amount["Decimal"], frozen=True):
 
 
 class Tokens(_Amount[int], frozen=True):
-    """In sessions that took so many tokens."""
+    """In sessions by token count."""
 
     name = "tokens"
     help = "In sessions by number of tokens, with k, m and g for thousands, millions and billions."

@@ -1,4 +1,4 @@
-"""The help page of the query language, made from its classes."""
+"""The help page of the query language, generated from its classes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _DATES = f"Dates: {EXAMPLES}. Days are those of your time zone."
 
 
 class HelpEntry(NamedTuple):
-    """A word of the language, what it finds, and how it is written."""
+    """An element of the language, what it finds, and how it is written."""
 
     name: str
     help: str
     examples: tuple[str, ...]
-    values: tuple[tuple[str, str], ...] = ()  # what a field can be asked for, where that is a short list
+    values: tuple[tuple[str, str], ...] = ()  # a field's allowed values, if they are a short list
 
 
 class Syntax(NamedTuple):
-    """The whole page, for whoever draws it."""
+    """The whole page, for callers to render."""
 
     about: str
     operators: tuple[HelpEntry, ...]

@@ -1,4 +1,4 @@
-"""What a query is made of: one class per operator, each with its help."""
+"""The nodes of a query: one class per operator, each with its help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hansard.query.language.fields import Field, QueryPart
 
 
 class _Terms(QueryPart, frozen=True, eq=False):
-    """Text to be found; `start` and `end` are its columns in the query, and count for nothing in comparisons."""
+    """Text to be found; `start` and `end` are its columns in the query, ignored in comparisons."""
 
     text: str
     prefix: bool = False
@@ -24,7 +24,7 @@ class _Terms(QueryPart, frozen=True, eq=False):
 
 
 class Word(_Terms, frozen=True):
-    """A bare word as it was typed, without the star."""
+    """A bare word as typed, without the star."""
 
     name = "word"
     help = "A word or name in any of its forms and spellings; with a star at the end, everything that starts with it."
@@ -53,7 +53,7 @@ class Near(QueryPart, frozen=True, eq=False):
 
 
 class Not(QueryPart, frozen=True, eq=False):
-    """Whatever does not match."""
+    """Everything that does not match."""
 
     node: Node
     start: int = 0
@@ -65,7 +65,7 @@ class Not(QueryPart, frozen=True, eq=False):
 
 
 class _Several(Struct, frozen=True):
-    """Two or more, none of them of the same class."""
+    """Two or more nodes, none of this same class."""
 
     nodes: tuple[Node, ...]
 
@@ -115,7 +115,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def several(kind: type[And | Or], nodes: Sequence[Node]) -> Node:
-    """One node for several, and those of the same kind among them as one."""
+    """Combine several nodes into one, flattening those of the same kind."""
     if not nodes:
         return Everything()
     if len(nodes) == 1:

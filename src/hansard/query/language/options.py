@@ -1,4 +1,4 @@
-"""Options and parameters as the same nodes that a query's text is parsed into, so that they mean the same."""
+"""Options and parameters as the same nodes that query text is parsed into, so that both mean the same."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def query_of(request: Dated, text: str | None = None) -> Node | None:
-    """The conditions of a request, and the text of its query, as one node; None if nothing is asked for."""
+    """A request's conditions and query text as one node; None if there are none."""
     return make_query(text, request, now=request.now or datetime.now(UTC), zone=request.zone)
 
 
 def make_query(
     text: str | None, conditions: Conditions | None = None, *, now: datetime, zone: tzinfo | None = None
 ) -> Node | None:
-    """A query's text and the conditions beside it as one node; None if nothing is asked for.
+    """Query text and additional conditions as one node; None if there are none.
 
-    Without conditions nothing of the language is imported.
+    Without conditions, nothing of the language is imported.
     """
     given = {} if conditions is None else conditions.given()
     if not given and not (text or "").strip():

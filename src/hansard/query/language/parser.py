@@ -1,12 +1,11 @@
-"""From the text of a query to its tree.
+"""Parse the text of a query into its tree.
 
-Three passes, each linear. `_Lexer` cuts the text into tokens and pairs the parentheses: one that stands at the start of a
-term opens a group, and until its partner is found nobody knows whether it was meant so. `_settle` turns what found no
-partner back into text, and decides which OR stands between two operands. `_build` makes the tree, with a stack of its own
-in place of recursion.
+Three passes, each linear. `_Lexer` splits the text into tokens and pairs the parentheses: one at the start of a term
+may open a group, which is only certain once its partner is found. `_settle` turns unpaired ones back into text, and
+decides which ORs are between two operands. `_build` makes the tree, with an explicit stack instead of recursion.
 
-Whatever is no sign of the language is text. The only errors are values that a field cannot take, and queries that are too
-long or too deep.
+Anything that is not an operator is text. The only errors are invalid field values, and queries that are too long or too
+deep.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _DISTANCE = 10
 
 _SPACE = lazy_compile(r"\s+")
 _BORDER = lazy_compile(r"[\s()]")
-_NEAR = r"near\(([^(),\"“”„]*)(?:,\s*([0-9]+)\s*)?\)(?=[\s)]|$)"  # compiled when it is needed
+_NEAR = r"near\(([^(),\"“”„]*)(?:,\s*([0-9]+)\s*)?\)(?=[\s)]|$)"  # compiled on first use
 _QUOTES = '"“”„'
 _LONGEST = max(map(len, FIELDS))
 
@@ -44,31 +43,31 @@ class _Token:
         self.nodes = nodes
 
 
-_BARE = "word"  # a sign of its own until all is settled: text beside text becomes one word
+_BARE = "word"  # a provisional sign: `_settle` joins adjacent text into one word
 
 
 def parse(text: str, *, now: datetime, zone: tzinfo | None = None) -> Node:
-    """The tree of a query; days are those of the zone, or of the system's own."""
-    text = text.encode("utf-8", "replace").decode()  # halves of characters, which no database can look up
+    """The tree of a query; days are in `zone`, or in the system's own."""
+    text = text.encode("utf-8", "replace").decode()  # replace lone surrogates, which no database can look up
     return _build(text, _settle(text, _Lexer(text, now, zone).run()))
 
 
 class _Lexer:
-    """Cuts a query into tokens."""
+    """Splits a query into tokens."""
 
     def __init__(self, text: str, now: datetime, zone: tzinfo | None) -> None:
         self.text = text
         self.now = now
         self.zone = zone
         self.tokens: list[_Token] = []
-        self.open: list[_Token] = []  # parentheses that wait for their partners
+        self.open: list[_Token] = []  # parentheses not yet closed
         self.terms = 0
 
     def run(self) -> list[_Token]:
         """All tokens from left to right."""
         text = self.text
         at = 0
-        fresh = True  # signs mean something only at the start of a term
+        fresh = True  # operators count only at the start of a term
         while at < len(text):
             if space := _SPACE.match(text, at):
                 at = space.end()
@@ -126,7 +125,7 @@ class _Lexer:
         return end, False
 
     def _reach(self, at: int) -> int:
-        """Where the word that begins here ends: at white space, or at the parenthesis that closes the group around it."""
+        """Where the word that begins here ends: at whitespace, or at the parenthesis that closes its group."""
         text = self.text
         inside = 0
         for border in _BORDER.finditer(text, at):
@@ -141,11 +140,11 @@ class _Lexer:
                 after = border.end()
                 if after == len(text) or text[after].isspace() or text[after] in "()":
                     return border.start()
-                self.open.pop().sign = _BARE  # `(int)x`: a pair, but no group
+                self.open.pop().sign = _BARE  # `(int)x`: a pair, but not a group
         return len(text)
 
     def _quoted(self, at: int) -> tuple[str, bool, int]:
-        """What the quotes that begin here hold, whether a star follows, and where all that ends."""
+        """The content of the quotes that begin here, whether a star follows, and where it all ends."""
         text = self.text
         if text[at] == '"':
             close = text.find('"', at + 1)
@@ -204,7 +203,7 @@ class _Lexer:
 
 
 def _settle(text: str, tokens: list[_Token]) -> list[_Token]:
-    """Only signs and nodes: text beside text becomes one word, and an OR without two sides a word."""
+    """Reduce to operators and nodes: adjacent text becomes one word, and so does an OR without two operands."""
     settled: list[_Token] = []
     at = 0
     while at < len(tokens):
@@ -221,7 +220,7 @@ def _settle(text: str, tokens: list[_Token]) -> list[_Token]:
             end = tokens[at].end
             at += 1
         if settled and settled[-1].sign == "-" and not _findable(text[start:end]):
-            start = settled.pop().start  # an arrow excludes nothing: `->` is text
+            start = settled.pop().start  # `->` is text, not an exclusion
         settled.append(_Token("", start, end, (_bare(text, start, end),)))
     return settled
 
@@ -236,13 +235,13 @@ def _bare(text: str, start: int, end: int) -> Word:
 
 
 def _findable(text: str) -> bool:
-    """Whether there is something in a text besides punctuation: letters, numbers, emoji."""
+    """Whether a text has anything besides punctuation: letters, numbers, emoji."""
     return any(kind[0] in "LNM" or kind == "So" for kind in map(unicodedata.category, text))
 
 
 def _build(text: str, tokens: list[_Token]) -> Node:
     """The tree of settled tokens."""
-    group: list[list[Node]] = [[]]  # the sides of its ORs, each with what stands side by side there
+    group: list[list[Node]] = [[]]  # operands of OR, each a list of nodes to AND
     around: list[tuple[list[list[Node]], int | None]] = []
     negation: int | None = None
     terms = 0
@@ -267,7 +266,7 @@ def _build(text: str, tokens: list[_Token]) -> Node:
         else:
             node = several(Or, token.nodes)
             terms += 1
-            if terms > MOST_TERMS:  # the lexer did not count what was no text until now
+            if terms > MOST_TERMS:  # the lexer did not count what only now became text
                 raise _too_many(text, token.start)
         if negation is not None:
             node = Not(node, negation, token.end)

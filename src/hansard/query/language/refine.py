@@ -1,4 +1,4 @@
-"""Queries made narrower or wider by one field, as text: what a person sees in the field is what is asked."""
+"""Narrow or widen a query by one field, as text: what the user sees in the input is what is searched for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Part(NamedTuple):
 
 
 class Refining:
-    """A query that makes sense, ready to be changed."""
+    """A valid query, ready to be changed."""
 
     def __init__(self, query: str, *, now: datetime, zone: tzinfo | None = None) -> None:
         self.query = query.strip()
@@ -32,7 +32,7 @@ class Refining:
         self._node = self._parse(self.query)
 
     def fields(self) -> list[Part]:
-        """The fields that all answers must fit, in order."""
+        """The fields that every result must match, in order."""
         found: list[Part] = []
         for node in _sides(self._node):
             span = _span(node)
@@ -43,7 +43,7 @@ class Refining:
         return found
 
     def narrowed(self, name: str, value: str) -> str | None:
-        """The query with a field; None where the language has no way to write it."""
+        """The query with a field added; None if the language cannot express it."""
         field = written(name, value)
         if field is None:
             return None
@@ -58,7 +58,7 @@ class Refining:
         return None
 
     def has(self, name: str, value: str) -> Part | None:
-        """The field, where the query asks for just this value of it."""
+        """The field, if the query has it with exactly this value."""
         field = written(name, value)
         try:
             node = None if field is None else self._parse(field)
@@ -71,7 +71,7 @@ class Refining:
 
 
 def written(name: str, value: str) -> str | None:
-    """A field as it is typed; None where no quotes can hold the value."""
+    """A field as it is typed; None if the value cannot be quoted."""
     if name not in FIELDS or not value.strip() or '"' in value:
         return None
     return f"{name}:{value}" if _PLAIN.fullmatch(value) else f'{name}:"{value}"'
@@ -84,10 +84,10 @@ def _sides(node: Node) -> tuple[Node, ...]:
 
 
 def _span(node: Node) -> tuple[int, int] | None:
-    """Where a field stands, with its minus; None for whatever is no field."""
+    """The span of a field including its minus; None for anything else."""
     if isinstance(node, Not):
         return (node.start, node.end) if _span(node.node) is not None else None
-    if isinstance(node, Or):  # of one field with several values
+    if isinstance(node, Or):  # one field with several values
         spans = {_span(part) for part in node.nodes}
         return spans.pop() if len(spans) == 1 else None
     return None if isinstance(node, Word | Phrase | Near | And | Everything) else (node.start, node.end)
