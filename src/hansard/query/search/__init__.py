@@ -1,5 +1,5 @@
 """Search: a parsed query becomes a plan, the plan finds candidates, the best of them become a page with excerpts.
 
-`words` knows how a word may be spelled, `plan` what a query asks of the two indexes, `candidates` runs it, `ranking` weighs,
-`excerpts` shows the place, `pages` puts it all together.
+`spellings` knows how a word may be spelled, `plan` turns a query into full-text expressions and conditions,
+`candidates` runs it, `ranking` scores, `excerpts` shows the match, `pages` puts it all together.
 """

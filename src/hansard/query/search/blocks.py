@@ -1,4 +1,4 @@
-"""What a matching block is: which record and transcript it stands in, whose it is, and its text."""
+"""Matching blocks: the record, transcript and session each belongs to, and its text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOT_PRINTED = Condition(
     f"NOT coalesce((SELECT {_PRINTED} FROM records r WHERE r.id BETWEEN text.rowid >> {OFFSET_BITS} << {OFFSET_BITS} AND text.rowid"
     " ORDER BY r.id DESC LIMIT 1), 0)"
 )
-"""Over the full text: no output of a command that a person typed."""
+"""Over the full text: excludes output of commands the user typed."""
 
 
 class TextBlock(Struct):
@@ -43,7 +43,7 @@ class TextBlock(Struct):
     client: str  # empty for a file
     path: str
     offset: int
-    length: int | None  # of its line, where that is known
+    length: int | None  # of its line, if known
     number: int
     uuid: str | None
     at: int | None
@@ -52,12 +52,12 @@ class TextBlock(Struct):
     tool: str
     is_error: bool
     is_aside: bool
-    is_current: bool  # False: of a former generation of its transcript
-    is_copy: bool = False  # in the part that its transcript copied from another session
+    is_current: bool  # False: from a former generation of its transcript
+    is_copy: bool = False  # in the part its transcript copied from another session
 
 
 def describe(reader: Reader, ids: Collection[int]) -> dict[int, TextBlock]:
-    """What is known of these blocks; those that the rows do not know yet are missing."""
+    """Describe these blocks; those without rows yet are missing."""
     found = _of_transcripts(reader, [id_ for id_ in ids if id_ < SNAPSHOT_TEXT])
     found.update(_of_files(reader, [id_ for id_ in ids if id_ >= SNAPSHOT_TEXT]))
     return found
@@ -137,7 +137,7 @@ def _of_transcripts(reader: Reader, ids: list[int]) -> dict[int, TextBlock]:
 
 
 def command_outputs(reader: Reader, uuids: Collection[str]) -> set[str]:
-    """Which of these records are the output of a command that a person typed."""
+    """Which of these records are output of a command the user typed."""
     rows = reader.rows(
         f"SELECT r.uuid FROM json_each(?) v CROSS JOIN records r ON r.uuid = v.value WHERE {_PRINTED}",
         (json.dumps(list(uuids)),),
@@ -146,7 +146,7 @@ def command_outputs(reader: Reader, uuids: Collection[str]) -> set[str]:
 
 
 def name_tools(reader: Reader, blocks: Iterable[TextBlock]) -> None:
-    """Say of results which tool gave them; for few, since each must be looked up by its call."""
+    """Set the tool of each result; only for a few, since each call must be looked up."""
     results = {block.id: block for block in blocks if block.kind == "result" and not block.tool}
     if not results:
         return
@@ -170,7 +170,7 @@ def _kind(kind: str, sub: str | None, role: str | None, block_kind: str | None) 
 
 
 def _correct(reader: Reader, found: dict[int, TextBlock], ids: Iterable[int]) -> None:
-    """Lines that are no conversation records: prompts that only a queue or history.jsonl has, and titles of other sessions."""
+    """Correct lines that are not conversation records: prompts only in a queue or history.jsonl, titles of other sessions."""
     wanted = json.dumps(list(ids))
     for id_, ts, session_id in reader.rows(
         "SELECT p.id, p.ts, p.session_id FROM prompts p WHERE p.id IN (SELECT value FROM json_each(?))", (wanted,)
@@ -225,7 +225,7 @@ class Texts:
         self._record = record
 
     def of(self, block: TextBlock) -> str:
-        """The text that was indexed, or a mark that the record cannot give it back."""
+        """The indexed text, or a placeholder if the record cannot return it."""
         try:
             return self._read(block)
         except StoreCorrupt:

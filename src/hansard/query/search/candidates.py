@@ -1,8 +1,9 @@
-"""Running a plan: which blocks match, the newest first, and how well their words fit.
+"""Run a plan: which blocks match, newest first, and how well their words fit.
 
-A query may match half of the history. Ranking all of that would take seconds, so only some hundred blocks are weighed: the
-newest of what was said, the newest of what tools did, and the titles. Ids follow time, so FTS5 gives the newest by itself and
-stops there; nothing is sorted, and memory does not grow with the number of matches. Pages go on where the last one stopped.
+A query may match half of the history. Ranking all of that would take seconds, so only a few hundred blocks are scored:
+the newest of the conversation, the newest of tool activity, and the titles. Ids follow time, so FTS5 yields the newest
+first and stops there; nothing is sorted, and memory does not grow with the number of matches. Each page continues where
+the last one stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LAST = (1 << 63) - 1
 
 
 class Part(NamedTuple):
-    """A part of the full text, and how many of its blocks are weighed at once."""
+    """A part of the full text, and how many of its blocks are scored at once."""
 
     name: str
     table: str
@@ -43,36 +44,36 @@ PARTS = (
     Part("work", "work", 80),
     FILES := Part("files", "work", 16),  # overflowed tool results
     TITLES := Part("titles", "titles", 40),
-    REMINDERS := Part("reminders", "reminders", 40),  # only where the query names them
+    REMINDERS := Part("reminders", "reminders", 40),  # only if the query names them
 )
 
 Stops = dict[str, int | None]
-"""For each part the id under which the next page goes on; None where nothing is left."""
+"""For each part, the id below which the next page continues; None if nothing is left."""
 
 
 class Candidates(Struct):
-    """Blocks that match, with the weight of their words, and where the next ones begin."""
+    """Matching blocks with the weight of their words, and where the next ones begin."""
 
     weights: dict[int, float] = field(default_factory=dict)
     stops: Stops = field(default_factory=dict)
 
     @property
     def has_more(self) -> bool:
-        """Whether something matches that is not among these."""
+        """Whether there are further matches."""
         return any(stop is not None for stop in self.stops.values())
 
 
 class Finder:
-    """Asks the indexes for the blocks of a plan."""
+    """Queries the indexes for the blocks of a plan."""
 
     def __init__(self, reader: Reader, plan: Plan, *, all_typed: bool = False) -> None:
-        """`all_typed`: also the lines of history.jsonl whose prompts stand in a transcript."""
+        """`all_typed`: also lines of history.jsonl whose prompts are in a transcript."""
         self._reader = reader
         self._parts = PARTS if plan.has_reminders else tuple(part for part in PARTS if part is not REMINDERS)
         self._scopes = [_Scope(reader, leg, all_typed=all_typed) for leg in plan.legs]
 
     def candidates(self, stops: Stops | None = None) -> Candidates:
-        """The newest blocks of each part, or the newest under what an earlier page stopped at."""
+        """The newest blocks of each part, or the newest below where an earlier page stopped."""
         found = Candidates()
         asked = [(scope, self._worths(scope.leg)) for scope in self._scopes]
         for part in self._parts:
@@ -88,7 +89,7 @@ class Finder:
                     reached = max(reached, rows[-1][0])
                 for row_id, weight in rows:
                     weights[row_id] = max(weight, weights.get(row_id, 0.0))
-            # Where one alternative stopped, the others must not run ahead of it: the next page goes on there for all.
+            # Where one alternative stopped, the others must not run ahead: the next page continues there for all.
             if reached:
                 found.stops[part.name] = reached
                 weights = {row_id: weight for row_id, weight in weights.items() if row_id >= reached}
@@ -96,14 +97,14 @@ class Finder:
         return found
 
     def count(self) -> int:
-        """How many blocks match, all of them."""
+        """The total number of matching blocks."""
         if len(self._scopes) != 1:
             return sum(1 for _ in self.ids())
         queries = (query for part in self._parts for query in self._scopes[0].queries("count(*)", part))
         return sum(self._reader.one(sql, values)[0] for sql, values in queries)
 
     def ids(self, above: int = 0, below: int = _LAST) -> Iterator[int]:
-        """Every matching block once: what stands in transcripts from the newest id down, then files; or those of a range."""
+        """Every matching block once: those in transcripts from the newest id down, then files; or those in a range."""
         for parts in ([part for part in self._parts if part is not FILES], [FILES]):
             streams = [self._stream(scope, part, above, below) for scope in self._scopes for part in parts]
             last = None
@@ -113,7 +114,7 @@ class Finder:
                 last = row_id
 
     def apart(self) -> Iterator[int]:
-        """What may have another time than the transcript it stands in: titles of other sessions, and files."""
+        """Matches whose time may differ from their transcript's: titles of other sessions, and files."""
         for part in (TITLES, FILES):
             for scope in self._scopes:
                 yield from self._stream(scope, part, 0, _LAST)
@@ -124,7 +125,7 @@ class Finder:
                 yield row_id
 
     def transcripts(self) -> set[int]:
-        """The transcripts in which anything matches; of files their ids in the full text."""
+        """The transcripts with any match; for files, their ids in the full text."""
         found: set[int] = set()
         for scope in self._scopes:
             for part in self._parts:
@@ -144,7 +145,7 @@ class Finder:
                 yield row
 
     def _worths(self, leg: Leg) -> list[float]:
-        """What each term is worth by how rare it is: by how far back its newest uses reach, in the largest of the tables.
+        """The weight of each term by its rarity: by how far back its newest uses reach, in the largest of the tables.
 
         A single term needs no comparison.
         """
@@ -190,7 +191,7 @@ class _Scope:
             self._typed(histories, all_typed=all_typed)
 
     def _limit(self, reader: Reader) -> None:
-        """Only what lies in transcripts that fit."""
+        """Restrict to matching transcripts."""
         leg = self.leg
         values = values_of(leg.sessions)
         among = _of_sessions(leg, "session_id")
@@ -215,7 +216,7 @@ class _Scope:
             self._file_values = values
 
     def _typed(self, histories: list[int], *, all_typed: bool) -> None:
-        """Lines of history.jsonl count where no transcript has the prompt itself."""
+        """Count lines of history.jsonl only if no transcript has the prompt itself."""
         lost = (
             "NOT EXISTS (SELECT 1 FROM sessions k WHERE k.session_id = p.session_id AND k.transcript IS NOT NULL)"
             " AND NOT EXISTS (SELECT 1 FROM prompts q WHERE q.ts BETWEEN p.ts - 5000 AND p.ts + 60000"
@@ -228,7 +229,7 @@ class _Scope:
         self._typed_values = values_of(self.leg.sessions)
 
     def _of_titles(self, head: str, below: int, above: int) -> tuple[str, tuple[Any, ...]]:
-        """Titles are few: whose they are is asked of each."""
+        """Titles are few: the session of each is looked up."""
         leg = self.leg
         conditions = [condition.sql for condition in leg.rows]
         if leg.sessions:
@@ -242,7 +243,7 @@ class _Scope:
     def queries(
         self, columns: str, part: Part, below: int = _LAST, above: int = 0
     ) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The SQL for one part of the full text, range by range, the newest first."""
+        """The SQL for one part of the full text, range by range, newest first."""
         head = (
             f"SELECT {columns} FROM full.{part.table} AS text WHERE {part.table} MATCH ? AND text.rowid BETWEEN ? AND ?"
         )
@@ -264,7 +265,7 @@ class _Scope:
                 yield f"{head}{conditions}", (match, bottom, top, *values)
 
 
-# A title may stand in the file of another session than the one it is about.
+# A title may be in the file of a session other than its own.
 _TITLED = (
     f"coalesce((SELECT t.session_id FROM summaries s JOIN records r ON r.uuid = s.leaf_uuid JOIN transcripts t ON t.id = r.id >> {OFFSET_BITS}"
     " WHERE s.id = text.rowid AND t.session_id <> '' ORDER BY t.current DESC, r.ts, t.path LIMIT 1),"
@@ -277,7 +278,7 @@ def _of_sessions(leg: Leg, column: str) -> str:
 
 
 def _runs(ids: list[int]) -> Iterator[tuple[int, int]]:
-    """Stretches of ids without a gap, from descending ids, as (lowest, highest)."""
+    """Runs of consecutive ids, from descending ids, as (lowest, highest)."""
     high = low = None
     for id_ in ids:
         if low is not None and id_ == low - 1:
@@ -295,7 +296,7 @@ _TYPED = Or((Kind("prompt"), Kind("command")))
 
 
 def find_typed(reader: Reader, node: Node) -> list[int]:
-    """The ids of the prompts that a search would find, lines of history.jsonl included."""
+    """Ids of the prompts that a search would find, including lines of history.jsonl."""
     finder = Finder(reader, make_plan(reader, And((node, _TYPED)), IndexedWords(reader)), all_typed=True)
     found: set[int] = set()
     ids = finder.ids()

@@ -1,4 +1,4 @@
-"""The piece of a text that shows why it was found: cut at word borders, its hits marked, nothing in it that a terminal obeys."""
+"""The piece of a text that shows why it matched: cut at word boundaries, hits marked, without terminal control sequences."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ WIDTH = 240
 _MOST_SPANS = 60
 _MOST_MISSES = 400  # per term and piece: occurrences inside other words, as in a dump of a megabyte
 _MOST_WORK = 100_000  # per excerpt, in misses: about a tenth of a second
-_LOOK = 25  # what a match costs whose surroundings must be tokenized
-_PIECE = 1 << 15  # of a long text that is looked at in one go
+_LOOK = 25  # the cost of a match whose surroundings must be tokenized
+_PIECE = 1 << 15  # characters of a long text searched at once
 _OVERLAP = 256
-_SLACK = 24  # how far a cut may move to stand between two words
+_SLACK = 24  # how far a cut may move to fall between two words
 _LONGEST_LINE = 500
 _SIGNS = {"plusplus": r"(?:plusplus|\+\+)", "sharp": r"(?:sharp|\#)"}
 _BETWEEN = r"[\W_]{0,12}?"
 
 
 class Excerpt(Struct, frozen=True):
-    """A piece of text, where the hits are in it, and whole lines around it."""
+    """A piece of text, the positions of hits in it, and whole lines around it."""
 
     text: str
     spans: tuple[tuple[int, int], ...] = ()
@@ -43,18 +43,18 @@ class Marker:
     """Finds the terms of a query in texts."""
 
     def __init__(self, terms: Sequence[Term]) -> None:
-        # Terms of several alternatives may be equal here; each is searched for once.
+        # Several alternatives may share a term; each is searched for once.
         wanted = dict.fromkeys((term.spellings, term.prefix) for term in terms if term.spellings)
         self._patterns = [re.compile("|".join(_patterns(spellings)), re.DOTALL) for spellings, _ in wanted]
         self._literals = [tuple(map(_literal, spellings)) for spellings, _ in wanted]
         self._begun = [prefix for _, prefix in wanted]
 
     def excerpt(self, text: str, *, width: int = WIDTH, context: int = 0) -> Excerpt:
-        """The best piece of a text: with the most different words of the query, and of these the first."""
+        """The best piece of a text: the first with the most distinct words of the query."""
         spans = self._spans(text)
         first, last = _best(spans, width)
         start, end = _window(text, first, last, width)
-        if context:  # whole lines are shown around it: the excerpt is of its own line only
+        if context:  # whole lines are shown around it, so the excerpt stays within its own line
             start = max(start, text.rfind("\n", 0, first) + 1)
             line_end = text.find("\n", last)
             end = min(end, line_end) if line_end >= 0 else end
@@ -69,7 +69,7 @@ class Marker:
         return bool(self._spans(text))
 
     def _spans(self, text: str) -> list[tuple[int, int, int]]:
-        """Where terms stand, as (start, end, number of the term), from the first stretch of the text that has any."""
+        """Where terms occur, as (start, end, term number), in the first stretch of the text that has any."""
         budget = _Budget(_MOST_WORK)
         for start in range(0, max(len(text), 1), _PIECE):
             piece = _Piece(text[start : start + _PIECE + _OVERLAP])
@@ -93,8 +93,8 @@ class Marker:
     def _in(
         self, number: int, budget: _Budget, text: str, plain: str, places: Sequence[int] | None = None
     ) -> Iterator[tuple[int, int]]:
-        """The matches in a text that is read as `plain`, whose signs stand at `places` in it, or at the same ones."""
-        # Most terms are in few pieces, and a substring is found a hundred times faster than an alternation of patterns.
+        """Matches in a text folded to `plain`, whose characters are at `places` in it (None: at the same offsets)."""
+        # Most terms occur in few pieces, and a substring search is a hundred times faster than a regex alternation.
         if not any(literal in plain for literal in self._literals[number]):
             return
         position = count = misses = 0
@@ -116,7 +116,7 @@ class Marker:
 
 
 class _Budget:
-    """The work that is left for one excerpt."""
+    """The remaining work budget for one excerpt."""
 
     __slots__ = ("left",)
 
@@ -125,7 +125,7 @@ class _Budget:
 
 
 class _Piece:
-    """A stretch of a text, and how it reads without case and without accents."""
+    """A stretch of a text, and its form without case and accents."""
 
     __slots__ = ("_folded", "lower", "text")
 
@@ -135,13 +135,13 @@ class _Piece:
         self._folded: tuple[str, Sequence[int] | None] | None = None
 
     def folded(self) -> tuple[str, Sequence[int] | None]:
-        """The text folded, and where each sign of that stands; None where every place stays the same."""
+        """The folded text, and the offset of each of its characters; None if all offsets stay the same."""
         if self._folded is None:
             text = self.text
             places: list[int] | None = None
             signs = set(text)
             marks = {sign for sign in signs if combining(sign)}
-            if marks:  # an accent of its own, as file names of some systems have it, is no sign by itself
+            if marks:  # drop combining accents, as in file names of some systems
                 places = [place for place, sign in enumerate(text) if sign not in marks]
                 text = "".join(map(text.__getitem__, places))
                 places.append(len(self.text))
@@ -155,12 +155,12 @@ def _patterns(spellings: Sequence[Spelling]) -> Iterator[str]:
 
 
 def _literal(row: Spelling) -> str:
-    """A substring of every text that has a spelling; empty where it is written with signs only."""
+    """A substring of every text that has a spelling; empty if it consists only of symbols."""
     return max((token for token in row if token not in _SIGNS), key=len, default="")
 
 
 def _on_borders(text: str, start: int, end: int, budget: _Budget, *, begun: bool) -> bool:
-    """Whether a match begins and ends where tokens do."""
+    """Whether a match begins and ends at token boundaries."""
     before_is_word = start > 0 and text[start - 1].isalnum()
     after_is_word = end < len(text) and text[end].isalnum()
     if not before_is_word and (begun or not after_is_word):
@@ -178,7 +178,7 @@ def _on_borders(text: str, start: int, end: int, budget: _Budget, *, begun: bool
 
 
 def _is_inside(text: str, place: int) -> bool:
-    """Whether a place is between two small letters of ASCII, where no token ever ends; most are, and it is quickly told."""
+    """Whether an offset is between two lowercase ASCII letters, where no token ever ends: a quick check for most."""
     return place > 0 and "a" <= text[place - 1] <= "z" and "a" <= text[place] <= "z"
 
 
@@ -189,7 +189,7 @@ def _end_of_word(text: str, end: int) -> int:
 
 
 def _best(spans: list[tuple[int, int, int]], width: int) -> tuple[int, int]:
-    """The stretch with the most different terms, at most about `width` long."""
+    """The stretch with the most distinct terms, at most about `width` long."""
     inside: Counter[int] = Counter()  # occurrences of each term in spans[left:right]
     most = first = last = right = 0
     for left, (start, _, term) in enumerate(spans):
@@ -207,7 +207,7 @@ def _best(spans: list[tuple[int, int, int]], width: int) -> tuple[int, int]:
 
 
 def _window(text: str, first: int, last: int, width: int) -> tuple[int, int]:
-    """A stretch around the hits, moved to stand between words where one is near."""
+    """A stretch around the hits, cut between words if a boundary is near."""
     room = max(0, width - (last - first))
     start = max(0, first - room // 3)
     end = min(len(text), start + max(width, last - start))
@@ -229,7 +229,7 @@ def _find_space(text: str, start: int, end: int) -> int | None:
 
 
 def _cleaned(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> Excerpt:
-    """One line of printable text; runs of spaces and signs that control terminals become one space."""
+    """One line of printable text; runs of spaces and control characters become one space."""
     shown: list[str] = ["… "] if start else []
     length = len(shown[0]) if shown else 0
     marked: list[tuple[int, int]] = []
@@ -261,7 +261,7 @@ def _put(shown: list[str], text: str, length: int) -> int:
 
 
 _SPACES = lazy_compile(r"\s\s+|[^\S ]")
-# What a terminal obeys: escape sequences whole, then whatever is left of controls and of marks that turn the direction.
+# Terminal control: whole escape sequences, then any remaining control characters and direction marks.
 _SEQUENCES = lazy_compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|.?)", re.DOTALL
 )

@@ -1,4 +1,4 @@
-"""How the matches of a query spread over projects, tools, kinds, models, days and months."""
+"""How the matches of a query are distributed over projects, tools, kinds, models, days and months."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _AT_ONCE = 2000
 
 
 def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzinfo | None = UTC) -> Facets:
-    """Count the newest matches, at most so many of them; days and months are those of the zone."""
+    """Count the newest matches, at most `most` of them; days and months are in `zone`."""
     projects: Counter[str] = Counter()
     tools: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -70,11 +70,11 @@ def count_facets(reader: Reader, finder: Finder, *, most: int = MOST, zone: tzin
 
 
 def _by_day(quarters: Counter[int], zone: tzinfo | None) -> Counter[str]:
-    """Quarters of an hour put together to days, which consist of such in every zone."""
+    """Sum quarters of an hour into days; day boundaries fall on quarters in every zone."""
     days: Counter[str] = Counter()
     for quarter, count in quarters.items():
         at = from_milliseconds(quarter * QUARTER)
-        with suppress(ValueError, OverflowError, OSError):  # at the ends of the calendar no zone fits
+        with suppress(ValueError, OverflowError, OSError):  # zone offsets overflow at the ends of the calendar
             if at is not None:
                 days[at.astimezone(zone).date().isoformat()] += count
     return days

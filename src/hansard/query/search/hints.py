@@ -1,4 +1,4 @@
-"""What to say when nothing fits: which word is nowhere, which one is spelled nearly so, and what fewer words would find."""
+"""Hints when nothing matches: words that do not occur, similar spellings, and what fewer words would find."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from hansard.query.search.vocabulary import IndexedWords
 from hansard.query.suggestions import list_values
 
 _MOST_WORDS = 12
-_MOST_TERMS = 30_000  # of the vocabulary that are looked at for one word
+_MOST_TERMS = 30_000  # of the vocabulary compared with one word
 _SHORTEST = 4
 _MOST_PLACES = 1000
 _MOST_VALUES = 2000
 
 
 def hints(reader: Reader, node: Node) -> Iterator[str]:
-    """One line for each thing worth knowing.
+    """One line per hint.
 
-    Of a query that is restricted to a folder, only what its own texts tell: values and words of the whole history would name other projects.
+    If the query is restricted to a folder, hints use only its own texts: values and words of the whole history would
+    reveal other projects.
     """
     parts = node.nodes if isinstance(node, And) else (node,)
     is_restricted = folder_of(parts) is not None
@@ -60,7 +61,7 @@ def hints(reader: Reader, node: Node) -> Iterator[str]:
 
 
 def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:
-    """Fields whose value nothing in the history has, with the one that is most like it."""
+    """Fields whose value does not occur in the history, with the most similar one."""
     for part in parts:
         if not isinstance(part, Tool | Project | Model | Branch | Tag):
             continue
@@ -77,7 +78,7 @@ def _unknown_values(reader: Reader, parts: Iterable[Node]) -> Iterator[str]:
 
 
 def _spelled_nearly(reader: Reader, tokens: tuple[str, ...]) -> str:
-    """The word of the history that is most like a word with a typo."""
+    """The word in the history most similar to a misspelled one."""
     word = "".join(tokens)
     if len(word) < _SHORTEST or not word.isalpha():
         return ""

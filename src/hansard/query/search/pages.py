@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     from hansard.record.store import Record
 
 HITS_PER_SESSION = 3
-_MORE_HITS = 0.08  # what each further hit in a session adds to it, for the first few
+_MORE_HITS = 0.08  # added to a session's score by each further hit, for the first few
 _MOST_MORE = 5
-_GROUPED_SHOWN = 60  # hits that sessions are made of where each is looked at before it counts
-_GROUPED = 8  # so many hits for each session that a page by time is to show
-_LATEST = 250_000_000_000_000  # a moment that no clock shows, in milliseconds
+_GROUPED_SHOWN = 60  # hits to group by session when each must be screened first
+_GROUPED = 8  # hits to fetch per session shown on a page by time
+_LATEST = 250_000_000_000_000  # a time in milliseconds later than any real one
 
 
 class _Cursor(NamedTuple):
-    """Where a page begins: after so many of the candidates under these ids."""
+    """Where a page begins: after the first `shown` candidates below the ids in `stops`."""
 
     now: int
     stops: Stops | None
     shown: int
-    before: Recency | None = None  # of the newest: the last one shown
+    before: Recency | None = None  # when sorted by time: the last one shown
 
 
 class _Found(Struct):
@@ -62,7 +62,7 @@ class _Found(Struct):
 
 
 class _Batch(Struct):
-    """What a page is to show, and where the next one begins."""
+    """What a page shows, and where the next one begins."""
 
     groups: list[list[_Found]]
     following: _Cursor | None
@@ -71,12 +71,12 @@ class _Batch(Struct):
 
 
 class Search:
-    """One question to a store."""
+    """One search in a store."""
 
     _screen: Screen | None = None
 
     def __init__(self, reader: Reader, request: SearchRequest, *, exact: bool = False) -> None:
-        """`exact`: rather refuse what would take very long than leave out a part of it and say so."""
+        """`exact`: refuse a query that would take very long, instead of leaving out part of it with a note."""
         if request.limit < 1:
             raise UsageError("a page has at least one hit")
         if request.sort not in SEARCH_SORTS:
@@ -133,14 +133,14 @@ class Search:
         )
 
     def facets(self, most: int) -> Facets:
-        """The newest matches counted by project, tool and so on, at most this many."""
+        """Counts of the newest matches by project, tool and so on, over at most this many."""
         from hansard.query.search.facets import count_facets
 
         found = count_facets(self._reader, self.finder, most=most, zone=self._request.zone)
         return replace(found, truncated=True) if self.plan.is_cut else found
 
     def _best(self) -> _Batch:
-        """The best of the next candidates that there are; those that are only copies may fill whole windows."""
+        """The best of the next non-empty window of candidates; copies alone may fill whole windows."""
         request, cursor = self._request, self._cursor
         while True:
             candidates = self.finder.candidates(cursor.stops)
@@ -169,7 +169,7 @@ class Search:
             cursor = following
 
     def _screened(self, found: list[_Found], enough: int) -> list[_Found]:
-        """The best of these that match in the text that is shown; what is redacted there ranks without its words."""
+        """The best of these that match in the shown text; redacted texts are ranked without their words."""
         screen = self._screen
         waiting = [(-one.score, -(one.block.at or 0), -one.block.id, one) for one in found]
         heapify(waiting)
@@ -187,7 +187,7 @@ class Search:
         return kept
 
     def _newest(self) -> _Batch:
-        """The newest matches before the last one that was shown."""
+        """The newest matches before the last one shown."""
         request, cursor = self._request, self._cursor
         want = request.limit * (_GROUPED if request.group else 1)
         if self._screen is not None:
@@ -210,7 +210,7 @@ class Search:
             cursor = following
 
     def _newest_shown(self, screen: Screen, want: int) -> _Batch:
-        """The newest matches in the text that is shown, and whether there is another one behind them."""
+        """The newest matches in the shown text, and whether there are more."""
         request, before = self._request, self._cursor.before
         kept: list[_Found] = []
         groups: list[list[_Found]] = []
@@ -230,7 +230,7 @@ class Search:
         return _Batch(groups[: request.limit], following, len(kept[: request.limit + 1]), truncated)
 
     def _hints(self, batch: _Batch) -> list[str]:
-        """What may help where nothing was found; hints know the words of secrets as well."""
+        """Hints when nothing was found; not with screening, since hints would know the words of secrets."""
         if self._screen is not None or batch.total or not self._reader.has_text or self._request.cursor is not None:
             return []
         from hansard.query.search.hints import hints
@@ -242,8 +242,8 @@ class Search:
         return _Found(block, max(weights[block.id], 0.01) * value)
 
     def _owned(self, found: list[_Found], enough: int) -> list[_Found]:
-        """Those that stand where their records are at home, in the same order: all of them, or so many at least."""
-        # Of a query with fields the owner may be no match, and the copy is.
+        """Candidates that are not copies, in the same order: all of them, or at least `enough`."""
+        # In a query with fields, the copy may match although the original does not.
         if not all(isinstance(part, Word | Phrase | Near | And | Or | Not | Everything) for part in walk(self.node)):
             return found
         kept: list[_Found] = []
@@ -256,7 +256,7 @@ class Search:
         return kept
 
     def _owners(self, blocks: Iterable[TextBlock]) -> dict[str, int]:
-        """For each record that stands in several transcripts the place of its original, or of the earliest that still stands."""
+        """For each record in several transcripts, the id of its original, or of the earliest remaining copy."""
         uuids = sorted({block.uuid for block in blocks if block.uuid is not None})
         repeated = [row[0] for row in self._reader.rows(_REPEATED, (json.dumps(uuids),))]
         found: dict[str, tuple[_Age, int]] = {}
@@ -273,13 +273,13 @@ class Search:
         return {uuid: record_id for uuid, (_, record_id) in found.items()}
 
 
-# Nearly every record stands in one place, and its index alone tells that.
+# Nearly every record occurs once, which the index alone shows.
 _REPEATED = "SELECT v.value FROM json_each(?) v WHERE (SELECT count(*) FROM records WHERE uuid = v.value) > 1"
-_Age = tuple[bool, bool, int, str, int]  # the order of owners
+_Age = tuple[bool, bool, int, str, int]  # sorts originals first
 
 
 def _distinct(blocks: Iterable[TextBlock]) -> Iterable[TextBlock]:
-    """Each block of a record once: the first of its copies in the order of owners."""
+    """Each block of a record once: the first of its copies by `_age`."""
     best: dict[object, TextBlock] = {}
     for block in blocks:
         key = (block.uuid, block.number) if block.uuid is not None else block.id
@@ -299,7 +299,7 @@ def _age(block: TextBlock) -> _Age:
 
 
 def _grouped(found: Sequence[_Found], *, by_worth: bool) -> list[list[_Found]]:
-    """The hits by session, in the order of the sessions' worth or of their first hits."""
+    """The hits by session, ordered by the sessions' scores or by their first hits."""
     groups: dict[str, list[_Found]] = {}
     for one in found:
         groups.setdefault(one.block.session_id or f"?{one.block.id}", []).append(one)
@@ -312,7 +312,7 @@ def _worth(group: Sequence[_Found]) -> float:
 
 
 def _different(group: Sequence[_Found]) -> list[_Found]:
-    """The hits of a session with only the best of its titles."""
+    """The hits of a session, with only the best of its titles."""
     titles = [one for one in group if one.block.kind == "title"]
     return [one for one in group if one.block.kind != "title" or one is titles[0]]
 
@@ -334,7 +334,7 @@ class _HitBuilder:
         self._sessions: dict[str, Any] = {}
 
     def hits(self, shown: Sequence[_Found]) -> list[Hit]:
-        """Candidates with their excerpts and their other places."""
+        """Candidates with their excerpts and their other locations."""
         places = self._places(shown)
         self._find_sessions({found.block.session_id for found in shown})
         blocks = [found.block for found in shown]
@@ -343,7 +343,7 @@ class _HitBuilder:
         return [self._hit(found, excerpts[found.block.id], places) for found in shown]
 
     def _excerpts(self, blocks: Sequence[TextBlock]) -> dict[int, Excerpt]:
-        """What is shown of each text; the last line of a chunk comes first, and then the others are at hand."""
+        """The excerpt of each text; the last line of a chunk is read first, which makes the others available."""
         found: dict[int, Excerpt] = {}
         for block in sorted(blocks, key=lambda block: -block.id):
             if self._screen is not None:
@@ -358,7 +358,7 @@ class _HitBuilder:
     def _hit(self, found: _Found, excerpt: Excerpt, places: dict[str, list[tuple[int, LineLocation]]]) -> Hit:
         block = found.block
         project, title, *_ = self._session(block.session_id)
-        client = client_of(block.client) if block.client else None  # a file beside the transcripts has none
+        client = client_of(block.client) if block.client else None  # files beside the transcripts have none
         return Hit(
             session_id=block.session_id,
             project=project,
@@ -411,7 +411,7 @@ class _HitBuilder:
         return self._sessions.get(session_id, ("", "", None, None))
 
     def _places(self, shown: Iterable[_Found]) -> dict[str, list[tuple[int, LineLocation]]]:
-        """Where the records of these hits stand, all places of each."""
+        """All locations of each of these hits' records."""
         uuids = [one.block.uuid for one in shown if one.block.uuid]
         places: dict[str, list[tuple[int, LineLocation]]] = {}
         for uuid, record_id, session_id, path in self._reader.rows(
@@ -424,7 +424,7 @@ class _HitBuilder:
 
 
 def not_indexed(reader: Reader, record: Record | None) -> int:
-    """How many bytes of the record the full text does not know yet."""
+    """How many bytes of the record are not in the full text yet."""
     if record is None:
         return 0
     if not reader.has_text:
@@ -470,10 +470,10 @@ def _read(text: str, request: SearchRequest) -> _Cursor:
     return _Cursor(now, stops, shown, None if before is None else (before[0], before[1]))
 
 
-# -- by time, the newest first, whatever the order of ids: a file may have been copied, or gone on after later ones
+# -- by time, newest first, regardless of ids: a file may have been copied, or continued after later ones
 
-_FEW = 3000  # so many matches are all looked at
-_OF_ONE = 20_000  # of one transcript
+_FEW = 3000  # up to this many matches are all read
+_OF_ONE = 20_000  # matches of one transcript
 _APART = 5000  # titles and files
 
 Recency = tuple[int, int]
@@ -481,7 +481,7 @@ Recency = tuple[int, int]
 
 
 def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) -> tuple[list[TextBlock], bool]:
-    """So many matches before a place, and whether there are more."""
+    """The newest `want` matches before a position, and whether there are more."""
     ids = list(islice(finder.ids(), _FEW + 1))
     if len(ids) <= _FEW:
         found = _before(describe(reader, ids).values(), before)
@@ -491,7 +491,7 @@ def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) ->
         "SELECT id, coalesce(first_ts, 0), coalesce(last_ts, 0) FROM transcripts ORDER BY coalesce(last_ts, 0) DESC, id DESC"
     ):
         if len(found) > want and place_of(found[want])[0] > last:
-            break  # nothing older can be among the wanted
+            break  # nothing older can be on the page
         if before is not None and first > before[0]:
             continue
         known = {block.id for block in found}
@@ -505,7 +505,7 @@ def newest(reader: Reader, finder: Finder, before: Recency | None, want: int) ->
 
 
 def place_of(block: TextBlock) -> Recency:
-    """What matches are ordered by."""
+    """The sort key of matches by time."""
     return block.at or 0, block.id
 
 

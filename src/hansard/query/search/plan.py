@@ -1,8 +1,9 @@
-"""What a query asks of the indexes: for each of its alternatives one full-text expression and some conditions.
+"""Plan a query: one full-text expression and some conditions for each of its alternatives.
 
-A query is any mixture of words and fields. Words, and the fields that are marks in the full text (kind, role, tool, errors,
-images, subagents), become one FTS5 expression. Fields about sessions select transcripts; times, files and diffs are asked
-row by row. Where an OR mixes what FTS5 can say with what it cannot, the query is split into alternatives (`Leg`), each an AND.
+A query is any mixture of words and fields. Words, and the fields that are marks in the full text (kind, role, tool,
+errors, images, subagents), become one FTS5 expression. Fields about sessions select transcripts; times, files and diffs
+are checked row by row. If an OR mixes what FTS5 can express with what it cannot, the query is split into alternatives
+(`Leg`), each an AND.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from hansard.query.reader import Reader
 from hansard.query.search.spellings import Spelling, Vocabulary, as_typed, begun_spellings, spellings
 
 FRIENDLY_WORDS = 8
-"""In a longer query every word is taken as it was typed: it was pasted, and its spelling is right."""
+"""In a longer query every word is taken as typed: it was probably pasted, so its spelling is right."""
 
 MOST_TOKENS = 500
-"""Of all words of a query; a longer text takes FTS5 minutes where its words are common."""
+"""Of all words of a query; a longer text takes FTS5 minutes if its words are common."""
 
-_TOLD = 5  # words that are named in a note
+_TOLD = 5  # words named in a note
 _MOST_LEGS = 32
-_HIGHEST = 90  # of what the parser of FTS5 holds at a time, which is 100
+_HIGHEST = 90  # below the stack limit of the FTS5 parser, which is 100
 ANY_KIND = "mark : (" + " OR ".join(f'"{kind_mark(kind)}"' for kind in KINDS) + ")"
 
 
 class Term(Struct, frozen=True):
-    """One word or phrase to be found: for each of its spellings the number of its phrase, its tokens and its worth."""
+    """One word or phrase to find: the tokens and the phrase number of each of its spellings."""
 
     typed: str
     spellings: tuple[Spelling, ...]
@@ -48,10 +49,10 @@ class Leg(Struct):
 
     match: str = ""
     terms: list[Term] = field(default_factory=list)
-    sessions: list[Condition] = field(default_factory=list)  # what follows a session's id: IN (...), NOT IN (...)
+    sessions: list[Condition] = field(default_factory=list)  # appended to a session's id: IN (...), NOT IN (...)
     transcripts: list[Condition] = field(default_factory=list)  # over `transcripts`
     rows: list[Condition] = field(default_factory=list)  # over the full text
-    only_agents: bool = False  # nothing but transcripts of subagents
+    only_agents: bool = False  # only transcripts of subagents
 
 
 class Plan(Struct):
@@ -59,8 +60,8 @@ class Plan(Struct):
 
     legs: list[Leg]
     notes: list[str]
-    is_cut: bool = False  # it finds less than was asked for, as the notes say
-    has_reminders: bool = False  # it names what the client reminded the model of, which is not found otherwise
+    is_cut: bool = False  # it finds less than requested, as the notes say
+    has_reminders: bool = False  # it names the client's reminders to the model, which are not found otherwise
 
 
 class _Atoms:
@@ -77,7 +78,7 @@ class _Atoms:
 
 
 def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
-    """Turn a parsed query into what is asked of the indexes."""
+    """Turn a parsed query into a plan for the indexes."""
     notes = list(_notes(node))
     wanted = without_empty(node)
     if wanted is None:
@@ -91,14 +92,14 @@ def make_plan(reader: Reader, node: Node, vocabulary: Vocabulary) -> Plan:
 
 
 def _cut(words: list[str]) -> Iterator[str]:
-    """What is said about beginnings of words that were not looked for in full."""
+    """A note on prefixes for which not all words were searched."""
     if words:
         told = ", ".join(f"{word}*" for word in words[:_TOLD]) + (", …" if len(words) > _TOLD else "")
         yield f"{told}: too many words start with this; only the most frequent were searched. Add letters to find the others"
 
 
 def _length(node: Node) -> int:
-    """How many tokens a single word, phrase or near() asks for."""
+    """How many tokens a single word, phrase or near() has."""
     if isinstance(node, Word | Phrase):
         return len(as_typed(node.text))
     return sum(len(as_typed(word)) for word in node.words) if isinstance(node, Near) else 0
@@ -113,7 +114,7 @@ def _notes(node: Node) -> Iterator[str]:
 
 
 def without_empty(node: Node) -> Node | None:
-    """The query without words that have no token and without repetitions; None when nothing is left to ask."""
+    """The query without words that have no token and without repetitions; None if nothing is left."""
     if isinstance(node, Word | Phrase):
         return node if as_typed(node.text) else None
     if isinstance(node, Near):
@@ -134,7 +135,7 @@ def without_empty(node: Node) -> Node | None:
 
 
 def is_text(node: Node) -> bool:
-    """Whether FTS5 can answer all of a node by itself."""
+    """Whether FTS5 alone can answer all of a node."""
     return all(_is_text_leaf(part) for part in walk(node))
 
 
@@ -181,22 +182,22 @@ def _check(legs: int) -> None:
 
 
 class Speller:
-    """Spells words; each only once."""
+    """Finds spellings of words, each only once."""
 
     def __init__(self, vocabulary: Vocabulary, *, friendly: bool) -> None:
         self._vocabulary = vocabulary
         self._friendly = friendly
         self._known: dict[tuple[str, bool, bool], tuple[list[Spelling], bool]] = {}
-        self.cut: list[str] = []  # beginnings of words that were not looked for in full
+        self.cut: list[str] = []  # prefixes for which not all words were searched
 
     @classmethod
     def for_query(cls, node: Node, vocabulary: Vocabulary) -> Speller:
-        """A speller that takes the words of a long query as they were typed."""
+        """A speller that takes the words of a long query as typed."""
         words = sum(isinstance(part, Word) for part in walk(node))
         return cls(vocabulary, friendly=words <= FRIENDLY_WORDS)
 
     def __call__(self, node: Word | Phrase) -> tuple[list[Spelling], bool]:
-        """The spellings, and whether the last token of each is the beginning of a word."""
+        """The spellings, and whether the last token of each is a prefix."""
         friendly = self._friendly and isinstance(node, Word)
         key = node.text, node.prefix, friendly
         if key not in self._known:
@@ -239,7 +240,7 @@ def _joined(texts: tuple[tuple[Node, bool], ...]) -> Node:
 
 
 def _ask(compiler: Compiler, leg: Leg, node: Field, *, negated: bool) -> None:
-    """Add what a field asks that is no mark in the full text."""
+    """Add the conditions of a field that is not a mark in the full text."""
     meaning = meaning_of(node)
     if meaning.text is not None:
         asked = meaning.text(compiler, node)
@@ -254,7 +255,7 @@ def _ask(compiler: Compiler, leg: Leg, node: Field, *, negated: bool) -> None:
         leg.transcripts.append(asked.negated() if negated else asked)
         leg.only_agents = leg.only_agents or not negated
         return
-    ids = compiler.session_ids(node)  # texts of no known session fit only what is negated
+    ids = compiler.session_ids(node)  # texts without a known session match only negated fields
     leg.sessions.append(Condition(f"{'NOT ' * negated}IN ({ids.sql})", ids.values))
 
 
@@ -262,7 +263,7 @@ def _ask(compiler: Compiler, leg: Leg, node: Field, *, negated: bool) -> None:
 
 
 class _Expression:
-    """Writes FTS5 expressions, and notes which phrase belongs to which term."""
+    """Writes FTS5 expressions, and records which phrase belongs to which term."""
 
     def __init__(self, spell: Speller, terms: list[Term]) -> None:
         self._spell = spell
@@ -270,7 +271,7 @@ class _Expression:
         self._phrases = 0
 
     def of(self, node: Node, *, wanted: bool = True) -> str:
-        """The expression; `wanted` is False inside a NOT, where nothing is to be shown."""
+        """The expression; `wanted` is False inside a NOT, where nothing is highlighted."""
         match node:
             case Word() | Phrase():
                 rows, prefix = self._spell(node)
@@ -296,7 +297,7 @@ class _Expression:
                 return self._marked(mark(node))
 
     def _each(self, nodes: Sequence[Node], *, wanted: bool) -> list[str]:
-        """The expressions of several nodes, each once: `a`, `A` and `"a"` ask the same of FTS5."""
+        """The expressions of several nodes, each once: `a`, `A` and `"a"` mean the same to FTS5."""
         found: dict[str, None] = {}
         for node in nodes:
             phrases, terms = self._phrases, len(self._terms)
@@ -309,7 +310,7 @@ class _Expression:
 
     def _all(self, nodes: tuple[Node, ...], *, wanted: bool) -> str:
         yes = self._each([node for node in nodes if not isinstance(node, Not)], wanted=wanted)
-        # Numbers of phrases follow the text of the expression: what is asked for comes first there as well.
+        # Phrases are numbered in the order of the expression, so required terms come first there as well.
         if not yes:
             yes = [self._marked(ANY_KIND)]
         no = self._each([node.node for node in nodes if isinstance(node, Not)], wanted=False)
@@ -339,7 +340,7 @@ _STEPS = r'"[^"]*"|\(|\)|\b(?:AND|OR|NOT)\b'
 
 
 def _height(expression: str) -> int:
-    """How much a parser must remember where an expression is deepest: parentheses, and operators that wait for their right side."""
+    """A parser's stack depth at the deepest point of an expression: parentheses, and operators awaiting their right side."""
     height = highest = waiting = 0
     around: list[int] = []
     for step in re.finditer(_STEPS, expression):
@@ -361,5 +362,5 @@ def _phrase(row: Spelling) -> str:
 
 
 def values_of(conditions: list[Condition]) -> tuple[Any, ...]:
-    """The values of several conditions in order."""
+    """The bound values of several conditions in order."""
     return tuple(value for condition in conditions for value in condition.values)

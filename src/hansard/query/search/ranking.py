@@ -1,4 +1,4 @@
-"""How good a hit is: BM25 over the words, how near they stand to each other, what kind of text it is, and how old."""
+"""Score a hit: BM25 over the words, how close they are to each other, the kind of text, and its age."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from hansard.query.search.plan import Term
 
 _SATURATION = 1.2
-_LENGTH = 0.6  # how much a long text counts against itself
-_POSITIONS = 64  # of each word that are looked at for nearness
+_LENGTH = 0.6  # how much long texts are penalized
+_POSITIONS = 64  # of each word, considered for nearness
 _IN_A_ROW = 0.7
 _NEAR = 0.5
 
-# A prompt or a reply says what a session was about; what a tool printed mostly says nothing of it.
+# A prompt or a reply says what a session was about; tool output mostly does not.
 KIND_WEIGHT = {
     "title": 1.5,
     "prompt": 1.4,
@@ -37,13 +37,13 @@ Weigh = Callable[["apsw.FTS5ExtensionApi"], float]
 
 
 def rarity(often: float, rows: int) -> float:
-    """What a word is worth that stands in so many of all texts."""
+    """The weight of a word that occurs in `often` of `rows` texts."""
     often = min(often, rows)
     return math.log(1 + (rows - often + 0.5) / (often + 0.5))
 
 
 def weigher(terms: Sequence[Term], worths: Sequence[float]) -> Weigh:
-    """A function for FTS5 that weighs the current row of one table, whose texts it measures by their own average."""
+    """An FTS5 function that scores the current row of a table, with lengths relative to that table's average."""
     average = 0.0
 
     def weigh(api: apsw.FTS5ExtensionApi) -> float:
@@ -71,7 +71,7 @@ def weigher(terms: Sequence[Term], worths: Sequence[float]) -> Weigh:
 
 
 def _nearness(places: list[list[int]], terms: Sequence[Term]) -> float:
-    """More for words that stand together, most for words in the order in which they were typed."""
+    """More for words close together, most for words in the order typed."""
     if len(places) == len(terms) and _in_a_row(places, terms):
         return 1 + _IN_A_ROW
     return 1 + _NEAR * len(places) / max(_window(places), len(places))
@@ -108,7 +108,7 @@ def _window(places: list[list[int]]) -> int:
 
 
 def _gap(one: list[int], two: list[int]) -> int:
-    """The same for two words, by going through both lists once."""
+    """The same for two words, in one pass over both lists."""
     best = 1 << 30
     i = j = 0
     while i < len(one) and j < len(two):
@@ -123,7 +123,7 @@ def _gap(one: list[int], two: list[int]) -> int:
 
 
 def recency_weight(kind: str, at: int | None, now: int, *, is_aside: bool) -> float:
-    """What a text is worth for what it is and how old it is, whatever it says."""
+    """The weight of a text by its kind and age, regardless of its words."""
     weight = KIND_WEIGHT.get(kind, 0.5) * (ASIDE_WEIGHT if is_aside else 1.0)
     age = max(0, now - at) / _DAY if at is not None else 1000.0
     return weight * (1 - _AGE * (1 - math.pow(0.5, age / _HALF_LIFE_DAYS)))

@@ -1,7 +1,7 @@
-"""Which candidates match in the text that is shown, where secrets are replaced: a search must not tell what they are.
+"""Which candidates match in the shown text, where secrets are replaced: a search must not reveal them.
 
 Redacted texts are ranked without their words, and exclusions are decided on the shown text alone; otherwise the number of
-hits, their order, or what a NOT leaves out would tell a secret letter by letter.
+hits, their order, or what a NOT leaves out would reveal a secret letter by letter.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from hansard.query.search.spellings import Vocabulary
 
 REDACTED = "[redacted: "
-"""What stands in the place of a secret in a shown text."""
+"""What replaces a secret in a shown text."""
 
-_MOST_TEXTS = 400  # that are looked at for one page
+_MOST_TEXTS = 400  # read for one page
 
 
 class Screen:
@@ -38,16 +38,16 @@ class Screen:
 
     @property
     def is_tired(self) -> bool:
-        """Whether enough texts were looked at for one page."""
+        """Whether the limit of texts read for one page is reached."""
         return self._looked_at >= _MOST_TEXTS
 
     def text(self, block: TextBlock) -> str:
-        """What is shown of a block."""
+        """The shown text of a block."""
         known = self._shown.get(block.id)
         return self._prepare(self._texts.of(block)) if known is None else known
 
     def is_redacted(self, block: TextBlock) -> bool | None:
-        """Whether the shown text of a match has a secret replaced; None if it does not match."""
+        """Whether a secret is replaced in the shown text of a match; None if it does not match."""
         self._looked_at += 1
         text = self.text(block)
         is_redacted = REDACTED in text
@@ -57,7 +57,7 @@ class Screen:
         return is_redacted
 
     def _holds(self, node: Node, text: str) -> bool:
-        """Whether a text is what a query asks for, as far as words go; the index has decided on fields."""
+        """Whether a text matches the words of a query; the index has already decided on fields."""
         match node:
             case Word() | Phrase():
                 return self._has(node, text)
@@ -66,7 +66,7 @@ class Screen:
             case And(nodes):
                 return all(self._holds(part, text) for part in nodes)
             case Or(nodes):
-                # Which alternative the index found is not known: one without words could hide that it was the secret.
+                # It is unknown which alternative matched: one without words could mask a match on the secret.
                 return any(self._holds(part, text) for part in [one for one in nodes if has_text(one)] or nodes)
             case Not():
                 return not has_text(node) or not self._holds(node.node, text)
@@ -81,12 +81,12 @@ class Screen:
 
 
 def has_text(node: Node) -> bool:
-    """Whether a query asks for words anywhere."""
+    """Whether a query has words anywhere."""
     return any(isinstance(part, Word | Phrase | Near) for part in walk(node))
 
 
 def without_exclusions(node: Node) -> Node:
-    """A query that finds more: nothing is left out because of its words."""
+    """A broader query: nothing is excluded because of its words."""
     if isinstance(node, Not):
         return Everything() if has_text(node) else node
     if isinstance(node, And):

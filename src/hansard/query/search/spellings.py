@@ -1,7 +1,8 @@
-"""How a word of a query may stand in a text: in one piece or several, and in its simple English forms.
+"""How a word of a query may appear in a text: as one token or several, and in its simple English forms.
 
-A spelling is a row of tokens. `parseline` may stand as one token or as `parse line`, which is how `parseLine`, `parse_line`
-and `parse-line` are indexed; `fix` may stand as fixes, fixed or fixing. The spelling that was typed always comes first.
+A spelling is a sequence of tokens. `parseline` may appear as one token or as `parse line`, which is how `parseLine`,
+`parse_line` and `parse-line` are indexed; `fix` may appear as fixes, fixed or fixing. The typed spelling always comes
+first.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ class Vocabulary(Protocol):
     """Knows what occurs in the texts."""
 
     def has(self, row: Spelling, times: int = 1) -> bool:
-        """Whether tokens stand in a row in so many texts at least."""
+        """Whether these tokens occur in sequence in at least `times` texts."""
 
     def of(self, rows: Sequence[Spelling]) -> list[Spelling]:
-        """Those of several rows that occur at all."""
+        """Those of several spellings that occur at all."""
 
     def begun(self, beginning: str) -> list[str] | None:
-        """The most frequent words that begin so, where there are too many to look for all of them; else None."""
+        """The most frequent words with this prefix, if there are too many to search for all of them; else None."""
 
 
 MAX_PIECES = 4
-SHORTEST, LONGEST = 5, 32  # of a word that may be divided
+SHORTEST, LONGEST = 5, 32  # lengths of a word that may be divided
 SHORTEST_OF_TWO = 2
 SHORTEST_OF_MANY = 7
-COMMON = 50  # texts that have a word as it is; it is taken apart no further
+COMMON = 50  # a word that occurs in this many texts is not divided further
 SHORT_WORDS = frozenset(
     "ai as at by cd ci db do fn fs go gs id if in io ip is it js kv md ml my no of ok on or os pr py qa re to ts tx ui up us ux vm".split()
 )
-# Words of which no other form or division helps anybody, and which are so common that looking for one would take long.
+# Words whose other forms or divisions help nobody, and which are so common that searching for them would be slow.
 STOP_WORDS = frozenset(
     """
     about above after again against also although always among and another any are because been before being below between
@@ -52,12 +53,12 @@ _MOST_SPELLINGS = 48
 
 
 def as_typed(text: str) -> Spelling:
-    """The tokens of a text, as they stand."""
+    """The tokens of a text, unchanged."""
     return tuple(token.text for token in tokens(text))
 
 
 def spellings(text: str, vocabulary: Vocabulary) -> list[Spelling]:
-    """Every way in which a bare word stands in any text."""
+    """Every spelling of a bare word that occurs in any text."""
     typed = as_typed(text)
     if not typed:
         return []
@@ -76,9 +77,9 @@ def spellings(text: str, vocabulary: Vocabulary) -> list[Spelling]:
 
 
 def begun_spellings(text: str, vocabulary: Vocabulary, *, divided: bool = True) -> tuple[list[Spelling], bool]:
-    """The same for a word or phrase of which only the beginning is given, and whether the last token of each is a beginning too.
+    """The same for a prefix search, and whether the last token of each spelling is itself a prefix.
 
-    Where too many words begin so, it is the most frequent ones of them, which are whole.
+    If too many words have the prefix, these are the most frequent ones, as whole words.
     """
     typed = as_typed(text)
     if not typed:
@@ -98,7 +99,7 @@ def begun_spellings(text: str, vocabulary: Vocabulary, *, divided: bool = True) 
 
 
 def divisions(word: str, vocabulary: Vocabulary) -> list[Spelling]:
-    """A word as two tokens, and where it is not common as it is also as three or four."""
+    """A word as two tokens, and if it is not common undivided, also as three or four."""
     found: list[Spelling] = [
         (word[:border], word[border:])
         for border in range(1, len(word))
@@ -124,7 +125,7 @@ def _is_piece(text: str, shortest: int) -> bool:
 
 
 def is_part(text: str) -> bool:
-    """Whether a token may be one of three or more that make a word: long enough, a number, or a short word of programmers."""
+    """Whether a token may be one of three or more in a word: long enough, a number, or a short programming word."""
     return _is_piece(text, _FEWEST_LETTERS) or text in SHORT_WORDS
 
 
@@ -144,12 +145,12 @@ def inflections(word: str) -> list[str]:
 
 
 def _is_word(base: str) -> bool:
-    """Whether what is left of a word can be one: of `ses` the first letter is not."""
+    """Whether the rest of a word can itself be a word: the first letter of `ses` cannot."""
     return len(base) > 1
 
 
 def _bases(word: str) -> list[str]:
-    """The word, or what it may be a form of."""
+    """The word, or words it may be a form of."""
     if word.endswith("ies") and len(word) > 4:
         return [word[:-3] + "y"]
     if word.endswith("es") and word[:-2].endswith(_HISSING):
@@ -177,7 +178,7 @@ def _with_s(base: str) -> str:
 
 
 def _endings(base: str, ending: str) -> list[str]:
-    """With a doubled consonant or without: stop, stopped; open, opened; of a longer word only its stress would tell."""
+    """With or without a doubled consonant: stop, stopped; open, opened; in a longer word it depends on the stress."""
     doubled = base + base[-1] + ending
     if base[-1] in _VOWELS or base[-1] in "wxy" or base[-2] not in _VOWELS or base[-3:-2] in _VOWELS:
         return [base + ending]

@@ -1,4 +1,4 @@
-"""What occurs in the full text at all."""
+"""Which words occur in the full text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TABLES = ("work", "talk", "titles", "reminders")
 _EXISTS = " OR ".join(f"EXISTS (SELECT 1 FROM full.{table} WHERE {table} MATCH {{0}})" for table in _TABLES)
 _OCCURS = f"SELECT {_EXISTS.format('?1')}"
-# UNION ALL asks one table after the other, and stops when there are enough.
+# UNION ALL reads one table after the other, and stops when there are enough.
 _EACH = " UNION ALL ".join(f"SELECT 1 FROM full.{table} WHERE {table} MATCH ?1" for table in _TABLES)
 _OFTEN = f"SELECT count(*) FROM ({_EACH} LIMIT ?2)"
 _NEXT_SEGMENT = "SELECT min(segid) FROM full.{}_idx WHERE segid > ?"
@@ -25,10 +25,10 @@ _PAGES = (
 )
 
 
-# FTS5 puts the places of all words together that begin so, before it gives the first: a leaf of its index, 4 KB, takes it 0.1 ms.
+# FTS5 merges the positions of all words with a prefix before it returns the first match: 0.1 ms per 4 KB index leaf.
 _MOST_LEAVES = 1000  # for a search, which may say that it left something out
-_MOST_EXACT = 30_000  # for what must be complete
-_FREQUENT, _FEWEST, _MOST_WORDS = 40, 4, 400  # words for a beginning, for one of many, and for all of a query
+_MOST_EXACT = 30_000  # for results that must be complete
+_FREQUENT, _FEWEST, _MOST_WORDS = 40, 4, 400  # words for a prefix, for one of many, and for a whole query
 _MAIN_INDEX = b"0"  # before every term
 
 
@@ -36,7 +36,7 @@ class IndexedWords:
     """The words of a store; each is looked up once."""
 
     def __init__(self, reader: Reader, *, may_cut: bool = False) -> None:
-        """`may_cut`: of a beginning that too many words have, the most frequent will do; otherwise it is refused."""
+        """`may_cut`: for a prefix of too many words, use the most frequent; otherwise reject it."""
         self._reader = reader
         self._known: dict[tuple[Spelling, int], bool] = {}
         self._may_cut = may_cut
@@ -45,7 +45,7 @@ class IndexedWords:
         self._segments: dict[str, list[int]] = {}
 
     def has(self, row: Spelling, times: int = 1) -> bool:
-        """Whether tokens stand in a row in so many texts at least."""
+        """Whether these tokens occur in sequence in at least `times` texts."""
         key = row, times
         if key not in self._known:
             if times == 1:
@@ -55,7 +55,7 @@ class IndexedWords:
         return self._known[key]
 
     def of(self, rows: Sequence[Spelling]) -> list[Spelling]:
-        """Those of several rows that occur at all, asked for in one go."""
+        """Those of several spellings that occur at all, in one query."""
         unknown = [row for row in rows if (row, 1) not in self._known]
         found = {
             found[0]
@@ -68,9 +68,9 @@ class IndexedWords:
         return [row for row in rows if self._known[row, 1]]
 
     def begun(self, beginning: str) -> list[str] | None:
-        """The most frequent words that begin so, where there are too many to look for all of them; else None.
+        """The most frequent words with this prefix, if there are too many to search for all of them; else None.
 
-        All beginnings of a query have one allowance, in the order in which they are asked for.
+        All prefixes of a query share one allowance, in the order of the calls.
         """
         if self._affordable(beginning, _TABLES):
             return None
@@ -90,7 +90,7 @@ class IndexedWords:
         return []
 
     def _affordable(self, beginning: str, tables: Sequence[str]) -> bool:
-        """Whether the allowance covers a look at all words that begin so; then it is taken off."""
+        """Whether the allowance covers all words with this prefix; if so, deduct the cost."""
         cost = 0
         for table in tables:
             cost += self._leaves(table, beginning)
@@ -100,7 +100,7 @@ class IndexedWords:
         return True
 
     def _leaves(self, table: str, beginning: str) -> int:
-        """How many leaves of a table's index have words that begin so."""
+        """How many leaves of a table's index have words with this prefix."""
         if table not in self._segments:
             numbers: list[int] = []
             while (row := self._reader.one(_NEXT_SEGMENT.format(table), (numbers[-1] if numbers else 0,)))[0]:
@@ -116,7 +116,7 @@ class IndexedWords:
 
 
 def _after(beginning: str) -> str:
-    """What comes behind all words that begin so."""
+    """The upper bound of all words with this prefix."""
     return beginning[:-1] + chr(ord(beginning[-1]) + 1)
 
 
